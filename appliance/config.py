@@ -1,0 +1,156 @@
+"""The settings: defaults, then ``config.toml`` in the home, then ``APPLIANCE_*`` variables.
+
+A setting that is unknown or of the wrong type is an error that names it and the place it came from;
+nothing is ignored silently. Only the composition root reads this; stages get what they need.
+msgspec validates, because it costs 30 ms to import where pydantic-settings costs 300.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from appliance.errors import ConfigError
+from appliance.paths import HOME_VARIABLE, Home
+
+PREFIX = "APPLIANCE_"
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every group of settings."""
+
+
+class ModelSettings(Section, frozen=True):
+    name: str = "all-minilm-l6-v2-int8"
+    threads: Annotated[int, Meta(ge=0)] = 0
+    """Threads for the model; 0 takes all processors that the process may use."""
+
+
+class IndexSettings(Section, frozen=True):
+    url: str = ""
+    """A Qdrant server ("http://127.0.0.1:6333"); empty keeps the index in the home."""
+    collection: str = "appliance"
+
+
+class ChunkSettings(Section, frozen=True):
+    overlap: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.15
+    """How much of a chunk the next one repeats, as a share of the model's window."""
+
+
+class SearchSettings(Section, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+
+
+class ContextSettings(Section, frozen=True):
+    budget: Annotated[int, Meta(ge=64)] = 8000
+    encoding: str = "o200k_base"
+    """The encoding, or the name of the assistant's model, that tokens are counted for."""
+    recent: Share = 0.4
+    """The share of the budget that recent turns may take; what they leave goes to memories."""
+
+
+class Settings(Section, frozen=True):
+    user: str = "me"
+    """Whose memories are meant when a call names no user."""
+    model: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    index: IndexSettings = msgspec.field(default_factory=IndexSettings)
+    chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
+    search: SearchSettings = msgspec.field(default_factory=SearchSettings)
+    context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+
+
+def load(home: Home, environment: Mapping[str, str] | None = None) -> Settings:
+    """The effective settings of a home.
+
+    Raises:
+        ConfigError: a file that is not TOML, a setting that is unknown or out of range.
+    """
+    settings, _ = load_with_origins(home, environment)
+    return settings
+
+
+def load_with_origins(
+    home: Home, environment: Mapping[str, str] | None = None
+) -> tuple[Settings, dict[str, str]]:
+    """The effective settings, and for each ("model.name") where its value came from."""
+    environment = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(flatten(msgspec.to_builtins(Settings())), "default")
+    for origin, layer in ((str(home.config), _from_file(home)), ("environment", _from_environment(environment))):
+        _check(layer, origin)
+        for name in flatten(layer):
+            origins[name] = origin if origin != "environment" else _variable(name)
+        _merge(values, layer)
+    return _check(values, "settings"), origins
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """``{"model": {"name": "x"}}`` as ``{"model.name": "x"}``."""
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{name}."))
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _from_file(home: Home) -> dict[str, Any]:
+    try:
+        text = home.config.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"can't be read ({error})", where=str(home.config)) from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"not valid TOML: {error}", where=str(home.config)) from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = {_variable(name): name for name in flatten(msgspec.to_builtins(Settings()))}
+    tree: dict[str, Any] = {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX) or variable == HOME_VARIABLE:
+            continue
+        name = known.get(variable)
+        if name is None:
+            raise ConfigError(
+                "no such setting", where=variable, hint="known are " + ", ".join(sorted(known))
+            )
+        *groups, leaf = name.split(".")
+        node = tree
+        for group in groups:
+            node = node.setdefault(group, {})
+        node[leaf] = value
+    return tree
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.replace(".", "_").upper()
+
+
+def _check(values: Mapping[str, Any], origin: str) -> Settings:
+    try:
+        # Values from the environment are text; strict=False reads numbers out of them.
+        return msgspec.convert(values, Settings, strict=origin not in ("environment", "settings"))
+    except msgspec.ValidationError as error:
+        raise ConfigError(
+            str(error), where=origin, hint="'appliance config' lists every setting with its value"
+        ) from error
+
+
+def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    for name, value in layer.items():
+        if isinstance(value, Mapping):
+            _merge(into.setdefault(name, {}), value)
+        else:
+            into[name] = value

@@ -1,0 +1,144 @@
+"""A context, layer by layer: retrieved memories, then recent turns, within an exact token budget.
+
+Recent turns are chosen first, newest first, up to their share; what they leave flows on to the memories.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from appliance.context import render
+from appliance.context.budget import CountTokens, shorten
+from appliance.types import Context, ContextItem, Dropped, Hit, Layer, Message
+
+A_SESSION = 3
+"""Memories from one session at most, so that one long chat does not crowd out the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a context is built for: the question, its words, and the budget in the encoding's tokens."""
+
+    query: str
+    words: Sequence[str]
+    budget: int
+    recent_share: float
+    encoding: str
+    count: CountTokens
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory as it will stand in the prompt."""
+
+    hit: Hit
+    item: ContextItem
+    rendered: str
+
+
+def build(plan: Plan, hits: Sequence[Hit], turns: Sequence[Message], notes: Sequence[str] = ()) -> Context:
+    """The context for a question, from ranked memories and the present session's turns (oldest first)."""
+    recent = choose_recent(plan, turns)
+    present = {message.id for message, _ in recent}
+    dropped: list[Dropped] = []
+    spent = sum(item.tokens for _, item in recent) + (plan.count(render.RECENT) if recent else 0)
+    room = plan.budget - spent - plan.count(render.MEMORIES)
+    memories = choose_memories(plan, [hit for hit in hits if hit.message_id not in present], room, dropped)
+    while (context := assemble(plan, memories, recent, dropped, notes)) is None:
+        # The sum of the parts was a few tokens short of the whole: the weakest memory goes, then the oldest turn.
+        if memories:
+            weakest = max(memories, key=lambda entry: entry.hit.rank)
+            memories.remove(weakest)
+            dropped.append(Dropped(weakest.hit.message_id, "no room left"))
+        else:
+            dropped.append(Dropped(recent.pop(0)[0].id, "no room left"))
+    return context
+
+
+def choose_recent(plan: Plan, turns: Sequence[Message]) -> list[tuple[Message, ContextItem]]:
+    """The newest turns that fit their share of the budget, oldest first; none is cut."""
+    room = int(plan.budget * plan.recent_share) - plan.count(render.RECENT)
+    chosen: list[tuple[Message, ContextItem]] = []
+    for message in reversed(turns):
+        rendered = render.turn(message)
+        tokens = plan.count(rendered)
+        if tokens > room:
+            break
+        room -= tokens
+        why = {"recent": len(chosen) + 1}
+        chosen.append((message, ContextItem(message.id, message.text, tokens, "full", why)))
+    return chosen[::-1]
+
+
+def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dropped]) -> list[Entry]:
+    """The best memories that fit, whole where they can be; in the order of time, the undated last."""
+    chosen: list[Entry] = []
+    sessions: Counter[str] = Counter()
+    for hit in hits:
+        if sessions[hit.session_id] >= A_SESSION:
+            dropped.append(Dropped(hit.message_id, f"{A_SESSION} better ones from the same session"))
+            continue
+        entry = fit(plan, hit, room)
+        if entry is None:
+            dropped.append(Dropped(hit.message_id, "no room left"))
+            continue
+        room -= entry.item.tokens
+        sessions[hit.session_id] += 1
+        chosen.append(entry)
+    return sorted(chosen, key=lambda entry: (entry.hit.timestamp is None, entry.hit.timestamp or ""))
+
+
+def fit(plan: Plan, hit: Hit, room: int) -> Entry | None:
+    """A memory whole, else shortened to its most fitting sentences, else a note on where to read it."""
+    why = {"rank": hit.rank, "score": hit.score}
+    whole = render.memory(hit, hit.text)
+    tokens = plan.count(whole)
+    if tokens <= room:
+        return Entry(hit, ContextItem(hit.message_id, hit.text, tokens, "full", why), whole)
+    frame = plan.count(render.memory(hit, ""))
+    short = shorten(hit.text, plan.words, room - frame - 2, plan.count)
+    if short is not None:
+        rendered = render.memory(hit, short.text)
+        tokens = plan.count(rendered)
+        if tokens <= room:
+            return Entry(hit, ContextItem(hit.message_id, short.text, tokens, "compressed", why), rendered)
+    text = render.placeholder(hit, plan.count(hit.text))
+    rendered = render.memory(hit, text)
+    tokens = plan.count(rendered)
+    if tokens <= room:
+        return Entry(hit, ContextItem(hit.message_id, text, tokens, "placeholder", why), rendered)
+    return None
+
+
+def assemble(
+    plan: Plan,
+    memories: Sequence[Entry],
+    recent: Sequence[tuple[Message, ContextItem]],
+    dropped: Sequence[Dropped],
+    notes: Sequence[str],
+) -> Context | None:
+    """The finished context, or None when it is over the budget."""
+    blocks = [entry.rendered for entry in memories]
+    turns = [message for message, _ in recent]
+    text = render.prompt(blocks, [render.turn(message) for message in turns])
+    messages = render.chat(blocks, turns)
+    tokens = plan.count(text)
+    if max(tokens, sum(plan.count(message["content"]) for message in messages)) > plan.budget:
+        return None
+    layers = (
+        Layer("retrieved", sum(e.item.tokens for e in memories), tuple(e.item for e in memories)),
+        Layer("recent", sum(item.tokens for _, item in recent), tuple(item for _, item in recent)),
+    )
+    return Context(
+        query=plan.query,
+        budget=plan.budget,
+        tokens=tokens,
+        encoding=plan.encoding,
+        layers=layers,
+        messages=messages,
+        text=text,
+        dropped=tuple(dropped),
+        notes=tuple(notes),
+    )

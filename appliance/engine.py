@@ -1,0 +1,448 @@
+"""The composition root: opens a home, joins the rooms, and gives the verbs, each a few lines.
+
+In:  ``ingest`` and ``add_message`` → ingest.pipeline → ingest.embed.
+Out: ``search`` → recall.pipeline; ``context`` → recall.pipeline → context.layers.
+Everything that reads the settings reads them here.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import appliance_models
+
+from appliance import config, moments, paths
+from appliance.errors import NotFound, UsageError
+from appliance.ingest import dedup, embed
+from appliance.ingest import pipeline as intake
+from appliance.ingest.normalise import begin, normalise
+from appliance.memory import export
+from appliance.memory.sessions import Sessions
+from appliance.memory.status import status
+from appliance.recall import pipeline as recall
+from appliance.serving import OnProgress, Serving
+from appliance.store import check, lexical, messages
+from appliance.store.database import Database
+from appliance.store.lock import OwnerLock
+from appliance.types import (
+    ROLES,
+    Context,
+    Filters,
+    Hits,
+    IngestReport,
+    Message,
+    MessageRecord,
+    Mode,
+    Role,
+    Scope,
+    SessionInfo,
+    SessionRecord,
+)
+
+LOCAL = "local"
+"""The format name of conversations that were made here, not imported."""
+
+MEMORIES = 40
+"""How many hits a context chooses from."""
+
+TURNS = 200
+"""How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+OnFile = Callable[[str, int], None]
+"""Told a file's name and how many of its messages have been read so far."""
+
+
+class Appliance:
+    """An open memory. Use it as a context manager, from any number of threads; one process owns a home.
+
+    ``Appliance.open`` makes one; all times are UTC where known, all ids are text ("m345", "s12").
+    """
+
+    def __init__(self, home: paths.Home, settings: config.Settings, lock: OwnerLock, *, worker: bool) -> None:
+        self.home = home
+        self.settings = settings
+        self.sessions = Sessions(self)
+        self._lock = lock
+        self._database = Database(home.database)
+        self._serving = Serving(home, settings, self._database)
+        self._worker = embed.Worker(self._serving.drain_idly) if worker else None
+        if self._serving.pending():
+            self._wake()
+
+    @classmethod
+    def open(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        create: bool = True,
+        worker: bool = True,
+        purpose: str = "a Python program",
+    ) -> Self:
+        """Open the memory in ``home`` (else ``APPLIANCE_HOME``, else the platform's data folder).
+
+        ``worker`` lets a background thread embed what ``ingest(wait=False)`` and ``Session.add`` leave
+        waiting, beginning with what an earlier process left.
+
+        Raises:
+            HomeError: the folder can't be used, or holds no memory and ``create`` is False.
+            HomeLocked: another process has it open.
+            StoreError, ConfigError: the store or the settings refuse.
+        """
+        found = paths.find_home(home)
+        found = paths.create_home(found) if create else paths.require_home(found)
+        settings = config.load(found)
+        lock = OwnerLock(found.lock)
+        lock.acquire(purpose)
+        try:
+            return cls(found, settings, lock, worker=worker)
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        """Stop the worker after its present round, and let go of the home. What waits goes on at the next open."""
+        if self._worker is not None:
+            self._worker.stop()
+        self._serving.close()
+        self._database.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- in -------------------------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        source: Paths,
+        *,
+        format: str | None = None,
+        user_id: str | None = None,
+        namespace: str = "",
+        dry_run: bool = False,
+        wait: bool = True,
+        on_file: OnFile = lambda path, messages: None,
+        on_embedded: OnProgress = lambda done, pending: None,
+    ) -> IngestReport:
+        """Read files, folders and zips into the memory.
+
+        Returns when everything is durable and embedded, or with ``wait=False`` when it is durable and can
+        be found by its words. Reading an export again adds only what is new. ``format`` overrides
+        detection. ``dry_run`` reports what would happen and changes nothing. ``on_file`` is told the
+        file and its messages so far, ``on_embedded`` the chunks done and pending.
+
+        Raises:
+            ModelUnavailable: the embedding model can't be loaded; nothing was read.
+            UsageError: no such format.
+        """
+        began = time.perf_counter()
+        into = self._intake(Scope(self._user(user_id), namespace), format, dry_run, on_file)
+        tallies = list(intake.ingest(_as_paths(source), into))
+        embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
+        self._wake()
+        return IngestReport(
+            files=tuple(tally.report() for tally in tallies),
+            chunks=sum(tally.chunks for tally in tallies),
+            embedded=embedded,
+            pending=self._serving.pending(),
+            seconds=time.perf_counter() - began,
+        )
+
+    def embed_pending(self, progress: OnProgress = lambda done, pending: None) -> int:
+        """Embed and index everything that waits; how many chunks it was.
+
+        ``progress`` is told the chunks done so far and those that still wait.
+        """
+        return self._serving.drain(progress)
+
+    # --- out ------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        mode: Mode = "hybrid",
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        roles: Sequence[Role] | None = None,
+        sources: Sequence[str] | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+    ) -> Hits:
+        """The messages that answer ``query`` best, one hit a message, best first.
+
+        Scope: the configured user's memory unless ``user_id`` names another's; a ``session_id`` (or the
+        session's external id) narrows to it, and finds nothing when it is not the named user's. ``roles``
+        are user and assistant unless named. ``since`` and ``until`` take ISO 8601 days (whole, the last
+        one included) or moments. ``sources`` are format names. ``hits.notes`` says which leg could not run.
+
+        Raises:
+            UsageError: a role, mode, date or limit that can't be.
+            NotFound: no such session.
+        """
+        limit = self.settings.search.limit if limit is None else limit
+        if limit < 1:
+            raise UsageError(f"a limit of {limit} finds nothing")
+        if mode not in ("hybrid", "dense", "lexical"):
+            raise UsageError(f"no mode {mode!r}", hint="hybrid, dense or lexical")
+        filters = self._filters(user_id, namespace, agent_id, session_id, roles, sources, since, until)
+        shelf = self._serving.shelf(dense=mode != "lexical")
+        if shelf is None:
+            return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
+        return recall.search(shelf, query, filters, mode=mode, limit=limit)
+
+    def context(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        namespace: str = "",
+        budget: int | None = None,
+        encoding: str | None = None,
+    ) -> Context:
+        """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
+        session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names).
+
+        Raises:
+            UsageError: the budget is smaller than 1.
+            NotFound: no such session.
+        """
+        from appliance.context import layers
+
+        budget = self.settings.context.budget if budget is None else budget
+        if budget < 1:
+            raise UsageError(f"a budget of {budget} tokens holds nothing")
+        counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
+        turns: list[Message] = []
+        if session_id is not None:
+            info = self.session_info(session_id)
+            if user_id is not None and user_id != info.user_id:
+                raise NotFound(f"{user_id} has no session {session_id!r}")
+            user_id, namespace = info.user_id, info.namespace
+            rows = messages.of_session(self._database.read(), _key(info), last=TURNS, talk_only=True)
+            turns = [messages.public(row) for row in rows]
+        hits = self.search(query, limit=MEMORIES, user_id=user_id, namespace=namespace)
+        plan = layers.Plan(
+            query=query,
+            words=lexical.words(query),
+            budget=budget,
+            recent_share=self.settings.context.recent,
+            encoding=counter.name,
+            count=counter.count,
+        )
+        notes = [*hits.notes, *([counter.note] if counter.note else [])]
+        return layers.build(plan, hits, turns, notes)
+
+    def message(self, reference: str) -> Message:
+        """The message of an id ("m345"), or of its external id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return messages.public(messages.message(self._database.read(), reference))
+
+    def export(self, *, user_id: str | None = None) -> Iterator[dict[str, Any]]:
+        """Every stored message as a native JSONL object, session by session; of one user if named."""
+        scope = Scope(user_id) if user_id is not None else None
+        return export.lines(self._database.read(), scope, self.settings.user)
+
+    def export_markdown(self, *, user_id: str | None = None) -> Iterator[str]:
+        """The same as Markdown, piece by piece."""
+        return export.markdown(self._database.read(), Scope(user_id) if user_id is not None else None)
+
+    # --- care -----------------------------------------------------------------------------------------
+
+    def status(self) -> dict[str, Any]:
+        """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
+        trouble = self._worker.trouble if self._worker else None
+        return status(self.home, self._database.read(), self.settings.model.name, trouble)
+
+    def verify(self) -> check.Findings:
+        """Check that every character is in a chunk and that all stores agree; writes nothing."""
+        return check.verify(self._database, self._serving.stores())
+
+    def reindex(
+        self,
+        *,
+        model: str | None = None,
+        vectors: bool = False,
+        progress: OnProgress = lambda done, pending: None,
+    ) -> int:
+        """Make full text and index again from the truth and the vectors; how many chunks were put.
+
+        ``model`` moves to another embedding model, ``vectors`` computes all vectors again with the same
+        one; until the new set is complete the old one serves.
+
+        Raises:
+            ModelUnavailable: the model can't be loaded; nothing was changed.
+        """
+        if model is None and not vectors:
+            return self._serving.rebuild_index(progress)
+        return self._serving.rebuild_vectors(model, progress)
+
+    # --- sessions (the Host of memory.sessions) ---------------------------------------------------------
+
+    def create_session(
+        self,
+        *,
+        title: str | None = None,
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        external_id: str | None = None,
+    ) -> SessionInfo:
+        """Begin a conversation, or find the one of this ``external_id`` again."""
+        scope = Scope(self._user(user_id), namespace, agent_id)
+        record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
+        with self._database.write() as tx:
+            key, _ = messages.enter_session(tx, scope, LOCAL, record)
+        return self.session_info(messages.session_id(key))
+
+    def session_info(self, reference: str) -> SessionInfo:
+        """The session of an id ("s12"), or of its external id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return messages.session(self._database.read(), reference)
+
+    def list_sessions(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str | None = None,
+        limit: int | None = None,
+    ) -> list[SessionInfo]:
+        """A user's sessions, the last active first."""
+        scope = Scope(self._user(user_id), namespace, agent_id)
+        return messages.sessions(self._database.read(), scope, -1 if limit is None else limit)
+
+    def session_messages(self, reference: str) -> list[Message]:
+        """A session's messages, in order."""
+        info = self.session_info(reference)
+        return [messages.public(row) for row in messages.of_session(self._database.read(), _key(info))]
+
+    def add_message(
+        self,
+        reference: str,
+        role: Role,
+        text: str,
+        *,
+        author: str | None = None,
+        external_id: str | None = None,
+        timestamp: datetime | None = None,
+        reply_to: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Message:
+        """Store one message in a session; see ``Session.add``."""
+        if role not in ROLES:
+            raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
+        _check_text(text)
+        info = self.session_info(reference)
+        record = MessageRecord(
+            session=info.external_id,
+            role=role,
+            text=text,
+            external_id=external_id or secrets.token_hex(8),
+            author=author,
+            sent_at=timestamp or datetime.now(UTC),
+            reply_to=reply_to,
+            metadata=metadata or {},
+        )
+        message = normalise(record, begin(SessionRecord(info.external_id)))
+        into = self._intake(Scope(info.user_id, info.namespace), None, False)
+        with self._database.write() as tx:
+            found = dedup.sort_out(tx, _key(info), [message])
+            intake.write(tx, _key(info), None, found, into)
+            stored = messages.known(tx, _key(info), [message.external_id])[message.external_id].id
+        self._wake()
+        return self.message(messages.message_id(stored))
+
+    # --- what the verbs share ---------------------------------------------------------------------------
+
+    def _intake(
+        self, scope: Scope, format: str | None, dry_run: bool, progress: OnFile = lambda path, messages: None
+    ) -> intake.Intake:
+        generation = self._serving.begin()
+        return intake.Intake(
+            database=self._database,
+            chunker=self._serving.chunker(self._serving.model_of(generation)),
+            generation=generation.id,
+            scope=scope,
+            format=format,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def _filters(
+        self,
+        user_id: str | None,
+        namespace: str,
+        agent_id: str | None,
+        session_id: str | None,
+        roles: Sequence[Role] | None,
+        sources: Sequence[str] | None,
+        since: str | date | None,
+        until: str | date | None,
+    ) -> Filters:
+        session = None
+        if session_id is not None:
+            info = self.session_info(session_id)
+            session = _key(info)
+            if user_id is None:  # an id names its owner
+                user_id, namespace = info.user_id, info.namespace
+        for role in roles or ():
+            if role not in ROLES:
+                raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
+        return Filters(
+            scope=Scope(self._user(user_id), namespace, agent_id),
+            session=session,
+            roles=tuple(roles or ()),
+            sources=tuple(sources or ()),
+            since=moments.bound(since, end=False),
+            until=moments.bound(until, end=True),
+        )
+
+    def _user(self, user_id: str | None) -> str:
+        return self.settings.user if user_id is None else user_id
+
+    def _wake(self) -> None:
+        if self._worker is not None and self._serving.pending():
+            self._worker.wake()
+
+
+def _key(info: SessionInfo) -> int:
+    key = messages.session_key(info.id)
+    assert key is not None
+    return key
+
+
+def _as_paths(source: Paths) -> list[Path]:
+    one = isinstance(source, str | os.PathLike)
+    return [Path(path).expanduser() for path in ([source] if one else source)]
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the text is not valid Unicode at character {error.start}") from error

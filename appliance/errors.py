@@ -1,0 +1,85 @@
+"""The one error tree.
+
+    ApplianceError                what happened, where, what to do next        exit code
+    ├── UsageError                wrong arguments or an impossible request          2
+    │   └── ConfigError           a setting is unknown, unreadable or out of range  2
+    ├── StoreError                the store refuses                                 3
+    │   ├── HomeError             the home is missing, unreadable or unwritable     3
+    │   ├── HomeLocked            another process owns the home                     3
+    │   ├── StoreVersion          written by a newer version than this one          3
+    │   └── StoreCorrupt          a file of the home is damaged                     3
+    ├── NotFound                  no such session, message or file                  4
+    ├── ModelUnavailable          an embedding model is missing or damaged          5
+    └── InputError                an input can't be read at all                     1
+
+Each error says what happened (``str(error)``), and may say where (``where``: a file and a place in
+it) and what to do next (``hint``). The command line prints all three and ends with ``exit_code``;
+nothing else in the program decides an exit code.
+"""
+
+from __future__ import annotations
+
+
+class ApplianceError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{self.where}: {message}" if self.where else message
+
+
+class UsageError(ApplianceError):
+    """The call can't be carried out as it was made."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A setting is unknown, unreadable or out of range."""
+
+
+class StoreError(ApplianceError):
+    """The store refuses."""
+
+    exit_code = 3
+
+
+class HomeError(StoreError):
+    """The home folder is missing, not a folder, or can't be read and written."""
+
+
+class HomeLocked(StoreError):
+    """Another process owns the home."""
+
+
+class StoreVersion(StoreError):
+    """The store was written by a newer version of this program."""
+
+
+class StoreCorrupt(StoreError):
+    """A file of the home is damaged."""
+
+
+class NotFound(ApplianceError):
+    """No such session, message or file."""
+
+    exit_code = 4
+
+
+class ModelUnavailable(ApplianceError):
+    """An embedding model is missing, incomplete or damaged."""
+
+    exit_code = 5
+
+
+class InputError(ApplianceError):
+    """An input can't be read at all; inputs that can be read in part are reported instead."""
+
+    exit_code = 1

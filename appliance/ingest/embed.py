@@ -1,0 +1,150 @@
+"""The second speed of an ingest: every waiting chunk gets its vector and its point.
+
+A round takes some hundred chunks off the outbox, most pressing first; embeds the texts that have no vector
+yet; appends those to the ledger; puts the points; and only when ledger and index have reached the disk
+does the outbox let go. A round that is interrupted is done again, and comes to the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.store import chunks
+from appliance.store.chunks import Waiting
+from appliance.store.database import Database
+from appliance.store.index.base import Fields, Index, Point
+from appliance.store.vectors import Ledger, as_stored
+
+ROUND = 512
+"""Chunks a round: enough for batches of equal length, and a few seconds of work that a stop may cost."""
+
+DROPS_A_ROUND = 10_000
+
+EmbedPassages = Callable[[Sequence[str]], "NDArray[np.float32]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the work is done with: one generation's stores and its model."""
+
+    database: Database
+    generation: int
+    ledger: Ledger
+    index: Index
+    embed: EmbedPassages
+
+
+def drain(bench: Bench, *, goes_on: Callable[[], bool], progress: Callable[[int], None]) -> int:
+    """Work the outbox off until it is empty or ``goes_on`` says no; how many chunks were put.
+
+    ``progress`` is told of each round's count.
+    """
+    done = 0
+    drop_points(bench)
+    while goes_on():
+        count = one_round(bench)
+        if not count:
+            break
+        done += count
+        progress(count)
+    return done
+
+
+def one_round(bench: Bench) -> int:
+    """Put the next chunks; how many."""
+    waiting = chunks.next_puts(bench.database.read(), bench.generation, ROUND)
+    if not waiting:
+        return 0
+    rows, vectors = _vectors(bench, waiting)
+    bench.index.upsert([_point(w, vectors[w.digest]) for w in waiting])
+    bench.index.flush()
+    with bench.database.write() as tx:
+        chunks.settle(tx, bench.generation, put=waiting, rows=rows)
+    bench.ledger.acknowledge(bench.ledger.rows + len(rows))
+    return len(waiting)
+
+
+def _vectors(
+    bench: Bench, waiting: Sequence[Waiting]
+) -> tuple[dict[bytes, int], dict[bytes, NDArray[np.float32]]]:
+    """The new ledger rows by digest, and every vector by digest; what is not in the ledger is computed."""
+    there = {w.digest: w.row for w in waiting if w.row is not None}
+    vectors = dict(zip(there, bench.ledger.read(list(there.values())), strict=True))
+    missing = {w.digest: w.text for w in waiting if w.row is None}
+    if not missing:
+        return {}, vectors
+    computed = bench.embed(list(missing.values()))
+    first = bench.ledger.append(list(missing), computed)
+    vectors.update(zip(missing, as_stored(computed), strict=True))
+    return {digest: first + i for i, digest in enumerate(missing)}, vectors
+
+
+def drop_points(bench: Bench) -> None:
+    """Remove the points of chunks that are no more."""
+    while dropped := chunks.next_drops(bench.database.read(), bench.generation, DROPS_A_ROUND):
+        bench.index.delete([chunk for _, chunk in dropped])
+        bench.index.flush()
+        with bench.database.write() as tx:
+            chunks.settle(tx, bench.generation, dropped=dropped)
+
+
+def _point(waiting: Waiting, vector: NDArray[np.float32]) -> Point:
+    return Point(
+        id=waiting.chunk,
+        vector=vector,
+        own=waiting.text,
+        window=f"{waiting.text} {waiting.neighbours}",
+        fields=Fields(
+            user_id=waiting.user_id,
+            namespace=waiting.namespace,
+            agent_id=waiting.agent_id,
+            session=waiting.session,
+            role=waiting.role,
+            source=waiting.source,
+            talk=waiting.talk,
+            at=waiting.at,
+        ),
+    )
+
+
+class Worker:
+    """A background thread that works the outbox off whenever it is woken. It starts at the first ``wake``."""
+
+    def __init__(self, work: Callable[[Callable[[], bool]], object]) -> None:
+        """``work`` is given a function that says whether to go on."""
+        self._work = work
+        self._wanted = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.trouble: Exception | None = None
+        """Why the last run ended early, if it did; the next wake tries again."""
+
+    def wake(self) -> None:
+        self._wanted.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="appliance-embed", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Return once the present round is done."""
+        self._stopping.set()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                self._work(lambda: not self._stopping.is_set())
+                self.trouble = None
+            except Exception as error:  # kept for status: a thread has nobody else to tell
+                self.trouble = error

@@ -1,0 +1,228 @@
+"""JSON files record by record: an array, objects one after the other, or one object a line.
+
+Only one record is held at a time, whatever the file's size. A record that can't be decoded is
+salvaged as far as it is whole, and reading goes on at the next place where a record begins.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from appliance.ingest.parse import text as texts
+from appliance.ingest.parse.base import Document
+from appliance.ingest.parse.jsonscan import MAX_RECORD_BYTES, Piece, Scanner
+from appliance.ingest.parse.salvage import MAX_DEPTH, is_whole, marked, salvage
+from appliance.types import Problem
+
+# Salvaging is slow; what lies further inside one damaged record than this is given up.
+_MAX_SALVAGE_BYTES = 32 << 20
+_SHOWN_CHARACTERS = 40
+
+DAMAGED: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One record, an object; ``number`` counts from 1."""
+
+    data: Any
+    number: int
+    line: int
+
+
+def records(document: Document, first_keys: Sequence[tuple[str, str]] = ()) -> Iterator[Value | Problem]:
+    """The records of a JSON document in the order of the file, with a Problem for each damage.
+
+    The elements of a top-level array are records; so are top-level values that follow each other.
+    ``first_keys`` are pairs of keys that records of the format usually begin with; they help to find
+    the way back where the first record is damaged.
+    """
+    encoding: texts.Encoding | None = None
+    number = 0
+    try:
+        with texts.utf8(document) as (stream, raw):
+            scanner = Scanner(stream, first_keys)
+            while (piece := scanner.next()) is not None:
+                where = f"line {piece.line}, byte {piece.offset + raw.shift}"
+                if piece.stray:
+                    yield Problem(where, f"{_shown(piece.data)} is not a record; passed over")
+                    continue
+                number += 1
+                value = _plain(piece.data) if piece.ended and piece.depth <= MAX_DEPTH else DAMAGED
+                if value is not DAMAGED:
+                    scanner.learn(piece.data)
+                else:
+                    if encoding is None and not is_utf8(piece.data):
+                        encoding = texts.encoding_of(document)
+                    value, problems = _with_care(scanner, piece, where, encoding or "utf-8")
+                    yield from problems
+                yield Value(value, number, piece.line)
+            if raw.failure is not None:
+                yield Problem(f"after line {scanner.line}", f"reading stopped: {explained(raw.failure)}")
+    except texts.READ_ERRORS as error:
+        yield Problem("", f"can't be read: {explained(error)}")
+
+
+def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, bytes] | Problem]:
+    """The lines of a document as UTF-8 bytes, numbered from 1, with their ends.
+
+    Lines end at line feeds only. Blank lines are left out unless ``blank``."""
+    try:
+        with texts.utf8(document) as (stream, raw):
+            number = 0
+            while line := stream.readline(MAX_RECORD_BYTES):
+                number += 1
+                if len(line) == MAX_RECORD_BYTES:
+                    yield Problem(f"line {number}", "the line is too long to be a message and was left out")
+                    while len(stream.readline(MAX_RECORD_BYTES)) == MAX_RECORD_BYTES:
+                        pass
+                elif blank or not line.isspace():
+                    yield number, line
+            if raw.failure is not None:
+                yield Problem(f"after line {number}", f"reading stopped: {explained(raw.failure)}")
+    except texts.READ_ERRORS as error:
+        yield Problem("", f"can't be read: {explained(error)}")
+
+
+def decode(data: bytes, where: str, encoding: texts.Encoding = "utf-8") -> tuple[Any, list[Problem]]:
+    """The value of one record and what was odd about it; ``DAMAGED`` if it is not JSON.
+
+    Takes what decoders differ about: NaN and Infinity (None), control characters and lone surrogates
+    (U+FFFD) in strings, bytes of another encoding, nesting beyond reason (None from there on)."""
+    value = _plain(data)
+    if value is not DAMAGED and not _too_deep(data, value):
+        return value, []
+    text, readable = texts.decoded(data, encoding)
+    problems: list[Problem] = []
+    if not readable:
+        problems.append(Problem(where, "bytes that are not UTF-8 were replaced by U+FFFD"))
+    elif encoding == "cp1252" and not data.isascii():
+        problems.append(Problem(where, "read as Windows-1252, as the file is not UTF-8", harmless=True))
+    try:
+        value = json.loads(text, strict=False)
+    except RecursionError:
+        value = salvage(text)
+    except ValueError:
+        return DAMAGED, problems
+    oddities: set[str] = set()
+    value = _storable(value, oddities)
+    problems.extend(Problem(where, oddity, harmless=True) for oddity in sorted(oddities))
+    return value, problems
+
+
+def glued(text: str) -> tuple[list[Any], str]:
+    """The JSON values that stand one after the other in ``text``, and why what follows is none."""
+    decoder = json.JSONDecoder(strict=False)
+    values: list[Any] = []
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+            return values, f"{reason} at character {at + 1}"
+        values.append(_storable(value, set()))
+    return values, ""
+
+
+@lru_cache(maxsize=2)
+def preview(head: str) -> tuple[Any, ...]:
+    """The first records of a document, as far as its beginning shows them."""
+    if not head.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
+        return ()
+    value = salvage(head)
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def explained(error: Exception) -> str:
+    """An error in words; the system's own word for it where there is one."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _with_care(
+    scanner: Scanner, piece: Piece, where: str, encoding: texts.Encoding
+) -> tuple[Any, list[Problem]]:
+    """The value of a record that a plain decoder refuses: odd, cut off, or broken inside."""
+    problems: list[Problem] = []
+    if piece.ended:
+        value, problems = decode(piece.data, where, encoding)
+        if value is not DAMAGED:
+            return value, problems
+    data = scanner.bounded(piece)
+    text, _ = texts.decoded(data[:_MAX_SALVAGE_BYTES], encoding)
+    what = "the record is not valid JSON" if piece.ended else "the file is cut off or broken inside a record"
+    problems.append(Problem(where, f"{what}; what is whole in it was kept"))
+    return _storable(salvage(text), set()), problems
+
+
+def _plain(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (ValueError, RecursionError):
+        return DAMAGED
+
+
+def _shown(data: bytes) -> str:
+    text = data[: 4 * _SHOWN_CHARACTERS].decode("utf-8", "replace").strip().replace("\n", " ")
+    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether the bytes are valid UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _too_deep(data: bytes, value: Any) -> bool:
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+        return False
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                deeper.extend(v for v in item.values() if isinstance(v, dict | list))
+            elif isinstance(item, list):
+                deeper.extend(v for v in item if isinstance(v, dict | list))
+        if not deeper:
+            return False
+        level = deeper
+    return True
+
+
+def _storable(value: Any, oddities: set[str], depth: int = 0) -> Any:
+    """``value`` without what no store and no JSON takes; damaged containers stay marked."""
+    if isinstance(value, str):
+        if texts.has_surrogates(value):
+            oddities.add("half characters (lone surrogates) were replaced by U+FFFD")
+            return texts.without_surrogates(value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            oddities.add("numbers that are not finite were left out")
+            return None
+    elif isinstance(value, dict | list):
+        if depth > MAX_DEPTH:
+            oddities.add(f"what is nested more than {MAX_DEPTH} deep was left out")
+            return None
+        inner: Any
+        if isinstance(value, list):
+            inner = [_storable(item, oddities, depth + 1) for item in value]
+        else:
+            inner = {
+                _storable(key, oddities): _storable(item, oddities, depth + 1) for key, item in value.items()
+            }
+        return inner if is_whole(value) else marked(inner)
+    return value

@@ -1,0 +1,267 @@
+"""WhatsApp: the text file of an exported chat, from either system and in any language.
+
+The file is read twice: first for the style of its headers, the order of its dates and the names, then
+for the messages. Times are local and carry no zone. What the app wrote by itself has role ``system``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from appliance.ingest.parse import jsonstream
+from appliance.ingest.parse import text as texts
+from appliance.ingest.parse import whatsapp_words as words
+from appliance.ingest.parse.base import Document, Head
+from appliance.ingest.parse.whatsapp_lines import (
+    MARKS,
+    Evidence,
+    Header,
+    Order,
+    Style,
+    decide,
+    header,
+    joined_styles,
+    main_style,
+)
+from appliance.types import MessageRecord, Problem, Record, SessionRecord
+
+_LONGEST_NAME = 80
+_NAMES_HELD = 20_000
+# This many messages in a second style at the file's end or beginning are a second export.
+_JOINED_LINES = 5
+_COPY = re.compile(r"\s?\(\d{1,2}\)$")
+_OWN_MARK = ("\u200e", "\u200f")
+
+
+def matches(head: Head) -> float:
+    """How surely this is a chat: lines that begin with date and time, and a name before a colon."""
+    lines = head.text.split("\n")[:400]
+    heads = [found for line in lines if (found := header(line.rstrip("\r")))]
+    if not heads or head.text.lstrip("\ufeff \r\n").startswith(("{", "[{", '["')):
+        return 0.0
+    style, count = Counter(found.style for found in heads).most_common(1)[0]
+    named = sum(": " in found.rest or found.rest.endswith(":") for found in heads if found.style == style)
+    first = next((n for n, line in enumerate(lines) if header(line.rstrip("\r"))), 0)
+    if _chat_name(head.name):
+        return 0.9
+    if named == 0:
+        return 0.3
+    if style.bracket and not style.seconds:
+        # The app writes seconds between brackets; other programs' logs look like this, too.
+        return 0.55
+    early = 0.15 if first <= 2 else 0.0
+    return min(0.9, 0.5 + early + 0.05 * min(count, 5))
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What the first reading found."""
+
+    styles: dict[Style, Evidence] = field(default_factory=dict)
+    names: dict[Style, Counter[str]] = field(default_factory=dict)
+    encoding: texts.Encoding = "utf-8"
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A header with the lines of its body; the lines before the first header have none."""
+
+    number: int
+    head: Header | None
+    order: Order
+    lines: list[str]
+
+
+def parse(document: Document) -> Iterator[Record]:
+    """The chat's messages in the order of the file."""
+    try:
+        survey = _survey(document)
+    except texts.READ_ERRORS as error:
+        yield Problem("", f"can't be read: {jsonstream.explained(error)}")
+        return
+    if not survey.styles:
+        yield Problem("", "no line begins with a date and a time; no messages", harmless=True)
+        return
+    orders: dict[Style, Order] = {}
+    main = main_style(survey.styles)
+    for style in (main, *joined_styles(survey.styles, _JOINED_LINES)):
+        decision = decide(style, survey.styles[style])
+        orders[style] = decision.order
+        if decision.sure == "guessed":
+            spelled = "/".join({"d": "day", "m": "month", "y": "year"}[letter] for letter in decision.order)
+            yield Problem(
+                f"line {survey.styles[style].first_line}",
+                f"nothing in the file tells days from months; dates are read as {spelled}, {decision.why}",
+                harmless=True,
+            )
+    if survey.encoding == "cp1252":
+        yield Problem("", "read as Windows-1252, as the file is not UTF-8", harmless=True)
+    name = _chat_name(document.name)
+    session = f"whatsapp:{name}" if name else f"whatsapp:{survey.identity}"
+    known = sum((survey.names[style] for style in orders), Counter[str]())
+    pending: list[Problem] = []
+    begun = False
+    for entry in _entries(document, survey.encoding, orders, pending):
+        yield from pending
+        pending.clear()
+        if not begun:
+            begun = True
+            created = entry.head.when(entry.order) if entry.head else None
+            yield SessionRecord(session, name or _file_title(document.name), created)
+        yield _message(session, entry, known)
+    yield from pending
+    quoted = sum(seen.lines for style, seen in survey.styles.items() if style not in orders)
+    if quoted:
+        yield Problem("", f"{quoted} lines begin with a date in another style; read as text", harmless=True)
+
+
+def _survey(document: Document) -> _Survey:
+    survey = _Survey(encoding=texts.encoding_of(document))
+    for line in jsonstream.lines(document):
+        if isinstance(line, Problem):
+            continue
+        number, data = line
+        text = texts.decoded(data, survey.encoding)[0].rstrip("\r\n")
+        head = header(text)
+        if head is None or not any(head.day(order) for order in ("dmy", "mdy", "ymd")):
+            continue
+        survey.styles.setdefault(head.style, Evidence()).add(head, number)
+        names = survey.names.setdefault(head.style, Counter())
+        if len(names) < _NAMES_HELD:
+            names.update(_name_candidates(head.rest))
+        if not survey.identity:
+            survey.identity = hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:24]
+    return survey
+
+
+def _entries(
+    document: Document, encoding: texts.Encoding, orders: dict[Style, Order], problems: list[Problem]
+) -> Iterator[_Entry]:
+    """The file cut at its headers. Every line is in one entry; ``problems`` collects what went wrong."""
+    entry = _Entry(1, None, "dmy", [])
+    at = 0
+    for line in jsonstream.lines(document, blank=True):
+        if isinstance(line, Problem):
+            problems.append(line)
+            continue
+        number, data = line
+        raw, readable = texts.decoded(data, encoding)
+        if not readable:
+            problems.append(Problem(f"line {number}", "bytes that are not UTF-8 were replaced by U+FFFD"))
+        text = raw[:-2] if raw.endswith("\r\n") else raw.removesuffix("\n")
+        at = number
+        head = header(text)
+        order = orders.get(head.style) if head else None
+        if head is None or order is None or head.when(order) is None:
+            entry.lines.append(text)
+            continue
+        if entry.head is not None or any(kept.strip(MARKS + " ") for kept in entry.lines):
+            yield entry
+        entry = _Entry(at, head, order, [head.rest])
+    # Line ends at the end of the file belong to the file.
+    while len(entry.lines) > 1 and not entry.lines[-1].strip():
+        entry.lines.pop()
+    if entry.head is not None or any(kept.strip(MARKS + " ") for kept in entry.lines):
+        yield entry
+
+
+def _message(session: str, entry: _Entry, known: Counter[str]) -> MessageRecord:
+    where = f"line {entry.number}"
+    if entry.head is None:
+        return MessageRecord(session, "system", "\n".join(entry.lines), where=where)
+    sent: datetime | None = entry.head.when(entry.order)
+    author, first = _author(entry.head.rest, known)
+    text = "\n".join((first, *entry.lines[1:]))
+    marked = text.startswith(_OWN_MARK)
+    plain = text.lstrip(MARKS)
+    metadata: dict[str, Any] = {}
+    if author is None:
+        return MessageRecord(session, "system", plain, sent_at=sent, where=where)
+    spoken = _clean_name(author)
+    if edited := words.EDITED.search(text):
+        metadata["edited"] = True
+        text = text[: edited.start()]
+        plain = text.lstrip(MARKS)
+    if words.DELETED.fullmatch(plain.strip()):
+        metadata["deleted"] = True
+        text = plain
+    elif words.NOTICE.fullmatch(plain) or (marked and words.EVENT.fullmatch(plain)):
+        return MessageRecord(session, "system", plain, author=spoken, sent_at=sent, where=where)
+    elif files := [found["name"].strip() for found in words.ATTACHED.finditer(text)] or [
+        found["name"].strip() for found in words.FILE_ATTACHED.finditer(text)
+    ]:
+        metadata["attachments"] = [{"name": name} for name in files]
+        text = plain
+    elif words.MEDIA_LEFT_OUT.match(plain):
+        text = plain
+    return MessageRecord(session, "user", text, author=spoken, sent_at=sent, metadata=metadata, where=where)
+
+
+def _author(rest: str, known: Counter[str]) -> tuple[str | None, str]:
+    """The name before the colon, and the text after it; None where the line has no name.
+
+    A name may hold a colon itself: then every line of that person goes on in the same way."""
+    candidates = _name_candidates(rest)
+    if not candidates:
+        return _bare(rest, known, len(rest))
+    author = candidates[0]
+    bare, text = _bare(rest, known, len(author))
+    if bare is not None:
+        return bare, text
+    if words.EVENT_NOT_NAME.fullmatch(author) or words.NOTICE.fullmatch(rest):
+        return None, rest
+    for longer in candidates[1:]:
+        if known[longer] >= 3 and known[longer] == known[author]:
+            author = longer
+    text = rest[len(author) + 1 :]
+    return author, text.removeprefix(" ")
+
+
+def _bare(rest: str, known: Counter[str], end: int) -> tuple[str | None, str]:
+    """A known name before a colon without a space, which some apps write before an empty text."""
+    at = rest.find(":", 0, end)
+    if at > 0 and rest[:at] in known:
+        return rest[:at], rest[at + 1 :]
+    return None, rest
+
+
+def _name_candidates(rest: str) -> list[str]:
+    """What stands before the first few colons that a space or the line's end follows."""
+    found: list[str] = []
+    at = rest.find(":")
+    while 0 < at <= _LONGEST_NAME and len(found) < 3:
+        if at + 1 == len(rest) or rest[at + 1] in " \u200e\u200f\u202f\xa0":
+            found.append(rest[:at])
+        at = rest.find(":", at + 1)
+    return found
+
+
+def _clean_name(author: str) -> str:
+    """A name without the marks around it and without the tilde before one that is not in the contacts."""
+    name = author.strip(MARKS + " \u202f\xa0")
+    if name.startswith("~"):
+        name = name[1:].strip(MARKS + " \u202f\xa0")
+    return name or author
+
+
+def _chat_name(path: str) -> str | None:
+    """The chat's name, where the app wrote it into the name of the file, its folder or its zip."""
+    for part in reversed(path.replace("\\", "/").split("/")[-3:]):
+        stem = re.sub(r"\.(?:txt|zip)$", "", part, flags=re.IGNORECASE)
+        found = words.CHAT_NAME.match(_COPY.sub("", stem).strip())
+        if found:
+            return found["name"].strip()
+    return None
+
+
+def _file_title(path: str) -> str | None:
+    """A file's own name as a title, unless it is the one that every export has."""
+    stem = path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+    return None if stem.lower().strip("_") in ("chat", "") else stem

@@ -1,0 +1,191 @@
+"""The way in: source → parse → normalise → dedup → chunk → store, a batch a transaction; then embed.
+
+``ingest`` reads top to bottom. What it returns is durable and can be found by its words; ``embed.drain``
+then gives every chunk its vector and its point.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from appliance.errors import InputError
+from appliance.ingest import dedup, parse, sources
+from appliance.ingest.chunk import Chunker
+from appliance.ingest.normalise import Course, begin, normalise
+from appliance.ingest.parse.base import Document
+from appliance.store import chunks, lexical, messages
+from appliance.store.database import Database
+from appliance.store.messages import NewMessage
+from appliance.types import FileReport, FileStatus, Problem, Record, Scope, SessionRecord
+
+BATCH_MESSAGES = 1_000
+BATCH_CHARACTERS = 4_000_000
+"""A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What an ingest writes into, and for whom."""
+
+    database: Database
+    chunker: Chunker
+    generation: int
+    scope: Scope
+    format: str | None = None
+    dry_run: bool = False
+    progress: Callable[[str, int], None] = lambda path, messages: None
+
+
+@dataclass(slots=True)
+class Tally:
+    """One file's counts as they grow; ``report`` freezes them."""
+
+    path: str
+    format: str | None = None
+    conversations: int = 0
+    messages: int = 0
+    new: int = 0
+    updated: int = 0
+    duplicates: int = 0
+    chunks: int = 0
+    status: FileStatus | None = None
+    errors: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+
+    def report(self) -> FileReport:
+        return FileReport(
+            path=self.path,
+            format=self.format,
+            status=self.status or ("ok" if not self.errors else "partial" if self.messages else "failed"),
+            conversations=self.conversations,
+            messages=self.messages,
+            new=self.new,
+            updated=self.updated,
+            duplicates=self.duplicates,
+            errors=tuple(self.errors),
+            notes=tuple(self.notes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Messages on their way into one transaction, by session, in the order of the file."""
+
+    courses: dict[str, Course]
+    messages: dict[str, list[NewMessage]]
+
+
+def ingest(paths: Sequence[Path], intake: Intake) -> Iterator[Tally]:
+    """Read files, folders and zips; yields what became of each file, in their order.
+
+    A file that can't be read costs only itself, and a record that can't be read costs only itself.
+    """
+    for found in sources.expand(paths):
+        if isinstance(found, Document):
+            yield ingest_document(found, intake)
+        else:
+            yield Tally(found.path, status=found.status, errors=list(found.errors), notes=list(found.notes))
+
+
+def ingest_document(document: Document, intake: Intake) -> Tally:
+    """One document, streamed, a transaction a batch."""
+    tally = Tally(document.name)
+    try:
+        tally.format, parser = parse.detect(document, intake.format)
+        with intake.database.trial() if intake.dry_run else nullcontext():
+            for batch in batches(parser.parse(document), tally):
+                store(batch, document, intake, tally)
+                intake.progress(document.name, tally.messages)
+    except InputError as error:
+        tally.errors.append(Problem(error.where or "", error.args[0]))
+    return tally
+
+
+def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
+    """The records as normalised messages, in batches; problems go to the tally."""
+    courses: dict[str, Course] = {}
+    batch: dict[str, list[NewMessage]] = {}
+    count = characters = 0
+    for record in records:
+        if isinstance(record, Problem):
+            (tally.notes if record.harmless else tally.errors).append(record)
+        elif isinstance(record, SessionRecord):
+            if record.external_id not in courses:
+                courses[record.external_id] = begin(record)
+                tally.conversations += 1
+        else:
+            batch.setdefault(record.session, []).append(normalise(record, courses[record.session]))
+            count, characters = count + 1, characters + len(record.text)
+            if count >= BATCH_MESSAGES or characters >= BATCH_CHARACTERS:
+                tally.messages += count
+                yield Batch(courses, batch)
+                batch, count, characters = {}, 0, 0
+    tally.messages += count
+    if batch:
+        yield Batch(courses, batch)
+
+
+def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> None:
+    """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
+    with intake.database.write() as tx:
+        source = messages.enter_source(tx, document.name, tally.format or "", document.size)
+        for external_id, incoming in batch.messages.items():
+            session, is_new = _session(tx, batch.courses[external_id], incoming, intake, tally.format or "")
+            found = dedup.sort_out(tx, session, incoming)
+            tally.chunks += write(tx, session, source, found, intake, alone=is_new)
+            tally.new += len(found.new)
+            tally.updated += len(found.changed)
+            tally.duplicates += found.same
+
+
+def write(
+    tx: sqlite3.Connection,
+    session: int,
+    source: int | None,
+    found: dedup.Sorted,
+    intake: Intake,
+    *,
+    alone: bool = False,
+) -> int:
+    """Store new and changed messages of a session with their full text, chunks and outbox entries.
+
+    ``alone`` says that the session had no messages before. Returns how many chunks were made.
+    """
+    changed = [key for key, _ in found.changed]
+    touched = set() if alone else lexical.around(tx, session, found.new) | lexical.beside(tx, changed)
+    lexical.withdraw(tx, touched)
+    keys = messages.insert(tx, session, source, found.new)
+    for key, message in found.changed:
+        messages.revise(tx, key, source, message)
+    lexical.enter(tx, touched | set(keys))
+    chunks.requeue(tx, touched.difference(changed))
+    chunks.drop(tx, changed)
+    written = [*zip(keys, found.new, strict=True), *found.changed]
+    spans = intake.chunker.split([message.text for _, message in written])
+    return chunks.put(
+        tx,
+        intake.generation,
+        [
+            (key, message.text, message.talk, message.order_at, pieces)
+            for (key, message), pieces in zip(written, spans, strict=True)
+        ],
+    )
+
+
+def _session(
+    tx: sqlite3.Connection, course: Course, incoming: Sequence[NewMessage], intake: Intake, format: str
+) -> tuple[int, bool]:
+    """The session that a batch belongs to. A chat without ids of its own is recognised by its first
+    messages when its file has got another name."""
+    record = course.record
+    if course.made_ids and course.stored_as is None:
+        first = [message.external_id for message in incoming[: dedup.RECOGNISE]]
+        named, held = messages.session_with(tx, intake.scope, format, first) or (record.external_id, 0)
+        course.stored_as = named if held == len(first) else record.external_id
+    if course.stored_as is not None and course.stored_as != record.external_id:
+        record = replace(record, external_id=course.stored_as, title=None)
+    return messages.enter_session(tx, intake.scope, format, record)

@@ -1,0 +1,62 @@
+"""What a home holds and how it is, from counts alone: no model and no index is loaded for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from appliance.paths import Home
+from appliance.store import chunks
+
+
+def status(home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None) -> dict[str, Any]:
+    """Counts, model, disk use in bytes, and health: "ok", or what a person should know."""
+    generation = chunks.generation(db)
+    pending = chunks.pending(db, generation.id) if generation else 0
+    count = {
+        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("source", "session", "message")
+    }
+    made = _count(db, "SELECT count(*) FROM chunk WHERE generation = ?", generation.id) if generation else 0
+    return {
+        "counts": {
+            "sources": count["source"],
+            "sessions": count["session"],
+            "messages": count["message"],
+            "chunks": made,
+            "embedded": made - pending,
+            "pending": pending,
+        },
+        "model": {
+            "name": generation.model if generation else configured_model,
+            "dimension": generation.dimension if generation else None,
+            "generation": generation.id if generation else None,
+        },
+        "disk_bytes": {
+            "database": sum(_size(p) for p in home.root.glob("recall.db*")),
+            "vectors": _size(home.vectors),
+            "index": _size(home.index),
+        },
+        "health": _health(generation.model if generation else None, configured_model, pending, trouble),
+    }
+
+
+def _health(model: str | None, configured: str, pending: int, trouble: Exception | None) -> str:
+    if trouble is not None:
+        return f"embedding stopped: {trouble}"
+    if model is not None and model != configured:
+        return f"the settings name the model {configured}, the memory uses {model}: run 'appliance reindex --model'"
+    if pending:
+        return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
+    return "ok"
+
+
+def _count(db: sqlite3.Connection, query: str, *values: object) -> int:
+    (number,) = db.execute(query, values).fetchone()
+    return int(number)
+
+
+def _size(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())

@@ -1,0 +1,131 @@
+"""Where everything lies. One folder, the home, holds all of it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from appliance.errors import HomeError
+
+APP_NAME = "appliance"
+HOME_VARIABLE = "APPLIANCE_HOME"
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder that holds everything, and the places in it."""
+
+    root: Path
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "recall.db"
+
+    @property
+    def vectors(self) -> Path:
+        return self.root / "vectors"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "index"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock"
+
+    def places(self) -> dict[str, Path]:
+        """Every location, by name."""
+        names = ("root", "config", "database", "vectors", "index", "models", "lock")
+        return {("home" if name == "root" else name): getattr(self, name) for name in names}
+
+
+def find_home(given: str | os.PathLike[str] | None = None) -> Home:
+    """The home to use: ``given``, else ``APPLIANCE_HOME``, else the platform's data folder.
+
+    Only finds it; see ``create_home`` and ``require_home``.
+    """
+    named = given or os.environ.get(HOME_VARIABLE)
+    if named:
+        return Home(Path(named).expanduser().absolute())
+    import platformdirs
+
+    return Home(Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)))
+
+
+def require_home(home: Home) -> Home:
+    """The home, when it exists and holds a store.
+
+    Raises:
+        HomeError: there is none, or it can't be used.
+    """
+    if not home.database.is_file():
+        what = "no memory in this folder" if home.root.is_dir() else "no such folder"
+        raise HomeError(
+            what,
+            where=str(home.root),
+            hint="begin one with 'appliance ingest PATH' or 'appliance add TEXT', "
+            f"or name another with --home or {HOME_VARIABLE}",
+        )
+    return create_home(home)
+
+
+def create_home(home: Home) -> Home:
+    """Make the home and its folders where they are missing, private to the user.
+
+    Raises:
+        HomeError: the path is a file, or can't be made, read or written.
+    """
+    try:
+        for folder in (home.root, home.vectors, home.index, home.models):
+            if folder.is_dir():
+                continue
+            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    except OSError as error:
+        raise HomeError(
+            f"can't make this folder ({error.strerror})",
+            where=str(error.filename or home.root),
+            hint="name a folder that you can write to with --home or " + HOME_VARIABLE,
+        ) from error
+    if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):
+        raise HomeError(
+            "this folder can't be read and written",
+            where=str(home.root),
+            hint="give yourself the rights to it, or name another with --home or " + HOME_VARIABLE,
+        )
+    return home
+
+
+def write_small_file(path: Path, data: bytes) -> None:
+    """Replace a small file whole: a crash leaves the old one or the new one, never a part."""
+    temporary = path.with_name(path.name + ".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename or a new file in ``folder`` survive a power cut (a no-op where folders can't be
+    opened, as on Windows)."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,84 @@
+"""Candidates: the messages that any leg finds, with each leg's rank and exact score.
+
+The pool of a leg never depends on how many hits were asked for, so that the first ten of fifty are the
+ten. Every candidate is then scored in every leg, whichever found it: a feature that is missing only
+because a message stood just below another leg's cut would be noise to the ranker.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from appliance.store import chunks, lexical
+from appliance.store.index.base import Index, Leg, LegQuery, Scored
+from appliance.types import Filters
+
+POOL = 200
+"""How many chunks each leg may propose."""
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A message that was found. ``scores`` are raw: cosine, or BM25; ``ranks`` count from 1 and name only
+    the legs that proposed it; ``span`` is the best chunk's place in the text."""
+
+    message: int
+    scores: dict[str, float] = field(default_factory=dict)
+    ranks: dict[str, int] = field(default_factory=dict)
+    span: tuple[int, int] | None = None
+
+
+def from_index(
+    db: sqlite3.Connection, index: Index, queries: Sequence[LegQuery], filters: Filters
+) -> dict[int, Candidate]:
+    """The messages whose chunks the index's legs find, by message key."""
+    if not queries:
+        return {}
+    proposed = index.search(queries, filters, POOL)
+    found = sorted({scored.id for leg in proposed for scored in leg})
+    places = chunks.messages_of(db, found)
+    exact = index.score(queries, found)
+    candidates: dict[int, Candidate] = {}
+    best: dict[int, float] = {}
+    for query, scores in zip(queries, exact, strict=True):
+        for chunk, score in scores.items():
+            if chunk not in places:  # dropped from the truth, its point not yet
+                continue
+            message, start, stop = places[chunk]
+            candidate = candidates.setdefault(message, Candidate(message))
+            candidate.scores[query.leg] = max(score, candidate.scores.get(query.leg, score))
+            # The passage shown is the one that the first leg asked for likes best.
+            if query.leg == queries[0].leg and score > best.get(message, -2.0):
+                best[message], candidate.span = score, (start, stop)
+    for query, leg in zip(queries, proposed, strict=True):
+        _rank(query.leg, leg, places, candidates)
+    return candidates
+
+
+def _rank(
+    leg: Leg, found: Sequence[Scored], places: dict[int, tuple[int, int, int]], candidates: dict[int, Candidate]
+) -> None:
+    rank = 0
+    for scored in found:
+        if scored.id not in places:
+            continue
+        candidate = candidates[places[scored.id][0]]
+        if leg not in candidate.ranks:
+            rank += 1
+            candidate.ranks[leg] = rank
+
+
+def from_text(
+    db: sqlite3.Connection, query: str, filters: Filters, generation: int | None
+) -> dict[int, Candidate]:
+    """The messages that FTS5 finds: those that wait in a generation's outbox, or all of them.
+
+    Its BM25 stands in for both lexical legs.
+    """
+    found = lexical.search(db, query, filters, POOL, pending_in=generation)
+    return {
+        hit.message: Candidate(hit.message, {"own": hit.score, "window": hit.score}, {"text": rank})
+        for rank, hit in enumerate(found, 1)
+    }

@@ -1,0 +1,108 @@
+"""The way out: query → candidates → features → rank → hits.
+
+``search`` reads top to bottom. A leg that can't run is said in the answer's notes, never left out silently.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.recall.candidates import Candidate, from_index, from_text
+from appliance.recall.features import features
+from appliance.recall.rank import Ranked, rank
+from appliance.recall.snippet import snippet
+from appliance.recall.weights import EVIDENCE
+from appliance.store import chunks, lexical, messages
+from appliance.store.index.base import Index, LegQuery
+from appliance.types import Filters, Hit, Hits, Mode, Source
+
+EmbedQuery = Callable[[str], "NDArray[np.float32]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """What a search looks through. ``embed`` is None when no model could be loaded; ``lacks`` then says why."""
+
+    db: sqlite3.Connection
+    index: Index
+    generation: int
+    embed: EmbedQuery | None
+    lacks: str = ""
+
+
+def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int) -> Hits:
+    """The ``limit`` best messages for a query, one hit a message."""
+    began = time.perf_counter()
+    notes: list[str] = []
+    candidates = find(shelf, query, filters, mode, notes)
+    ranked = rank(features(candidates), EVIDENCE)[:limit]
+    hits = describe(shelf.db, query, ranked, candidates)
+    took = (time.perf_counter() - began) * 1000
+    return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
+
+
+def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str]) -> dict[int, Candidate]:
+    """Candidates of every leg that the mode asks for and that can run."""
+    queries: list[LegQuery] = []
+    if mode != "lexical" and query.strip():
+        if shelf.embed is None:
+            notes.append(f"the dense leg did not run: {shelf.lacks}")
+        else:
+            queries.append(LegQuery("dense", vector=shelf.embed(query)))
+    if mode != "dense":
+        queries += [LegQuery("own", text=query), LegQuery("window", text=query)]
+    candidates = from_index(shelf.db, shelf.index, queries, filters)
+    waiting = chunks.pending(shelf.db, shelf.generation)
+    if waiting:
+        notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
+        if mode != "dense":
+            for key, candidate in from_text(shelf.db, query, filters, shelf.generation).items():
+                candidates.setdefault(key, candidate)
+    return candidates
+
+
+def describe(
+    db: sqlite3.Connection, query: str, ranked: Sequence[Ranked], candidates: dict[int, Candidate]
+) -> list[Hit]:
+    """The ranked messages as hits, with their texts and reasons."""
+    rows = messages.get(db, [r.message for r in ranked])
+    ranked = [r for r in ranked if r.message in rows]
+    heads = messages.session_heads(db, [row.session_id for row in rows.values()])
+    paths = messages.source_paths(db, [row.source_id for row in rows.values() if row.source_id])
+    words = lexical.words(query)
+    hits = []
+    for place, found in enumerate(ranked, 1):
+        row, candidate = rows[found.message], candidates[found.message]
+        head = heads[row.session_id]
+        hits.append(
+            Hit(
+                rank=place,
+                score=found.score,
+                message_id=messages.message_id(row.id),
+                external_id=row.external_id,
+                session_id=messages.session_id(row.session_id),
+                external_session_id=head.external_id,
+                session_title=head.title,
+                role=row.role,
+                author=row.author,
+                timestamp=row.sent_at,
+                text=row.text,
+                snippet=snippet(row.text, words, candidate.span),
+                source=Source(head.format, paths.get(row.source_id) if row.source_id else None),
+                tier="hot",
+                why={
+                    "score": dict(found.parts),
+                    "legs": {
+                        leg: {"score": score, "rank": candidate.ranks.get(leg)}
+                        for leg, score in candidate.scores.items()
+                    },
+                },
+            )
+        )
+    return hits

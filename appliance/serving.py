@@ -1,0 +1,255 @@
+"""What serves now: one generation with its model, its ledger and its index, each opened when first needed.
+
+A search of full text needs no model, a status neither, so nothing here is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import appliance_models
+
+from appliance.config import Settings
+from appliance.errors import ModelUnavailable
+from appliance.ingest import embed
+from appliance.ingest.chunk import Chunker
+from appliance.paths import Home
+from appliance.recall.pipeline import Shelf
+from appliance.store import chunks, derived, lexical
+from appliance.store.chunks import Generation
+from appliance.store.database import Database
+from appliance.store.derived import Derived
+from appliance.store.messages import PAGE
+
+if TYPE_CHECKING:
+    from appliance_models import Embedder
+
+SOON = 64
+"""A search first embeds what waits, if it is no more than this many chunks: what was just said is found."""
+
+OnProgress = Callable[[int, int], None]
+"""Told how many chunks are done and how many still wait."""
+
+
+class Serving:
+    """The derived side of an open home. Safe to use from several threads."""
+
+    def __init__(self, home: Home, settings: Settings, database: Database) -> None:
+        self._home = home
+        self._settings = settings
+        self._database = database
+        self._guard = threading.RLock()
+        self._draining = threading.Lock()
+        self._urgent = 0
+        self._embedders: dict[str, Embedder] = {}
+        self._derived: Derived | None = None
+
+    def close(self) -> None:
+        with self._guard, self._draining:
+            if self._derived is not None:
+                self._derived.close()
+                self._derived = None
+
+    # --- the generation, its model and its stores -------------------------------------------------------
+
+    def generation(self) -> Generation | None:
+        """The generation that serves; None in a home that nothing was ever stored in."""
+        return chunks.generation(self._database.read())
+
+    def begin(self) -> Generation:
+        """The generation that serves, begun with the configured model if there is none yet.
+
+        Raises:
+            ModelUnavailable: its model can't be loaded, or is no longer the one that made its vectors.
+        """
+        with self._guard:
+            found = self.generation()
+            if found is None:
+                model = self.load(self._settings.model.name)
+                with self._database.write() as tx:
+                    return chunks.begin_generation(
+                        tx, self._settings.model.name, model.identity, model.dimension, active=True
+                    )
+            self.model_of(found)
+            return found
+
+    def load(self, name: str) -> Embedder:
+        """The embedding model of a name.
+
+        Raises:
+            ModelUnavailable: it is missing or damaged.
+        """
+        with self._guard:
+            if name not in self._embedders:
+                try:
+                    self._embedders[name] = appliance_models.load(
+                        name, (self._home.models,), threads=self._settings.model.threads or None
+                    )
+                except appliance_models.ModelError as error:
+                    raise ModelUnavailable(str(error), hint="'appliance models list' shows what there is") from error
+            return self._embedders[name]
+
+    def model_of(self, generation: Generation) -> Embedder:
+        """The model that made a generation.
+
+        Raises:
+            ModelUnavailable: it can't be loaded, or the files of its name are now another model's.
+        """
+        model = self.load(generation.model)
+        if model.identity != generation.identity:
+            raise ModelUnavailable(
+                f"the model {generation.model} is not the one that made the stored vectors"
+                f" ({model.identity} now, {generation.identity} then)",
+                hint="'appliance reindex --vectors' computes them again; full text goes on working meanwhile",
+            )
+        return model
+
+    def stores(self) -> Derived | None:
+        """The open ledger and index of the generation that serves."""
+        with self._guard:
+            found = self.generation()
+            if self._derived is None and found is not None:
+                self._derived = self._open(found)
+            return self._derived
+
+    def chunker(self, model: Embedder) -> Chunker:
+        return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
+
+    def _open(self, generation: Generation) -> Derived:
+        index = self._settings.index
+        return derived.open_derived(
+            self._home, self._database, generation, url=index.url, collection=index.collection
+        )
+
+    # --- embedding ------------------------------------------------------------------------------------
+
+    def pending(self) -> int:
+        """How many chunks wait for their vector or their point."""
+        found = self.generation()
+        return chunks.pending(self._database.read(), found.id) if found else 0
+
+    def drain(self, progress: OnProgress = lambda done, pending: None) -> int:
+        """Embed and index all that waits; how many chunks it was. A background run makes way for it."""
+        self._urgent += 1
+        try:
+            with self._draining:
+                return self._drain(lambda: True, progress)
+        finally:
+            self._urgent -= 1
+
+    def drain_idly(self, goes_on: Callable[[], bool]) -> int:
+        """The same in the background: it ends early when it is told to, or when somebody waits for a drain."""
+        with self._draining:
+            return self._drain(lambda: goes_on() and not self._urgent, lambda done, pending: None)
+
+    def _drain(self, goes_on: Callable[[], bool], progress: OnProgress) -> int:
+        stores = self.stores()
+        if stores is None:
+            return 0
+        return _work_off(self._database, stores, self.model_of(stores.generation), goes_on, progress)
+
+    # --- search ---------------------------------------------------------------------------------------
+
+    def shelf(self, *, dense: bool) -> Shelf | None:
+        """What a search looks through, None when nothing was ever stored. Without ``dense`` no model is
+        loaded; with it, a model that can't be loaded leaves the shelf without, and says why."""
+        stores = self.stores()
+        if stores is None:
+            return None
+        model, lacks = None, ""
+        if dense:
+            try:
+                model = self.model_of(stores.generation)
+            except ModelUnavailable as error:
+                lacks = str(error)
+        if model is not None and 0 < self.pending() <= SOON:
+            self.drain()
+        return Shelf(
+            db=self._database.read(),
+            index=stores.index,
+            generation=stores.generation.id,
+            embed=model.embed_query if model else None,
+            lacks=lacks,
+        )
+
+    # --- rebuilding -----------------------------------------------------------------------------------
+
+    def rebuild_index(self, progress: OnProgress) -> int:
+        """Make full text and index again, from the truth and the ledger; how many chunks were put."""
+        with self._guard:
+            found = self.begin()
+            with self._database.write() as tx:
+                lexical.rebuild(tx)
+            with self._draining:
+                if self._derived is not None:
+                    self._derived.close()
+                    self._derived = None
+                derived.remove_index(self._home, found.id)
+                with self._database.write() as tx:
+                    chunks.requeue_all(tx, found.id)
+            return self.drain(progress)
+
+    def rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
+        """Make a new generation with the named model (the present one without a name), and move to it when
+        it is complete; how many chunks were put. Interrupted, it leaves the old one serving."""
+        found = self.generation()
+        name = name or (found.model if found else self._settings.model.name)
+        model = self.load(name)
+        self._forget_unfinished()
+        with self._database.write() as tx:
+            new = chunks.begin_generation(tx, name, model.identity, model.dimension, active=False)
+        stores = self._open(new)
+        try:
+            self._chunk_all(new, self.chunker(model))
+            done = _work_off(self._database, stores, model, lambda: True, progress)
+        except BaseException:
+            stores.close()
+            raise
+        with self._guard, self._draining:
+            # What was stored meanwhile is chunked now, within the lock, and embedded with the rest later.
+            self._chunk_all(new, self.chunker(model))
+            with self._database.write() as tx:
+                gone = chunks.activate(tx, new.id)
+            if self._derived is not None:
+                self._derived.close()
+            self._derived = stores
+            for generation in gone:
+                derived.remove(self._home, generation)
+        return done + self.drain()
+
+    def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
+        page: list[tuple[int, str, bool, int]] = []
+        for row in chunks.without_chunks(self._database.read(), generation.id):
+            page.append(row)
+            if len(page) == PAGE:
+                self._chunk(generation, chunker, page)
+                page = []
+        self._chunk(generation, chunker, page)
+
+    def _chunk(self, generation: Generation, chunker: Chunker, page: list[tuple[int, str, bool, int]]) -> None:
+        spans = chunker.split([text for _, text, _, _ in page])
+        with self._database.write() as tx:
+            chunks.put(tx, generation.id, [(*row, pieces) for row, pieces in zip(page, spans, strict=True)])
+
+    def _forget_unfinished(self) -> None:
+        """Discard what an interrupted rebuild left."""
+        while (left := chunks.generation(self._database.read(), "building")) is not None:
+            with self._database.write() as tx:
+                chunks.discard(tx, left.id)
+            derived.remove(self._home, left.id)
+
+
+def _work_off(
+    database: Database, stores: Derived, model: Embedder, goes_on: Callable[[], bool], progress: OnProgress
+) -> int:
+    done = 0
+
+    def told(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(done, chunks.pending(database.read(), stores.generation.id))
+
+    bench = embed.Bench(database, stores.generation.id, stores.ledger, stores.index, model.embed_passages)
+    return embed.drain(bench, goes_on=goes_on, progress=told)

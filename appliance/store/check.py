@@ -1,0 +1,155 @@
+"""``verify``: does everything still agree with the truth, character by character, row by row?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from appliance.store import chunks, lexical
+from appliance.store.database import Database
+from appliance.store.derived import Derived
+from appliance.store.messages import PAGE, message_id
+from appliance.types import Problem
+
+SAME_VECTOR = 0.999
+"""The least cosine between a vector in the ledger and the same one in the index, which rounds differently."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was looked at, in counts, and what does not agree."""
+
+    checked: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, where: str, message: str) -> None:
+        self.problems.append(Problem(where, message))
+
+    def count(self, what: str, number: int = 1) -> None:
+        self.checked[what] = self.checked.get(what, 0) + number
+
+
+def verify(database: Database, derived: Derived | None) -> Findings:
+    """Check the database, the coverage of every message by its chunks, the ledger, the index and the full
+    text. Reads everything; writes nothing."""
+    findings = Findings()
+    db = database.read()
+    check_database(db, findings)
+    check_full_text(database, findings)
+    if derived is not None:
+        generation = derived.generation.id
+        check_coverage(db, generation, findings)
+        check_ledger(db, derived, findings)
+        check_index(db, derived, findings)
+    return findings
+
+
+def check_database(db: sqlite3.Connection, findings: Findings) -> None:
+    for (answer,) in db.execute("PRAGMA integrity_check(20)"):
+        if answer != "ok":
+            findings.add("recall.db", str(answer))
+    for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        findings.add("recall.db", f"row {row} of {table} names a {parent} that is not there")
+    for what in ("session", "message", "revision"):
+        findings.count(f"{what}s", db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+
+
+def check_full_text(database: Database, findings: Findings) -> None:
+    with database.trial() as tx:
+        if not lexical.agrees(tx):
+            findings.add("recall.db", "the full text does not agree with the messages: run 'appliance reindex'")
+
+
+def check_coverage(db: sqlite3.Connection, generation: int, findings: Findings) -> None:
+    """Every character of every message lies in a chunk, and every chunk's digest is that of its text."""
+    for key, text, spans in _messages_with_chunks(db, generation):
+        covered = 0
+        for chunk, start, stop, digest in spans:
+            findings.count("chunks")
+            if start > covered:
+                findings.add(message_id(key), f"characters {covered} to {start} are in no chunk")
+            if not 0 <= start < stop <= len(text):
+                findings.add(message_id(key), f"chunk {chunk} spans {start} to {stop} of {len(text)} characters")
+            elif chunks.digest(text[start:stop]) != digest:
+                findings.add(message_id(key), f"chunk {chunk} was made from another text")
+            covered = max(covered, stop)
+        if covered < len(text):
+            findings.add(message_id(key), f"characters {covered} to {len(text)} are in no chunk")
+        findings.count("characters", len(text))
+
+
+def _messages_with_chunks(
+    db: sqlite3.Connection, generation: int
+) -> Iterator[tuple[int, str, list[tuple[int, int, int, bytes]]]]:
+    after = 0
+    while True:
+        page = db.execute("SELECT id, text FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)).fetchall()
+        if not page:
+            return
+        spans: dict[int, list[tuple[int, int, int, bytes]]] = {}
+        for message, *span in db.execute(
+            "SELECT message_id, id, start, stop, digest FROM chunk"
+            " WHERE generation = ? AND message_id BETWEEN ? AND ? ORDER BY message_id, start, stop",
+            (generation, page[0][0], page[-1][0]),
+        ):
+            spans.setdefault(message, []).append((span[0], span[1], span[2], span[3]))
+        for key, text in page:
+            yield key, text, spans.get(key, [])
+        after = page[-1][0]
+
+
+def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -> None:
+    """Every acknowledged row is whole and holds the text that the truth says."""
+    expected = dict(
+        db.execute("SELECT row, digest FROM embedding WHERE generation = ?", (derived.generation.id,))
+    )
+    where = derived.ledger.path.name
+    for row, digest in derived.ledger.check():
+        findings.count("vectors")
+        if digest is None:
+            findings.add(where, f"row {row} is damaged: run 'appliance reindex --vectors'")
+        elif row not in expected:
+            findings.add(where, f"row {row} is of no text that is known")
+        elif expected[row] != digest:
+            findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
+    for (lost,) in db.execute(
+        "SELECT count(*) FROM chunk c LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        " WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
+        (derived.generation.id,),
+    ):
+        if lost:
+            findings.add(where, f"{lost} chunks have no vector and are not queued for one")
+
+
+def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) -> None:
+    """Every chunk that is not queued has its point with its own vector, and there are no others."""
+    generation = derived.generation.id
+    there = set(derived.index.ids())
+    findings.count("points", len(there))
+    queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
+    findings.count("pending", len(queued))
+    expected: list[tuple[int, int]] = []
+    for key, row in db.execute(
+        "SELECT c.id, e.row FROM chunk c JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        " WHERE c.generation = ? ORDER BY c.id",
+        (generation,),
+    ):
+        if key in queued:
+            there.discard(key)
+        elif key in there:
+            there.discard(key)
+            expected.append((key, row))
+        else:
+            findings.add("index", f"chunk {key} has no point: run 'appliance reindex'")
+    for key in sorted(there - queued):
+        findings.add("index", f"point {key} is of no chunk: run 'appliance reindex'")
+    for start in range(0, len(expected), PAGE):
+        page = expected[start : start + PAGE]
+        stored = derived.index.vectors([key for key, _ in page])
+        ledger = derived.ledger.read([row for _, row in page])
+        for (key, _), vector in zip(page, ledger, strict=True):
+            if key not in stored or float(np.dot(stored[key], vector)) < SAME_VECTOR:
+                findings.add("index", f"point {key} has another vector than the ledger: run 'appliance reindex'")

@@ -1,0 +1,274 @@
+"""Chunks, generations and the outbox: what stands between a stored message and its vector.
+
+A generation is one complete set of chunks and vectors made with one embedding model. A chunk is put into
+the outbox in the transaction that stores it, and leaves it when its vector is in the ledger, its point in
+the index, and both have reached the disk. Equal texts share one vector: the ledger is keyed by digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from appliance.moments import now
+from appliance.store.messages import PAGE, marks, next_key, pages
+
+TALK_FIRST = 1 << 60
+"""Added to the priority of what people and assistants said: it is embedded before tool and system records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a message: character offsets, and its length in the model's tokens."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One set of vectors."""
+
+    id: int
+    model: str
+    identity: str
+    dimension: int
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A chunk in the outbox with all that its point needs. ``row`` is its vector's place in the ledger,
+    None when the text has not been embedded yet; ``ticket`` is its place in the queue, a new one each time
+    the chunk is queued again."""
+
+    ticket: int
+    chunk: int
+    text: str
+    tokens: int
+    digest: bytes
+    row: int | None
+    neighbours: str
+    session: int
+    user_id: str
+    namespace: str
+    agent_id: str
+    role: str
+    source: str
+    talk: bool
+    at: int | None
+
+
+def digest(text: str) -> bytes:
+    """What a text's vector is kept under: 128 bits of its BLAKE2b."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+# --- generations -------------------------------------------------------------------------------------
+
+
+def generation(db: sqlite3.Connection, state: str = "active") -> Generation | None:
+    row = db.execute(
+        "SELECT id, model, identity, dimension, state = 'active' FROM generation WHERE state = ?"
+        " ORDER BY id DESC LIMIT 1",
+        (state,),
+    ).fetchone()
+    return Generation(row[0], row[1], row[2], row[3], bool(row[4])) if row else None
+
+
+def begin_generation(
+    tx: sqlite3.Connection, model: str, identity: str, dimension: int, *, active: bool
+) -> Generation:
+    (key,) = tx.execute(
+        "INSERT INTO generation (model, identity, dimension, state, created_at) VALUES (?, ?, ?, ?, ?)"
+        " RETURNING id",
+        (model, identity, dimension, "active" if active else "building", now()),
+    ).fetchone()
+    return Generation(key, model, identity, dimension, active)
+
+
+def activate(tx: sqlite3.Connection, generation: int) -> list[int]:
+    """Make a generation the one that serves, and drop the others; the keys of those dropped."""
+    gone = [key for (key,) in tx.execute("SELECT id FROM generation WHERE id <> ?", (generation,))]
+    for key in gone:
+        discard(tx, key)
+    tx.execute("UPDATE generation SET state = 'active' WHERE id = ?", (generation,))
+    return gone
+
+
+def discard(tx: sqlite3.Connection, generation: int) -> None:
+    """Forget a generation: its chunks, its outbox and its row. Its files are the caller's."""
+    tx.execute("DELETE FROM outbox WHERE generation = ?", (generation,))
+    tx.execute("DELETE FROM embedding WHERE generation = ?", (generation,))
+    tx.execute("DELETE FROM chunk WHERE generation = ?", (generation,))
+    tx.execute("DELETE FROM generation WHERE id = ?", (generation,))
+
+
+def rows(db: sqlite3.Connection, generation: int) -> int:
+    """How many rows of the generation's ledger count."""
+    (count,) = db.execute(
+        "SELECT coalesce(max(row) + 1, 0) FROM embedding WHERE generation = ?", (generation,)
+    ).fetchone()
+    return int(count)
+
+
+# --- chunks ------------------------------------------------------------------------------------------
+
+
+def put(
+    tx: sqlite3.Connection, generation: int, pieces: Sequence[tuple[int, str, bool, int, Sequence[Span]]]
+) -> int:
+    """Store the chunks of messages and queue them. ``pieces`` are (message, text, talk, order_at, spans).
+
+    Returns how many chunks there are.
+    """
+    key = next_key(tx, "chunk")
+    chunk_rows, queue = [], []
+    for message, text, talk, order_at, spans in pieces:
+        for span in spans:
+            chunk_rows.append(
+                (key, message, generation, span.start, span.end, span.tokens, digest(text[span.start : span.end]))
+            )
+            queue.append((key, generation, "put", priority(talk, order_at)))
+            key += 1
+    tx.executemany(
+        "INSERT INTO chunk (id, message_id, generation, start, stop, tokens, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        chunk_rows,
+    )
+    tx.executemany("INSERT INTO outbox (chunk_id, generation, work, priority) VALUES (?, ?, ?, ?)", queue)
+    return len(chunk_rows)
+
+
+def drop(tx: sqlite3.Connection, messages: Collection[int]) -> None:
+    """Remove the chunks of messages, and queue the removal of their points."""
+    for page in pages(sorted(messages)):
+        tx.execute(
+            "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
+            f" SELECT id, generation, 'drop', {TALK_FIRST} FROM chunk WHERE message_id IN ({marks(page)})",
+            page,
+        )
+        tx.execute(f"DELETE FROM chunk WHERE message_id IN ({marks(page)})", page)
+
+
+def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
+    """Queue the chunks of messages again, because their neighbours or filter fields changed."""
+    for page in pages(sorted(messages)):
+        tx.execute(
+            "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
+            f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+            f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.message_id IN ({marks(page)})",
+            page,
+        )
+
+
+def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
+    """Queue every chunk of a generation: its index is being made again."""
+    tx.execute(
+        "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
+        f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+        " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
+        (generation,),
+    )
+
+
+def priority(talk: bool, order_at: int) -> int:
+    """What is embedded first: talk before machine records, recent before old."""
+    return order_at + (TALK_FIRST if talk else 0)
+
+
+def without_chunks(db: sqlite3.Connection, generation: int) -> Iterator[tuple[int, str, bool, int]]:
+    """The messages with text that have no chunks in a generation: (message, text, talk, order_at)."""
+    after = 0
+    while True:
+        page = db.execute(
+            "SELECT m.id, m.text, m.talk, m.order_at FROM message m WHERE m.id > ? AND m.text <> ''"
+            " AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
+            " ORDER BY m.id LIMIT ?",
+            (after, generation, PAGE),
+        ).fetchall()
+        for key, text, talk, order_at in page:
+            yield key, text, bool(talk), order_at
+        if len(page) < PAGE:
+            return
+        after = page[-1][0]
+
+
+# --- outbox ------------------------------------------------------------------------------------------
+
+
+def pending(db: sqlite3.Connection, generation: int) -> int:
+    """How many chunks wait for their vector or their point."""
+    (count,) = db.execute(
+        "SELECT count(*) FROM outbox WHERE generation = ? AND work = 'put'", (generation,)
+    ).fetchone()
+    return int(count)
+
+
+def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int]]:
+    """The tickets and chunks whose points are to be removed."""
+    return db.execute(
+        "SELECT ticket, chunk_id FROM outbox WHERE generation = ? AND work = 'drop' LIMIT ?",
+        (generation, limit),
+    ).fetchall()
+
+
+def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiting]:
+    """The chunks to put next, most pressing first, with what their points need."""
+    found = db.execute(
+        "SELECT o.ticket, c.id, substr(m.text, c.start + 1, c.stop - c.start), c.tokens, c.digest, e.row,"
+        " l.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
+        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
+        "       ORDER BY priority DESC, chunk_id LIMIT ?2) o"
+        " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
+        " JOIN session s ON s.id = m.session_id JOIN message_lexical l ON l.id = m.id"
+        " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
+        " ORDER BY o.priority DESC, c.id",
+        (generation, limit),
+    )
+    return [Waiting(*values[:13], bool(values[13]), values[14]) for values in found]
+
+
+def settle(
+    tx: sqlite3.Connection,
+    generation: int,
+    put: Sequence[Waiting] = (),
+    dropped: Sequence[tuple[int, int]] = (),
+    rows: Mapping[bytes, int] | None = None,
+) -> None:
+    """Note what has reached the disk: new ledger rows by digest, points put, points dropped.
+
+    A chunk that was queued again meanwhile has a new ticket, and stays.
+    """
+    tx.executemany(
+        "INSERT OR IGNORE INTO embedding (generation, digest, row) VALUES (?, ?, ?)",
+        [(generation, digest, row) for digest, row in (rows or {}).items()],
+    )
+    tickets = [(waiting.ticket,) for waiting in put] + [(ticket,) for ticket, _ in dropped]
+    tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
+
+
+def messages_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, tuple[int, int, int]]:
+    """Each chunk's (message, start, end)."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for page in pages(chunks):
+        for key, message, start, end in db.execute(
+            f"SELECT id, message_id, start, stop FROM chunk WHERE id IN ({marks(page)})", page
+        ):
+            found[key] = (message, start, end)
+    return found
+
+
+def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
+    """Each message's chunks, in order."""
+    found: dict[int, list[int]] = {}
+    for page in pages(messages):
+        for message, key in db.execute(
+            "SELECT message_id, id FROM chunk WHERE generation = ?"
+            f" AND message_id IN ({marks(page)}) ORDER BY message_id, start",
+            (generation, *page),
+        ):
+            found.setdefault(message, []).append(key)
+    return found

@@ -1,0 +1,121 @@
+"""``recall.db``: connections, transactions, and nothing about what is in it.
+
+One writer at a time, under a lock; readers have connections of their own and never wait for it (WAL).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from appliance.errors import StoreCorrupt, StoreError
+from appliance.paths import FILE_MODE
+from appliance.store.migrations import migrate
+from appliance.store.scripts import spaced
+
+CACHE_KIB = 32_768
+"""SQLite's page cache a connection; large enough for the hot indexes of a million messages."""
+
+
+class Database:
+    """The truth's connections. ``write`` is a transaction that has reached the disk when it ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or create the database and bring its schema up to date.
+
+        Raises:
+            StoreCorrupt: the file is not a database or is damaged.
+            StoreVersion: it was written by a newer version.
+        """
+        self.path = path
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        self._lock = threading.RLock()
+        self._readers = threading.local()
+        self._open_readers: list[sqlite3.Connection] = []
+        with _as_store_errors(path):
+            self._writer = self._connect()
+            try:
+                migrate(self._writer, str(path))
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: committed and on the disk when the block ends, rolled back if it raises.
+
+        Within another of the same thread it is a part of that one.
+        """
+        with self._lock, _as_store_errors(self.path):
+            if self._writer.in_transaction:
+                yield self._writer
+                return
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    @contextmanager
+    def trial(self) -> Iterator[sqlite3.Connection]:
+        """What is written within is rolled back at the end: to see what a change would do."""
+        with self._lock, _as_store_errors(self.path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            finally:
+                self._writer.execute("ROLLBACK")
+
+    def read(self) -> sqlite3.Connection:
+        """This thread's reading connection. It sees what was committed when a statement begins."""
+        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            with _as_store_errors(self.path):
+                connection = self._connect()
+                connection.execute("PRAGMA query_only = ON")
+            self._readers.connection = connection
+            with self._lock:
+                self._open_readers.append(connection)
+        return connection
+
+    def close(self) -> None:
+        with self._lock:
+            for reader in self._open_readers:
+                reader.close()
+            self._open_readers.clear()
+            self._writer.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+        connection.create_function("spaced", 1, spaced, deterministic=True)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
+
+
+@contextmanager
+def _as_store_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+            raise
+        damaged = error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) if hasattr(
+            error, "sqlite_errorcode"
+        ) else False
+        if damaged:
+            raise StoreCorrupt(
+                f"the database is damaged ({error})",
+                where=str(path),
+                hint="restore a backup, or move the file away and ingest the exports again",
+            ) from error
+        raise StoreError(f"the database refuses ({error})", where=str(path)) from error

@@ -1,0 +1,96 @@
+"""The derived stores of one generation, opened together: its vector ledger and its index.
+
+Both can be thrown away. An index that is damaged or of another version is replaced by an empty one, and
+every chunk is queued to be put again from the ledger: nothing needs to be embedded twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.paths import Home
+from appliance.store import chunks
+from appliance.store.chunks import Generation
+from appliance.store.database import Database
+from appliance.store.index import edge
+from appliance.store.index.base import Index
+from appliance.store.vectors import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """One generation's ledger and index. ``note`` says why the index is being made again, if it is."""
+
+    generation: Generation
+    ledger: Ledger
+    index: Index
+    note: str = ""
+
+    def close(self) -> None:
+        self.index.close()
+        self.ledger.close()
+
+
+def ledger_path(home: Home, generation: int) -> Path:
+    return home.vectors / f"g{generation}.ledger"
+
+
+def index_path(home: Home, generation: int) -> Path:
+    return home.index / f"g{generation}"
+
+
+def open_derived(
+    home: Home, database: Database, generation: Generation, *, url: str = "", collection: str = ""
+) -> Derived:
+    """Open a generation's ledger and index, the index on the Qdrant server at ``url`` if one is given.
+
+    Raises:
+        StoreCorrupt: the ledger is damaged (the index never raises: it is made again).
+    """
+    ledger = Ledger(
+        ledger_path(home, generation.id),
+        generation.identity,
+        generation.dimension,
+        chunks.rows(database.read(), generation.id),
+    )
+    try:
+        if url:
+            index, note = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension), ""
+        else:
+            index, note = _open_edge(index_path(home, generation.id), generation.dimension)
+        if index.is_fresh:
+            with database.write() as tx:
+                chunks.requeue_all(tx, generation.id)
+    except BaseException:
+        ledger.close()
+        raise
+    return Derived(generation, ledger, index, note)
+
+
+def _open_edge(folder: Path, dimension: int) -> tuple[edge.EdgeIndex, str]:
+    try:
+        return edge.open_edge(folder, dimension), ""
+    except (StoreCorrupt, StoreVersion) as error:
+        edge.discard(folder)
+        return edge.open_edge(folder, dimension), f"the index is made again from the vectors ({error})"
+
+
+def _open_remote(url: str, collection: str, dimension: int) -> Index:
+    from appliance.store.index.remote import open_remote
+
+    return open_remote(url, collection, dimension)
+
+
+def remove(home: Home, generation: int) -> None:
+    """Remove a generation's files. They must be closed."""
+    remove_index(home, generation)
+    with contextlib.suppress(FileNotFoundError):
+        ledger_path(home, generation).unlink()
+
+
+def remove_index(home: Home, generation: int) -> None:
+    """Remove a generation's index, which must be closed: it is made again when it is next opened."""
+    edge.discard(index_path(home, generation))

@@ -1,0 +1,314 @@
+"""The index on a Qdrant server or cluster, through qdrant-client, for those who outgrow one folder.
+
+The same points, vectors and filters as the embedded index has, in one collection. qdrant-client is imported only
+when an index is opened: that takes over a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.errors import ApplianceError, StoreError, StoreVersion
+from appliance.store.index import sparse
+from appliance.store.index.base import SCHEMA, LegQuery, Point, Scored
+from appliance.store.index.checks import (
+    check_dimension,
+    check_filters,
+    check_ids,
+    check_limit,
+    check_points,
+    check_queries,
+    check_scope,
+)
+from appliance.store.index.narrow import Between, Condition, Equal, OneOf, conditions, corpus, payload
+from appliance.types import Filters, Scope
+
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient, models
+
+# A request of 256 points is about 2 MB of JSON, far below a server's usual limit of 32 MB.
+_POINTS_A_REQUEST = 256
+_IDS_A_REQUEST = 5_000
+_VECTORS_A_REQUEST = 500
+
+
+def connect(url: str, api_key: str | None = None, *, timeout: int = 30) -> QdrantClient:
+    """A client for the server at ``url``; seconds to wait for each answer."""
+    from qdrant_client import QdrantClient
+
+    with _translated("be reached"):
+        return QdrantClient(url=url, api_key=api_key, timeout=timeout)
+
+
+def open_remote(client: QdrantClient, collection: str, dimension: int) -> RemoteIndex:
+    """The index in ``collection``, which is created if the server lacks it (then ``is_fresh`` is True).
+
+    Raises StoreVersion when the collection was made for another dimension or schema, StoreError when the
+    server can't be reached.
+    """
+    check_dimension(dimension)
+    with _translated("be opened"):
+        is_fresh = not client.collection_exists(collection)
+        if is_fresh:
+            _create(client, collection, dimension)
+        else:
+            _check_collection(client, collection, dimension)
+    return RemoteIndex(client, collection, dimension, is_fresh=is_fresh)
+
+
+class RemoteIndex:
+    """A server's collection behind the ``Index`` protocol.
+
+    Updates are acknowledged when the server has applied them; how long they outlive a power cut there is
+    the server's own affair, so ``flush`` has nothing to do.
+    """
+
+    def __init__(self, client: QdrantClient, collection: str, dimension: int, *, is_fresh: bool) -> None:
+        self.dimension = dimension
+        self.is_fresh = is_fresh
+        self._client: QdrantClient | None = client
+        self._collection = collection
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        check_points(points, self.dimension)
+        for start in range(0, len(points), _POINTS_A_REQUEST):
+            batch = [_point(point) for point in points[start : start + _POINTS_A_REQUEST]]
+            with self._server("add points") as client:
+                client.upsert(self._collection, batch, wait=True)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        check_ids(ids)
+        for start in range(0, len(ids), _IDS_A_REQUEST):
+            with self._server("delete points") as client:
+                client.delete(self._collection, list(ids[start : start + _IDS_A_REQUEST]), wait=True)
+
+    def flush(self) -> None:
+        with self._server("flush"):
+            pass
+
+    def settle(self) -> bool:
+        """A server settles its segments by itself."""
+        return False
+
+    def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[Scored]]:
+        check_queries(queries, self.dimension)
+        check_limit(limit)
+        if filters is not None:
+            check_filters(filters)
+        narrowed = _filter(conditions(filters))
+        scope = None if filters is None else filters.scope
+        return self._query([_request(query, narrowed, limit, scope, exact=False) for query in queries])
+
+    def score(
+        self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
+    ) -> list[dict[int, float]]:
+        from qdrant_client import models
+
+        check_queries(queries, self.dimension)
+        check_ids(ids)
+        if scope is not None:
+            check_scope(scope)
+        wanted = sorted(set(ids))
+        if not wanted:
+            return [{} for _ in queries]
+        narrowed = models.Filter(must=[models.HasIdCondition(has_id=list(wanted))])
+        answers = self._query(
+            [_request(query, narrowed, len(wanted), scope, exact=True) for query in queries]
+        )
+        return [{scored.id: scored.score for scored in answer} for answer in answers]
+
+    def count(self, filters: Filters | None = None) -> int:
+        if filters is not None:
+            check_filters(filters)
+        with self._server("count") as client:
+            return client.count(self._collection, _filter(conditions(filters)), exact=True).count
+
+    def ids(self) -> Iterator[int]:
+        offset: Any = None
+        while True:
+            with self._server("list its points") as client:
+                records, offset = client.scroll(
+                    self._collection, limit=_IDS_A_REQUEST, offset=offset, with_payload=False
+                )
+            yield from (int(record.id) for record in records)
+            if offset is None:
+                return
+
+    def vectors(self, ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
+        wanted = list(ids)
+        check_ids(wanted)
+        found: dict[int, NDArray[np.float32]] = {}
+        for start in range(0, len(wanted), _VECTORS_A_REQUEST):
+            batch = wanted[start : start + _VECTORS_A_REQUEST]
+            with self._server("read vectors") as client:
+                records = client.retrieve(self._collection, batch, with_payload=False, with_vectors=["dense"])
+            for record in records:
+                if isinstance(record.vector, dict):
+                    found[int(record.id)] = np.asarray(record.vector["dense"], dtype=np.float32)
+        return found
+
+    def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            with _translated("close"):
+                client.close()
+
+    def _query(self, requests: Sequence[models.QueryRequest | None]) -> list[list[Scored]]:
+        """One round trip for all legs. None stands for a query without a term, which finds nothing."""
+        asked = [request for request in requests if request is not None]
+        if not asked:
+            return [[] for _ in requests]
+        with self._server("search") as client:
+            answers = iter(client.query_batch_points(self._collection, asked))
+        return [[] if request is None else _ranked(next(answers).points) for request in requests]
+
+    @contextmanager
+    def _server(self, what: str) -> Iterator[QdrantClient]:
+        with _translated(what):
+            if self._client is None:
+                raise StoreError(f"the index is closed, it can't {what}")
+            yield self._client
+
+
+# --- creating --------------------------------------------------------------------------------------
+
+
+def _create(client: QdrantClient, collection: str, dimension: int) -> None:
+    from qdrant_client import models
+
+    client.create_collection(
+        collection,
+        vectors_config={
+            "dense": models.VectorParams(
+                size=dimension,
+                distance=models.Distance.COSINE,
+                datatype=models.Datatype.FLOAT16,
+                on_disk=True,
+                # m=0: no graph, as in the embedded index; filtered searches stay exact.
+                hnsw_config=models.HnswConfigDiff(m=0),
+                quantization_config=models.TurboQuantization(
+                    turbo=models.TurboQuantQuantizationConfig(bits=models.TurboQuantBitSize.BITS4)
+                ),
+            )
+        },
+        sparse_vectors_config={
+            leg: models.SparseVectorParams(
+                modifier=models.Modifier.IDF, index=models.SparseIndexParams(on_disk=True)
+            )
+            for leg in ("own", "window")
+        },
+        on_disk_payload=True,
+        metadata={"schema": SCHEMA},
+    )
+    keyword, integer = models.KeywordIndexParams, models.IntegerIndexParams
+    schemas: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
+        "user_id": keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
+        **{
+            name: keyword(type=models.KeywordIndexType.KEYWORD)
+            for name in ("namespace", "agent_id", "role", "source")
+        },
+        **{
+            name: integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
+            for name in ("session", "talk")
+        },
+        "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),
+    }
+    for name, schema in schemas.items():
+        client.create_payload_index(collection, name, field_schema=schema, wait=True)
+
+
+def _check_collection(client: QdrantClient, collection: str, dimension: int) -> None:
+    config = client.get_collection(collection).config
+    vectors = config.params.vectors
+    dense = vectors.get("dense") if isinstance(vectors, dict) else None
+    found = {
+        "dimension": None if dense is None else dense.size,
+        "schema": (config.metadata or {}).get("schema"),
+    }
+    for name, expected in {"dimension": dimension, "schema": SCHEMA}.items():
+        if found[name] != expected:
+            raise StoreVersion(
+                f"the collection was made with {name} {found[name]}, this is {expected}",
+                where=collection,
+                hint="name another collection in the config, or remove this one and run `appliance reindex`",
+            )
+
+
+# --- between our values and the client's -----------------------------------------------------------
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ApplianceError:
+        raise
+    except Exception as error:
+        raise StoreError(
+            f"the index on the server can't {what}: {error}", hint="is the server at `index.url` running?"
+        ) from error
+
+
+def _sparse(vector: Any) -> models.SparseVector:
+    from qdrant_client import models
+
+    return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
+
+
+def _point(point: Point) -> models.PointStruct:
+    from qdrant_client import models
+
+    vectors: dict[str, Any] = {"dense": point.vector.tolist()}
+    vectors |= {leg: _sparse(vector) for leg, vector in sparse.documents(point.own, point.window).items()}
+    return models.PointStruct(id=point.id, vector=vectors, payload=payload(point.fields))
+
+
+def _request(
+    query: LegQuery, narrowed: models.Filter | None, limit: int, scope: Scope | None, *, exact: bool
+) -> models.QueryRequest | None:
+    from qdrant_client import models
+
+    params: models.SearchParams | None
+    if query.leg == "dense":
+        assert query.vector is not None
+        vector: Any = query.vector.tolist()
+        params = models.SearchParams(
+            exact=exact,
+            quantization=models.QuantizationSearchParams(ignore=exact, rescore=True, oversampling=3.0),
+        )
+    else:
+        assert query.text is not None
+        terms = sparse.query(query.text)
+        if not terms.indices:
+            return None
+        vector = _sparse(terms)
+        counted = None if scope is None else _filter(corpus(scope))
+        params = None if counted is None else models.SearchParams(idf=models.IdfCorpusParams(corpus=counted))
+    return models.QueryRequest(
+        query=vector, using=query.leg, filter=narrowed, limit=limit, params=params, with_payload=False
+    )
+
+
+def _filter(wanted: Sequence[Condition]) -> models.Filter | None:
+    from qdrant_client import models
+
+    def written(condition: Condition) -> models.FieldCondition:
+        match condition:
+            case Equal(field, value):
+                return models.FieldCondition(key=field, match=models.MatchValue(value=value))
+            case OneOf(field, values):
+                return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+            case Between(field, since, until):
+                return models.FieldCondition(key=field, range=models.Range(gte=since, lt=until))
+
+    return models.Filter(must=[written(condition) for condition in wanted]) if wanted else None
+
+
+def _ranked(points: Iterable[models.ScoredPoint]) -> list[Scored]:
+    found = [Scored(int(point.id), point.score) for point in points]
+    return sorted(found, key=lambda scored: (-scored.score, scored.id))

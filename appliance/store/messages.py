@@ -1,0 +1,417 @@
+"""Sessions and messages in the truth: what an ingest writes, inside its transaction, and what is read back.
+
+Keys are SQLite's integers; what leaves the program is ``s12`` for a session and ``m345`` for a message,
+so that an id says what it names. An id is never used twice.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from appliance.errors import NotFound
+from appliance.moments import iso, iso_of, now
+from appliance.types import Message, Role, Scope, SessionInfo, SessionRecord
+
+T = TypeVar("T")
+
+PAGE = 500
+"""How many keys go into one IN (...) list, and how many rows into one page of a long reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message as it is about to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are
+    microseconds since 1970, ``metadata`` is JSON text with sorted keys."""
+
+    external_id: str
+    position: int
+    order_at: int
+    sent_at: str | None
+    at: int | None
+    role: Role
+    author: str | None
+    text: str
+    talk: bool
+    reply_to: str | None
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store already has of a message."""
+
+    id: int
+    role: Role
+    author: str | None
+    text: str
+    sent_at: str | None
+    reply_to: str | None
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A stored message with what ranking and rendering need to know of it; ``public`` makes it a Message."""
+
+    id: int
+    session_id: int
+    external_id: str
+    position: int
+    order_at: int
+    sent_at: str | None
+    at: int | None
+    role: Role
+    author: str | None
+    text: str
+    talk: bool
+    reply_to: str | None
+    metadata: str
+    revision: int
+    source_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What a hit says of its session."""
+
+    external_id: str
+    title: str | None
+    format: str
+    user_id: str
+
+
+_COLUMNS = (
+    "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
+    " m.talk, m.reply_to, m.metadata, m.revision, m.source_id"
+)
+
+
+def message_id(key: int) -> str:
+    return f"m{key}"
+
+
+def session_id(key: int) -> str:
+    return f"s{key}"
+
+
+def message_key(public: str) -> int | None:
+    """The store's key of a public message id, or None when it is not one."""
+    return int(public[1:]) if re.fullmatch(r"m[1-9]\d{0,17}", public) else None
+
+
+def session_key(public: str) -> int | None:
+    """The store's key of a public session id, or None when it is not one."""
+    return int(public[1:]) if re.fullmatch(r"s[1-9]\d{0,17}", public) else None
+
+
+def public(row: Row) -> Message:
+    return Message(
+        id=message_id(row.id),
+        session_id=session_id(row.session_id),
+        external_id=row.external_id,
+        role=row.role,
+        author=row.author,
+        timestamp=row.sent_at,
+        text=row.text,
+        reply_to=row.reply_to,
+        metadata=msgspec.json.decode(row.metadata),
+    )
+
+
+# --- written within an ingest's transaction ----------------------------------------------------------
+
+
+def enter_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
+    """The key of the file at ``path``, noted as read now."""
+    (key,) = tx.execute(
+        "INSERT INTO source (path, format, bytes, first_at, last_at) VALUES (?1, ?2, ?3, ?4, ?4)"
+        " ON CONFLICT (path) DO UPDATE SET format = ?2, bytes = ?3, last_at = ?4 RETURNING id",
+        (path, format, size, now()),
+    ).fetchone()
+    return int(key)
+
+
+def enter_session(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord) -> tuple[int, bool]:
+    """The key of a session, and whether it is new. A title or metadata that the export has now are kept."""
+    where = (scope.user_id, scope.namespace, format, record.external_id)
+    found = tx.execute(
+        "SELECT id, title, metadata FROM session"
+        " WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?",
+        where,
+    ).fetchone()
+    if found is None:
+        cursor = tx.execute(
+            "INSERT INTO session (user_id, namespace, format, external_id, agent_id, title, started_at,"
+            " created_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *where,
+                scope.agent_id or "",
+                record.title,
+                iso(record.created_at) if record.created_at else None,
+                now(),
+                to_json(record.metadata),
+            ),
+        )
+        return int(cursor.lastrowid or 0), True
+    key, title, metadata = found
+    merged = to_json({**msgspec.json.decode(metadata), **record.metadata})
+    if (record.title and record.title != title) or merged != metadata:
+        tx.execute(
+            "UPDATE session SET title = ?, metadata = ? WHERE id = ?", (record.title or title, merged, key)
+        )
+    return int(key), False
+
+
+def session_with(
+    tx: sqlite3.Connection, scope: Scope, format: str, external_ids: Sequence[str]
+) -> tuple[str, int] | None:
+    """The external id of the session that holds most of the given messages, and how many it holds."""
+    counts: dict[str, int] = {}
+    for page in pages(external_ids):
+        for external_id, count in tx.execute(
+            "SELECT s.external_id, count(*) FROM message m JOIN session s ON s.id = m.session_id"
+            " WHERE s.user_id = ? AND s.namespace = ? AND s.format = ?"
+            f" AND m.external_id IN ({marks(page)}) GROUP BY s.id",
+            (scope.user_id, scope.namespace, format, *page),
+        ):
+            counts[external_id] = counts.get(external_id, 0) + count
+    return max(counts.items(), key=lambda item: item[1], default=None)
+
+
+def known(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> dict[str, Known]:
+    """What the store has of the given messages of a session, by external id."""
+    found: dict[str, Known] = {}
+    for page in pages(external_ids):
+        for external_id, *rest in tx.execute(
+            "SELECT external_id, id, role, author, text, sent_at, reply_to, metadata FROM message"
+            f" WHERE session_id = ? AND external_id IN ({marks(page)})",
+            (session, *page),
+        ):
+            found[external_id] = Known(*rest)
+    return found
+
+
+def was_revision(tx: sqlite3.Connection, message: int, text: str, metadata: str) -> bool:
+    """Whether a message once read like this: then an older export is being read again."""
+    row = tx.execute(
+        "SELECT 1 FROM revision WHERE message_id = ? AND text = ? AND metadata = ?", (message, text, metadata)
+    ).fetchone()
+    return row is not None
+
+
+def insert(
+    tx: sqlite3.Connection, session: int, source: int | None, messages: Sequence[NewMessage]
+) -> list[int]:
+    """Store new messages; their keys, in the same order."""
+    first = next_key(tx, "message")
+    added = now()
+    tx.executemany(
+        "INSERT INTO message (id, session_id, external_id, position, order_at, sent_at, at, role, author,"
+        " text, talk, reply_to, metadata, source_id, added_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (first + i, session, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author,
+             m.text, m.talk, m.reply_to, m.metadata, source, added)
+            for i, m in enumerate(messages)
+        ),
+    )  # fmt: skip
+    return list(range(first, first + len(messages)))
+
+
+def revise(tx: sqlite3.Connection, key: int, source: int | None, message: NewMessage) -> None:
+    """Give a message its new form; the old one is kept as a revision."""
+    tx.execute(
+        "INSERT INTO revision (message_id, number, text, metadata, source_id, replaced_at)"
+        " SELECT id, revision, text, metadata, source_id, ? FROM message WHERE id = ?",
+        (now(), key),
+    )
+    tx.execute(
+        "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?,"
+        " sent_at = ?, at = ?, source_id = ?, revision = revision + 1 WHERE id = ?",
+        (message.text, message.metadata, message.role, message.author, message.talk, message.reply_to,
+         message.sent_at, message.at, source, key),
+    )  # fmt: skip
+
+
+def next_key(tx: sqlite3.Connection, table: str) -> int:
+    """The next key of an AUTOINCREMENT table, for rows that are inserted with their keys given."""
+    row = tx.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return int(row[0]) + 1 if row else 1
+
+
+# --- read back ---------------------------------------------------------------------------------------
+
+
+def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
+    """The messages of the given keys; those that are not there are absent."""
+    found: dict[int, Row] = {}
+    for page in pages(list(keys)):
+        for values in db.execute(f"SELECT {_COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page):
+            found[values[0]] = Row(*values)
+    return found
+
+
+def of_session(
+    db: sqlite3.Connection, session: int, *, last: int | None = None, talk_only: bool = False
+) -> list[Row]:
+    """A session's messages in order; ``last`` keeps that many of the newest."""
+    where = "m.session_id = ?" + (" AND m.talk = 1" if talk_only else "")
+    if last is None:
+        query = f"SELECT {_COLUMNS} FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id"
+        return [Row(*values) for values in db.execute(query, (session,))]
+    query = (
+        f"SELECT {_COLUMNS} FROM message m WHERE {where}"
+        " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?"
+    )
+    return [Row(*values) for values in db.execute(query, (session, last))][::-1]
+
+
+def every(db: sqlite3.Connection, scope: Scope | None = None) -> Iterator[tuple[Row, SessionInfo]]:
+    """Every message with its session, session by session, each in order, in bounded memory."""
+    for info in sessions(db, scope):
+        key = session_key(info.id)
+        assert key is not None
+        after = (-(1 << 62), -1, 0)
+        while True:
+            rows = [
+                Row(*values)
+                for values in db.execute(
+                    f"SELECT {_COLUMNS} FROM message m WHERE m.session_id = ?"
+                    " AND (m.order_at, m.position, m.id) > (?, ?, ?)"
+                    " ORDER BY m.order_at, m.position, m.id LIMIT ?",
+                    (key, *after, PAGE),
+                )
+            ]
+            for row in rows:
+                yield row, info
+            if len(rows) < PAGE:
+                break
+            after = (rows[-1].order_at, rows[-1].position, rows[-1].id)
+
+
+_SESSION = (
+    "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
+    " (SELECT count(*) FROM message m WHERE m.session_id = s.id),"
+    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
+    "  ORDER BY m.order_at, m.position, m.id LIMIT 1),"
+    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
+    "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1),"
+    " s.created_at, s.metadata FROM session s"
+)
+
+
+def _info(values: tuple[Any, ...]) -> SessionInfo:
+    key, external_id, title, user, namespace, agent, format, count, first, last, created, metadata = values
+    return SessionInfo(
+        id=session_id(key),
+        external_id=external_id,
+        title=title,
+        user_id=user,
+        namespace=namespace,
+        agent_id=agent,
+        format=format,
+        messages=count,
+        first_at=first,
+        last_at=last,
+        created_at=iso_of(created),
+        metadata=msgspec.json.decode(metadata),
+    )
+
+
+def sessions(db: sqlite3.Connection, scope: Scope | None = None, limit: int = -1) -> list[SessionInfo]:
+    """The sessions of a scope (of everybody without one), the last active first."""
+    where, values = ("", ())
+    if scope is not None:
+        where, values = " WHERE s.user_id = ? AND s.namespace = ?", (scope.user_id, scope.namespace)  # type: ignore[assignment]
+        if scope.agent_id is not None:
+            where, values = where + " AND s.agent_id = ?", (*values, scope.agent_id)  # type: ignore[assignment]
+    order = (
+        " ORDER BY coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at)"
+        " DESC, s.id DESC LIMIT ?"
+    )
+    return [_info(row) for row in db.execute(_SESSION + where + order, (*values, limit))]
+
+
+def session(db: sqlite3.Connection, reference: str) -> SessionInfo:
+    """The session of a public id or, failing that, of an external id.
+
+    Raises:
+        NotFound: there is none, or several sources use this external id.
+    """
+    key = session_key(reference)
+    row = db.execute(_SESSION + " WHERE s.id = ?", (key,)).fetchone() if key else None
+    if row is None:
+        rows = db.execute(_SESSION + " WHERE s.external_id = ? LIMIT 3", (reference,)).fetchall()
+        if len(rows) > 1:
+            ids = ", ".join(session_id(r[0]) for r in rows)
+            raise NotFound(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
+        row = rows[0] if rows else None
+    if row is None:
+        raise NotFound(f"no session {reference!r}", hint="'appliance sessions' lists them")
+    return _info(row)
+
+
+def message(db: sqlite3.Connection, reference: str) -> Row:
+    """The message of a public id or, failing that, of an external id.
+
+    Raises:
+        NotFound: there is none, or several sessions use this external id.
+    """
+    key = message_key(reference)
+    rows: list[Any] = []
+    if key:
+        rows = db.execute(f"SELECT {_COLUMNS} FROM message m WHERE m.id = ?", (key,)).fetchall()
+    if not rows:
+        rows = db.execute(
+            f"SELECT {_COLUMNS} FROM message m WHERE m.external_id = ? LIMIT 3", (reference,)
+        ).fetchall()
+    if len(rows) > 1:
+        ids = ", ".join(message_id(r[0]) for r in rows)
+        raise NotFound(f"several messages are called {reference!r}", hint=f"name one by its id: {ids}")
+    if not rows:
+        raise NotFound(f"no message {reference!r}", hint="'appliance search' prints message ids")
+    return Row(*rows[0])
+
+
+def source_paths(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """The paths of the given sources."""
+    found: dict[int, str] = {}
+    for page in pages(sorted(set(keys))):
+        found.update(db.execute(f"SELECT id, path FROM source WHERE id IN ({marks(page)})", page))
+    return found
+
+
+def session_heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:
+    """What hits say of the sessions of the given keys."""
+    found: dict[int, SessionHead] = {}
+    for page in pages(sorted(set(keys))):
+        for key, *values in db.execute(
+            f"SELECT id, external_id, title, format, user_id FROM session WHERE id IN ({marks(page)})", page
+        ):
+            found[key] = SessionHead(*values)
+    return found
+
+
+# --- small tools -------------------------------------------------------------------------------------
+
+
+def to_json(value: object) -> str:
+    """JSON text with sorted keys, so that equal values are equal texts."""
+    return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def marks(values: Sequence[object]) -> str:
+    """The question marks of an IN (...) list."""
+    return ",".join("?" * len(values))
+
+
+def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The values in pieces that fit one IN (...) list."""
+    for start in range(0, len(values), PAGE):
+        yield values[start : start + PAGE]

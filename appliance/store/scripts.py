@@ -1,0 +1,53 @@
+"""Scripts that write without spaces, made searchable by tokenisers that split at spaces.
+
+A run of Han, Kana, Hangul, Thai, Lao, Khmer or Myanmar becomes its overlapping pairs of characters, the
+usual dictionary-free way to find a word within such a run. Both lexical engines (the sparse vectors of the
+index and the full-text tables) fold documents and queries with the same function, so that they meet.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must go on separating runs.
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f\u109a-\u109f\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"  # Myanmar
+    "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"  # Hangul
+    "\u1780-\u17d3\u17d7\u17dc\u17dd"  # Khmer
+    "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana
+    "\u2e80-\u2fd5\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+_RUN = re.compile(f"[{_UNSPACED}]+")
+_CHARACTER = re.compile(f"[{_UNSPACED}]")
+
+
+def _pairs(run: re.Match[str]) -> str:
+    characters = run.group()
+    if len(characters) == 1:
+        return f" {characters} "
+    return f" {' '.join(characters[i : i + 2] for i in range(len(characters) - 1))} "
+
+
+def spaced(text: str) -> str:
+    """The text with each run of an unspaced script as overlapping pairs, set apart by spaces.
+
+    >>> spaced("東京都へ go")
+    ' 東京 京都 都へ  go'
+
+    A run of one character stays as it is. Text of other scripts comes back unchanged, and plain ASCII
+    (most text) is not even looked through.
+    """
+    return text if text.isascii() else _RUN.sub(_pairs, text)
+
+
+def single_characters(text: str) -> str:
+    """The characters of unspaced scripts alone, separated by spaces; empty for other text.
+
+    Indexed beside the pairs, they let a query of one character (猫) find the runs that contain it.
+
+    >>> single_characters("黒い猫 and dog")
+    '黒 い 猫'
+    """
+    return "" if text.isascii() else " ".join(_CHARACTER.findall(text))

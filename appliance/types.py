@@ -1,0 +1,275 @@
+"""The values that travel through the program. All are frozen; none knows a store, a file or a model.
+
+In:  a parser yields ``SessionRecord``, ``MessageRecord`` and ``Problem`` values, in the order of the file.
+Out: a search yields ``Hit`` values; a context is ``Context``, made of ``Layer`` and ``ContextItem``.
+
+Metadata keys that parsers set when the export says so, and nothing else reads meaning into:
+``hidden`` (system or injected context that a person never saw), ``branch`` (off the active path),
+``sidechain`` (agents among themselves), ``attachments`` (``[{"name", "text"}]``), ``reactions``,
+``tools``, ``files``, ``edited``, ``deleted``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "system", "tool"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+
+Mode = Literal["hybrid", "dense", "lexical"]
+FileStatus = Literal["ok", "partial", "skipped", "failed"]
+Fidelity = Literal["full", "compressed", "placeholder"]
+
+Metadata = Mapping[str, Any]
+
+
+# --- in -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A conversation's header, yielded before its first message.
+
+    ``external_id`` is the source's own id, else one made from what identifies the chat (its name).
+    ``created_at`` is aware where the source gives a zone, naive where it gives none, None where it
+    gives no time.
+    """
+
+    external_id: str
+    title: str | None = None
+    created_at: datetime | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """One turn, as the export has it; nothing of its text is changed or cut.
+
+    ``session`` is the ``external_id`` of a SessionRecord that came before. ``external_id`` is the
+    source's id, unique within its session, or None: then the pipeline makes one from the time, the
+    author, the text and the count of equal ones before it. ``sent_at`` as in SessionRecord.
+    ``where`` is the place in the file ("line 12", "conversation 3, node ab12"), for error reports.
+    """
+
+    session: str
+    role: Role
+    text: str
+    external_id: str | None = None
+    author: str | None = None
+    sent_at: datetime | None = None
+    reply_to: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in an input that could not be read; what is around it was.
+
+    ``where`` names the place within the file. A note (``harmless=True``) says what the format leaves
+    open or what was passed over by design; it does not make the file "partial".
+    """
+
+    where: str
+    message: str
+    harmless: bool = False
+
+
+Record = SessionRecord | MessageRecord | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What became of one input file. Counts are messages, except ``conversations``."""
+
+    path: str
+    format: str | None
+    status: FileStatus
+    conversations: int = 0
+    messages: int = 0
+    new: int = 0
+    updated: int = 0
+    duplicates: int = 0
+    errors: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest did. ``chunks`` were made by this ingest, ``embedded`` were given vectors by it,
+    ``pending`` are all chunks of the store that still wait for one. ``complete`` is False when any
+    input failed or was read only in part (exit code 1)."""
+
+    files: tuple[FileReport, ...]
+    chunks: int
+    embedded: int
+    pending: int
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        return all(f.status in ("ok", "skipped") for f in self.files)
+
+    def total(self, count: str) -> int:
+        return sum(getattr(f, count) for f in self.files)
+
+
+# --- kept -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory it is; part of every query. An empty namespace is a namespace of its own, not a
+    wildcard; ``agent_id=None`` leaves the agent open."""
+
+    user_id: str
+    namespace: str = ""
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored message. ``timestamp`` is ISO 8601: UTC where the source gave a zone, as given where it
+    did not (then ``metadata["timezone"] == "unknown"``), None where it gave none."""
+
+    id: str
+    session_id: str
+    external_id: str
+    role: Role
+    author: str | None
+    timestamp: str | None
+    text: str
+    reply_to: str | None
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A stored conversation, without its messages."""
+
+    id: str
+    external_id: str
+    title: str | None
+    user_id: str
+    namespace: str
+    agent_id: str
+    format: str
+    messages: int
+    first_at: str | None
+    last_at: str | None
+    created_at: str
+    metadata: Metadata
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search is narrowed to. None (or an empty tuple) leaves a field open, but for ``roles``:
+    empty means talk, that is what a person or an assistant said in the open; tool, system and hidden
+    records are found only when their role is named.
+
+    ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time
+    match neither. ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key.
+    """
+
+    scope: Scope
+    session: int | None = None
+    roles: tuple[Role, ...] = ()
+    sources: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a message came from."""
+
+    format: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found message with its reasons. ``text`` is the whole message, ``snippet`` the part that
+    matched best. ``why["score"]`` is a mapping of feature to contribution whose sum is ``score``;
+    ``why["legs"]`` gives each leg's rank and raw score."""
+
+    rank: int
+    score: float
+    message_id: str
+    external_id: str
+    session_id: str
+    external_session_id: str
+    session_title: str | None
+    role: Role
+    author: str | None
+    timestamp: str | None
+    text: str
+    snippet: str
+    source: Source
+    tier: Literal["hot", "archived"]
+    why: Mapping[str, Any]
+
+
+class Hits(list[Hit]):
+    """The hits, best first, with what the search has to say about itself.
+
+    ``mode`` is what was asked for; ``notes`` says in words which leg could not run and why, so that
+    nothing is left out silently; ``took_ms`` is wall time.
+    """
+
+    def __init__(self, hits: Sequence[Hit], *, query: str, mode: Mode, notes: Sequence[str], took_ms: float):
+        super().__init__(hits)
+        self.query = query
+        self.mode = mode
+        self.notes = tuple(notes)
+        self.took_ms = took_ms
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One memory or turn in a context. ``tokens`` is what it adds to the rendered prompt."""
+
+    message_id: str
+    text: str
+    tokens: int
+    fidelity: Fidelity
+    why: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One part of a context, in prompt order."""
+
+    name: Literal["profile", "retrieved", "summary", "recent"]
+    tokens: int
+    items: tuple[ContextItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A message that was considered for the context and left out, with the reason."""
+
+    message_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an assistant is given. ``tokens`` counts ``text`` exactly with ``encoding`` and never
+    exceeds ``budget``; ``messages`` is the same content in chat form."""
+
+    query: str
+    budget: int
+    tokens: int
+    encoding: str
+    layers: tuple[Layer, ...]
+    messages: tuple[Mapping[str, str], ...]
+    text: str
+    dropped: tuple[Dropped, ...]
+    notes: tuple[str, ...] = ()

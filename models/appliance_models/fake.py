@@ -1,0 +1,69 @@
+"""A tiny deterministic embedder for tests: no model file, no library but numpy."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appliance_models.errors import TextTooLong
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+# What a real tokenizer adds at both ends of a text.
+SPECIAL_TOKENS = 2
+
+# A whole word says more about likeness than one of its trigrams.
+WORD_WEIGHT = 2.0
+
+
+class HashEmbedder:
+    """Hashed words and character trigrams: texts that share words get similar vectors. See `Embedder`."""
+
+    def __init__(self, dimension: int = 32, max_tokens: int = 256, max_positions: int = 512) -> None:
+        """`max_tokens` and `max_positions` as in `Manifest`: what to chunk to, and what is refused beyond."""
+        self.dimension = dimension
+        self.max_tokens = max_tokens
+        self.max_positions = max_positions
+        self.name = "hash"
+        self.identity = f"hash@{dimension}"
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, dimension) float32, unit length. Raises TextTooLong."""
+        for index, count in enumerate(self.count_tokens(texts)):
+            if count > self.max_positions:
+                raise TextTooLong(index, count, self.max_positions, self.name)
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self.embed_query(text)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """(dimension,) float32, unit length, for a text of any length."""
+        vector = np.zeros(self.dimension, dtype=np.float32)
+        for feature, weight in _features(text.lower()):
+            code = zlib.crc32(feature.encode("utf-8", "replace"))
+            vector[code % self.dimension] += weight if code & 0x10000 else -weight
+        norm = float(np.linalg.norm(vector))
+        if norm == 0.0:
+            # An empty text still needs a direction: cosine with a zero vector is undefined.
+            vector[0] = norm = 1.0
+        return vector / np.float32(norm)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Words and punctuation marks, plus the special tokens."""
+        return [len(_TOKEN.findall(text)) + SPECIAL_TOKENS for text in texts]
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    for token in _TOKEN.findall(text):
+        yield token, WORD_WEIGHT
+        padded = f" {token} "
+        for start in range(len(padded) - 2):
+            yield padded[start : start + 3], 1.0

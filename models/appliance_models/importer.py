@@ -1,0 +1,193 @@
+"""Turns a model folder as published on model hubs into a pack with a manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing
+from appliance_models.manifest import (
+    MANIFEST_FILE,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    Manifest,
+    describe_files,
+    parse_manifest,
+    read_manifest,
+    render_manifest,
+)
+
+# Where the graph lies in the layouts in use, best known first.
+MODEL_PLACES = ("onnx/model.onnx", MODEL_FILE)
+KEPT_FILES = (TOKENIZER_FILE, "tokenizer_config.json", "special_tokens_map.json", "config.json")
+LEGAL_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE")
+
+# Models of these families number positions from the padding id + 1, so two of the table's rows are never used.
+OFFSET_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
+
+PROBE = "A short sentence, to see whether the model answers."
+
+
+def import_pack(
+    folder: Path, destination: Path, name: str | None = None, model_file: str | None = None
+) -> Manifest:
+    """Copies the model in `folder` to `destination/<name>` as a pack, whole or not at all.
+
+    `folder` holds config.json, tokenizer.json, an ONNX graph with token-level output (`model_file`, else
+    onnx/model.onnx or model.onnx) and, where the model came with it, 1_Pooling/config.json; or it is a pack already.
+    `name` defaults to the folder's. The copy is loaded and tried on a sentence before it gets its name.
+
+    Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name is there.
+    """
+    name = name or folder.resolve().name
+    target = destination / name
+    if target.exists():
+        raise ModelError(f"{target} is there already: remove it first, or import under another name")
+    destination.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=destination, prefix=".import-") as temporary:
+        pack = Path(temporary, name)
+        pack.mkdir()
+        if (folder / MANIFEST_FILE).is_file():
+            _copy_pack(folder, pack)
+        else:
+            _convert(folder, pack, name, model_file)
+        manifest = read_manifest(pack)
+        _try(pack)
+        _sync([path for path in pack.rglob("*") if path.is_file()])
+        pack.rename(target)
+        if os.name == "posix":  # Windows has no handle on a folder to sync
+            _sync([destination])
+    return manifest
+
+
+def _copy_pack(folder: Path, pack: Path) -> None:
+    manifest = read_manifest(folder)
+    if manifest.name != pack.name:
+        raise ModelError(
+            f"{folder} is the pack {manifest.name}: it can't be imported under the name {pack.name}"
+        )
+    for name in (MANIFEST_FILE, *manifest.files):
+        _copy(folder / name, pack / name)
+
+
+def _convert(folder: Path, pack: Path, name: str, model_file: str | None) -> None:
+    graph = _find_graph(folder, model_file)
+    _copy(graph, pack / MODEL_FILE)
+    # Weights beyond 2 GB lie beside the graph, which refers to them by name.
+    for data in sorted(graph.parent.glob(f"{graph.name}_data*")) + sorted(
+        graph.parent.glob(f"{graph.name}.data*")
+    ):
+        _copy(data, pack / data.name)
+    config = _read_json(folder / "config.json", required=True)
+    if not (folder / TOKENIZER_FILE).is_file():
+        raise ModelMissing(f"{folder / TOKENIZER_FILE} is missing: {folder} can't be imported without it")
+    for file in (*KEPT_FILES, *LEGAL_FILES):
+        if (folder / file).is_file():
+            _copy(folder / file, pack / file)
+    pooling = _read_json(folder / "1_Pooling" / "config.json")
+    sentence = _read_json(folder / "sentence_bert_config.json")
+    prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    offset = OFFSET_POSITIONS.get(str(config.get("model_type")), 0)
+    positions = int(config.get("max_position_embeddings") or 0) - offset
+    raw = {
+        "name": name,
+        "files": {
+            file: {"sha256": entry.sha256, "bytes": entry.bytes}
+            for file, entry in describe_files(pack).items()
+        },
+        "dimension": config.get("hidden_size"),
+        "max_tokens": min(sentence.get("max_seq_length") or positions, positions),
+        "max_positions": positions,
+        "pooling": _pooling(pooling, folder),
+        "normalise": True,  # hits are compared by cosine, so unit length is what the stores expect
+        "query_prefix": prompts.get("query", ""),
+        "passage_prefix": prompts.get("passage", prompts.get("document", "")),
+        "licence": _licence(folder),
+        "source": str(config.get("_name_or_path") or name),
+    }
+    manifest = parse_manifest(raw, folder / "config.json")
+    (pack / MANIFEST_FILE).write_text(render_manifest(manifest), encoding="utf-8")
+
+
+def _find_graph(folder: Path, model_file: str | None) -> Path:
+    places = (model_file,) if model_file else MODEL_PLACES
+    for place in places:
+        if (folder / place).is_file():
+            return folder / place
+    others = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
+    if len(others) == 1 and not model_file:
+        return folder / others[0]
+    raise ModelMissing(
+        f"no ONNX graph in {folder}, looked for {', '.join(places)}. "
+        + (
+            f"There are {', '.join(others)}: name the one to use"
+            if others
+            else "Export the model to ONNX first"
+        )
+    )
+
+
+def _pooling(config: dict[str, Any], folder: Path) -> str:
+    if config.get("pooling_mode_cls_token"):
+        return "cls"
+    # Models without a pooling file are plain encoders, for which the mean is the common choice.
+    if not config or config.get("pooling_mode_mean_tokens"):
+        return "mean"
+    raise ModelCorrupt(f"{folder / '1_Pooling' / 'config.json'} asks for a pooling other than mean or cls")
+
+
+def _licence(folder: Path) -> str:
+    """The licence named in the model card's front matter, else "unknown"."""
+    card = folder / "README.md"
+    found = card.is_file() and re.search(
+        r"^license:\s*(\S+)", card.read_text("utf-8", "replace"), re.MULTILINE
+    )
+    return found[1] if found else "unknown"
+
+
+def _read_json(path: Path, *, required: bool = False) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if required:
+            raise ModelMissing(f"{path} is missing: its folder can't be imported without it") from None
+        return {}
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(f"{path} can't be read ({error}): get the model again") from error
+    if not isinstance(value, dict):
+        raise ModelCorrupt(f"{path} is not a JSON object: get the model again")
+    return value
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        raise ModelMissing(f"{source} is missing: the model is incomplete, get it again") from None
+
+
+def _try(pack: Path) -> None:
+    """Loads the pack and embeds a sentence. Raises ModelCorrupt if that fails or gives no numbers to work with."""
+    import numpy as np
+
+    from appliance_models.onnx import OnnxEmbedder
+
+    embedder = OnnxEmbedder(pack, threads=1)
+    if not np.isfinite(embedder.embed_query(PROBE)).all():
+        raise ModelCorrupt(f"{embedder.name} answers with numbers that are not finite: get the model again")
+
+
+def _sync(paths: list[Path]) -> None:
+    for path in paths:
+        # Windows syncs only what is open for writing; a folder opens only for reading.
+        descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

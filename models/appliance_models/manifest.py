@@ -1,0 +1,164 @@
+"""What a model pack says about itself, and the identity that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from appliance_models.errors import ModelCorrupt, ModelMissing
+
+MANIFEST_FILE = "manifest.json"
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+POOLINGS = ("mean", "cls")
+
+# Long enough that two models never meet by chance, short enough to stand in a file name.
+IDENTITY_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PackFile:
+    """One file of a pack: SHA-256 as lower-case hex, size in bytes."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A model pack's own description.
+
+    `max_tokens` is what the model was trained on and what to chunk to; `max_positions` is what it can read
+    at all. Both count special tokens. The prefixes are put before each text as they stand.
+    """
+
+    name: str
+    files: Mapping[str, PackFile]
+    dimension: int
+    max_tokens: int
+    max_positions: int
+    pooling: str
+    normalise: bool
+    query_prefix: str
+    passage_prefix: str
+    licence: str
+    source: str
+
+    @property
+    def identity(self) -> str:
+        """`name@hash` over all that alters vectors: weights, tokenizer, pooling, normalisation, prefixes."""
+        parts = [self.pooling, str(self.normalise), self.query_prefix, self.passage_prefix]
+        parts += [
+            f"{name}:{file.sha256}" for name, file in sorted(self.files.items()) if _alters_vectors(name)
+        ]
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return f"{self.name}@{digest[:IDENTITY_DIGITS]}"
+
+
+def _alters_vectors(name: str) -> bool:
+    # Weights too large for one file lie in others, called after the graph: model.onnx_data.
+    return name == TOKENIZER_FILE or ".onnx" in name
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the pack in `folder`.
+
+    Raises ModelMissing if there is none, ModelCorrupt if it says something impossible.
+    """
+    path = folder / MANIFEST_FILE
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelMissing(
+            f"{path} is missing: {folder} is not a model pack. Import one with `appliance models import DIR`, "
+            "or reinstall if this is a shipped pack"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(
+            f"{path} can't be read ({error}): restore it, or import the model again"
+        ) from error
+    return parse_manifest(raw, path)
+
+
+def parse_manifest(raw: object, path: Path) -> Manifest:
+    """A checked manifest from decoded JSON; `path` is where it came from, for messages. Raises ModelCorrupt."""
+
+    def fail(what: str) -> ModelCorrupt:
+        return ModelCorrupt(f"{path}: {what}. Restore the file, or import the model again")
+
+    if not isinstance(raw, dict):
+        raise fail("not a JSON object")
+
+    def take(key: str, kind: type) -> Any:
+        value = raw.get(key)
+        # bool is an int to Python, and never a size.
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise fail(f"{key!r} should be {kind.__name__}, found {value!r}")
+        return value
+
+    manifest = Manifest(
+        name=take("name", str),
+        files={name: _parse_file(name, value, fail) for name, value in take("files", dict).items()},
+        dimension=take("dimension", int),
+        max_tokens=take("max_tokens", int),
+        max_positions=take("max_positions", int),
+        pooling=take("pooling", str),
+        normalise=take("normalise", bool),
+        query_prefix=take("query_prefix", str),
+        passage_prefix=take("passage_prefix", str),
+        licence=take("licence", str),
+        source=take("source", str),
+    )
+    if not manifest.name or "/" in manifest.name or "\\" in manifest.name:
+        raise fail(f"'name' should be a plain folder name, found {manifest.name!r}")
+    if manifest.pooling not in POOLINGS:
+        raise fail(f"'pooling' should be one of {', '.join(POOLINGS)}, found {manifest.pooling!r}")
+    if manifest.dimension < 1:
+        raise fail(f"'dimension' should be positive, found {manifest.dimension}")
+    if not 2 < manifest.max_tokens <= manifest.max_positions:
+        raise fail(
+            f"'max_tokens' ({manifest.max_tokens}) should be more than 2 and not above "
+            f"'max_positions' ({manifest.max_positions})"
+        )
+    for needed in (MODEL_FILE, TOKENIZER_FILE):
+        if needed not in manifest.files:
+            raise fail(f"'files' does not list {needed}")
+    return manifest
+
+
+def _parse_file(name: str, value: object, fail: Any) -> PackFile:
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise fail(f"'files' names {name!r}, outside of the pack")
+    if not isinstance(value, dict):
+        raise fail(f"'files' entry {name!r} should be an object")
+    digest, size = value.get("sha256"), value.get("bytes")
+    if not isinstance(digest, str) or len(digest) != 64 or set(digest) - set("0123456789abcdef"):
+        raise fail(f"'files' entry {name!r} has no SHA-256 of 64 lower-case hex digits")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise fail(f"'files' entry {name!r} has no size in bytes")
+    return PackFile(digest, size)
+
+
+def render_manifest(manifest: Manifest) -> str:
+    """The manifest as it stands in manifest.json."""
+    return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
+
+
+def describe_files(folder: Path) -> dict[str, PackFile]:
+    """Checksum and size of every file under `folder` but the manifest, by relative name with `/`."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): PackFile(sha256_of(path), path.stat().st_size)
+        for path in paths
+        if path.name != MANIFEST_FILE
+    }
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, lower-case hex, read in bounded memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

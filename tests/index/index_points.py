@@ -1,0 +1,83 @@
+"""Points for the tests of this folder: small, varied and the same on every run."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.store.index.base import Fields, Point
+from appliance.types import ROLES, Filters, Scope
+
+DIMENSION = 32
+FIELDS = Fields("ana", "", "", 1, "user", "chatgpt", True, 1_700_000_000_000_000)
+
+USERS = ("ana", "", "bob")
+NAMESPACES = ("", "work")
+AGENTS = ("", "coder", "日本")
+SOURCES = ("chatgpt", "whatsapp", "claude")
+HOUR = 3_600_000_000
+START = 1_700_000_000_000_001
+TEXT = "the cat sat on a mat while dogs ran far away from home and rain fell over green hills"
+WORDS = TEXT.split()
+
+
+def unit(seed: int) -> NDArray[np.float32]:
+    vector = np.random.default_rng(seed).standard_normal(DIMENSION).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def point(id: int, own: str = "hello", window: str | None = None, **fields: object) -> Point:
+    return Point(id, unit(id), own, own if window is None else window, replace(FIELDS, **fields))  # type: ignore[arg-type]
+
+
+def text(chance: random.Random, longest: int = 12) -> str:
+    return " ".join(chance.choices(WORDS, k=chance.randint(0, longest)))
+
+
+def random_point(id: int, chance: random.Random) -> Point:
+    fields = Fields(
+        user_id=chance.choice(USERS),
+        namespace=chance.choice(NAMESPACES),
+        agent_id=chance.choice(AGENTS),
+        session=chance.randint(1, 5),
+        role=chance.choice(ROLES),
+        source=chance.choice(SOURCES),
+        talk=chance.random() < 0.7,
+        at=None if chance.random() < 0.2 else START + chance.randint(0, 20) * HOUR,
+    )
+    return Point(id, unit(id), text(chance), text(chance, 40), fields)
+
+
+def random_filters(chance: random.Random) -> Filters:
+    def maybe(share: float) -> bool:
+        return chance.random() < share
+
+    return Filters(
+        Scope(chance.choice(USERS), chance.choice(NAMESPACES), chance.choice(AGENTS) if maybe(0.3) else None),
+        session=chance.randint(1, 5) if maybe(0.3) else None,
+        roles=tuple(chance.sample(ROLES, chance.randint(1, 3))) if maybe(0.4) else (),
+        sources=tuple(chance.sample(SOURCES, chance.randint(1, 2))) if maybe(0.3) else (),
+        since=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
+        until=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
+    )
+
+
+def passes(point: Point, filters: Filters) -> bool:
+    """What ``Filters`` promises, written down once more without an engine."""
+    fields, scope = point.fields, filters.scope
+    if (fields.user_id, fields.namespace) != (scope.user_id, scope.namespace):
+        return False
+    if scope.agent_id is not None and fields.agent_id != scope.agent_id:
+        return False
+    if filters.session is not None and fields.session != filters.session:
+        return False
+    if not (fields.role in filters.roles if filters.roles else fields.talk):
+        return False
+    if filters.sources and fields.source not in filters.sources:
+        return False
+    if filters.since is not None and (fields.at is None or fields.at < filters.since):
+        return False
+    return filters.until is None or (fields.at is not None and fields.at < filters.until)

@@ -1,0 +1,118 @@
+"""Importing a model folder: whole and good, or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from appliance_models import (
+    DEFAULT_MODEL,
+    ModelCorrupt,
+    ModelError,
+    ModelMissing,
+    OnnxEmbedder,
+    import_pack,
+    load,
+)
+from appliance_models.files import SHIPPED_PACKS
+
+SHIPPED = SHIPPED_PACKS / DEFAULT_MODEL
+
+
+@pytest.fixture
+def hub_folder(tmp_path: Path) -> Path:
+    """A model folder laid out as on a model hub, around the shipped graph."""
+    folder = tmp_path / "some-model"
+    (folder / "onnx").mkdir(parents=True)
+    (folder / "1_Pooling").mkdir()
+    shutil.copyfile(SHIPPED / "model.onnx", folder / "onnx" / "model.onnx")
+    shutil.copyfile(SHIPPED / "tokenizer.json", folder / "tokenizer.json")
+    shutil.copyfile(SHIPPED / "tokenizer_config.json", folder / "tokenizer_config.json")
+    config = {"hidden_size": 384, "max_position_embeddings": 512, "model_type": "bert"}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    (folder / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: "}}')
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n# Some model\n")
+    return folder
+
+
+def test_an_imported_folder_is_a_model(hub_folder: Path, tmp_path: Path) -> None:
+    manifest = import_pack(hub_folder, tmp_path / "models")
+    assert (manifest.name, manifest.max_tokens, manifest.max_positions) == ("some-model", 128, 512)
+    assert (manifest.pooling, manifest.licence, manifest.query_prefix) == ("mean", "mit", "query: ")
+    embedder = load("some-model", [tmp_path / "models"])
+    assert embedder.embed_query("hello").shape == (384,)
+    assert [path.name for path in (tmp_path / "models").iterdir()] == ["some-model"]
+
+
+def test_query_prefixes_are_put_before_queries_only(hub_folder: Path, tmp_path: Path) -> None:
+    import_pack(hub_folder, tmp_path / "models")
+    embedder = load("some-model", [tmp_path / "models"])
+    prefixed, plain = embedder.embed_passages(["query: hello", "hello"])
+    assert np.array_equal(embedder.embed_query("hello"), prefixed)
+    assert not np.array_equal(embedder.embed_query("hello"), plain)
+
+
+def test_cls_pooling_takes_the_first_token(hub_folder: Path, tmp_path: Path) -> None:
+    (hub_folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    import_pack(hub_folder, tmp_path / "models")
+    embedder = OnnxEmbedder(tmp_path / "models" / "some-model")
+    mean = OnnxEmbedder(SHIPPED).embed_passages(["hello there"])[0]
+    assert not np.allclose(embedder.embed_passages(["hello there"])[0], mean, atol=0.01)
+    with pytest.raises(ModelError, match="pools by 'cls'"):
+        embedder.embed_spans("hello there", [(0, 5)])
+
+
+def test_a_pack_is_imported_as_it_is(tmp_path: Path) -> None:
+    manifest = import_pack(SHIPPED, tmp_path / "models")
+    assert manifest.identity == OnnxEmbedder(tmp_path / "models" / DEFAULT_MODEL).identity
+
+
+def test_an_existing_name_is_not_overwritten(hub_folder: Path, tmp_path: Path) -> None:
+    import_pack(hub_folder, tmp_path / "models")
+    with pytest.raises(ModelError, match="is there already"):
+        import_pack(hub_folder, tmp_path / "models")
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "onnx/model.onnx"])
+def test_an_incomplete_folder_leaves_nothing_behind(hub_folder: Path, tmp_path: Path, name: str) -> None:
+    (hub_folder / name).unlink()
+    with pytest.raises(ModelMissing, match=str(hub_folder)):
+        import_pack(hub_folder, tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("onnx/model.onnx", "not a graph"),
+        ("tokenizer.json", "{}"),
+        ("config.json", "["),
+        ("config.json", '{"hidden_size": 99, "max_position_embeddings": 512}'),
+        ("config.json", '{"hidden_size": 384}'),
+        ("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
+    ],
+)
+def test_a_bad_folder_leaves_nothing_behind(
+    hub_folder: Path, tmp_path: Path, name: str, content: str
+) -> None:
+    (hub_folder / name).write_text(content)
+    with pytest.raises(ModelCorrupt):
+        import_pack(hub_folder, tmp_path / "models")
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_several_graphs_have_to_be_chosen_from(hub_folder: Path, tmp_path: Path) -> None:
+    graph = hub_folder / "onnx" / "model.onnx"
+    shutil.copyfile(graph, graph.with_name("model_O4.onnx"))
+    graph.rename(graph.with_name("model_int8.onnx"))
+    with pytest.raises(
+        ModelMissing, match=r"There are onnx/model_O4\.onnx, onnx/model_int8\.onnx: name the one"
+    ):
+        import_pack(hub_folder, tmp_path / "models")
+    manifest = import_pack(hub_folder, tmp_path / "models", name="mine", model_file="onnx/model_int8.onnx")
+    assert manifest.name == "mine"

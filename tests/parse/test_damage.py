@@ -1,0 +1,260 @@
+"""Damaged files: never an exception, every whole record kept, every loss named."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from appliance.errors import InputError
+from appliance.ingest.parse import FORMATS, detect, jsonstream, parser_of
+from appliance.ingest.parse.base import Document
+from appliance.ingest.parse.jsonstream import Value
+from appliance.ingest.parse.salvage import is_whole, salvage
+from appliance.ingest.sources import recognise
+from appliance.types import MessageRecord, Problem
+
+
+def document(data: bytes, name: str = "x") -> Document:
+    return Document(name, len(data), lambda: io.BytesIO(data))
+
+
+def conversation(number: int, messages: int = 3, **more: object) -> dict:
+    mapping = {
+        f"{number}-{i}": {
+            "id": f"{number}-{i}",
+            "message": {
+                "id": f"{number}-{i}",
+                "author": {"role": "user"},
+                "create_time": 1760000000 + i,
+                "content": {"content_type": "text", "parts": [f'conversation {number}, message {i}: {{"}}']},
+            },
+            "parent": f"{number}-{i - 1}" if i else None,
+            "children": [f"{number}-{i + 1}"] if i + 1 < messages else [],
+        }
+        for i in range(messages)
+    }
+    return {
+        "title": f"Title {number}",
+        "create_time": 1760000000.5,
+        "mapping": mapping,
+        "id": f"c{number}",
+    } | more
+
+
+def messages_of(data: bytes, format_name: str) -> tuple[list[str], list[Problem]]:
+    records = list(parser_of(format_name).parse(document(data)))
+    texts = [r.text for r in records if isinstance(r, MessageRecord)]
+    return texts, [r for r in records if isinstance(r, Problem) and not r.harmless]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_chatgpt_file_cut_at_every_byte(indent):
+    data = json.dumps([conversation(n) for n in range(3)], indent=indent).encode()
+    ends = []
+    at = 0
+    decoder = json.JSONDecoder()
+    text = data.decode()
+    at = text.index("{")
+    while text[at] == "{":
+        _, at = decoder.raw_decode(text, at)
+        ends.append(at)
+        at = text.find("{", at) if text.find("{", at) > 0 else 0
+    for cut in range(len(data)):
+        texts, problems = messages_of(data[:cut], "chatgpt")
+        whole = sum(end <= cut for end in ends)
+        expected = [f'conversation {c}, message {i}: {{"}}' for c in range(3) for i in range(3)]
+        assert texts == expected[: len(texts)]
+        assert len(texts) >= 3 * whole
+        between = any(end <= cut and text[end:cut].strip("\n ,]") == "" for end in ends)
+        inside = cut > text.index("{") and not between
+        assert bool(problems) == inside
+
+
+def test_complete_messages_of_the_cut_conversation_are_kept():
+    data = json.dumps([conversation(0, 50)]).encode()
+    cut = data.index(b"message 40")
+    texts, problems = messages_of(data[:cut], "chatgpt")
+    assert len(texts) == 40
+    assert any("line 1, byte 1" in p.where for p in problems)
+    assert any("node 0-40" in p.where for p in problems)
+
+
+@pytest.mark.parametrize("fixture", ["chatgpt.json", "claude.json"])
+def test_fixtures_cut_at_every_byte(fixtures, fixture):
+    data = (fixtures / fixture).read_bytes()
+    name = fixture.partition(".")[0]
+    before = -1
+    for cut in range(len(data)):
+        texts, _ = messages_of(data[:cut], name)
+        assert len(texts) >= before - 1
+        before = max(before, len(texts))
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@given(data=st.binary(max_size=300))
+def test_no_bytes_raise(name, data):
+    list(parser_of(name).parse(document(data)))
+    with suppress(InputError):
+        detect(document(data))
+
+
+@given(
+    at=st.integers(0, 2000),
+    junk=st.sampled_from(
+        [b"", b'"', b"{", b"}", b"]", b"\\", b"\xff", b"\x00", b"null", b'"a":', b",,", b"\n"]
+    ),
+    gone=st.integers(0, 40),
+)
+def test_one_damaged_place_costs_at_most_its_neighbourhood(at, junk, gone):
+    whole = [conversation(n) for n in range(6)]
+    data = json.dumps(whole).encode()
+    at %= len(data)
+    texts, _ = messages_of(data[:at] + junk + data[at + gone :], "chatgpt")
+    hit = at * 6 // len(data)
+    for number in range(6):
+        if abs(number - hit) > 1:
+            for i in range(3):
+                assert f'conversation {number}, message {i}: {{"}}' in texts
+
+
+def test_a_lost_quote_does_not_cost_the_conversations_behind_it():
+    data = json.dumps([conversation(n) for n in range(5)]).encode()
+    broken = data.replace(b'"Title 1"', b'"Title 1', 1)
+    texts, problems = messages_of(broken, "chatgpt")
+    assert {t.split(",")[0] for t in texts} >= {f"conversation {n}" for n in (0, 2, 3, 4)}
+    assert problems
+
+
+def test_jsonl_of_conversations_with_a_bad_line():
+    rows = [json.dumps(conversation(n)) for n in range(4)]
+    rows[1] = rows[1][: len(rows[1]) // 2]
+    texts, problems = messages_of("\n".join(rows).encode(), "chatgpt")
+    assert len([t for t in texts if not t.startswith("conversation 1")]) == 9
+    assert problems[0].where.startswith("line 2")
+
+
+def test_not_finite_numbers_and_control_characters():
+    data = json.dumps([conversation(0)]).replace("1760000000.5", "NaN").replace("message 0", "mes\tsage\n0")
+    texts, problems = messages_of(data.encode(), "chatgpt")
+    assert len(texts) == 3
+    assert problems == []
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_named():
+    data = json.dumps([conversation(0), conversation(1)], ensure_ascii=False).encode()
+    broken = data.replace(
+        b"conversation 1, message 1", "cönv\udcffersation é".encode("utf-8", "surrogateescape")
+    )
+    texts, problems = messages_of(broken, "chatgpt")
+    assert texts[4].startswith("cönv\ufffdersation é")
+    assert len(problems) == 1
+
+
+def test_a_whole_file_in_windows_1252():
+    data = (
+        json.dumps([conversation(0, title="Größe")], ensure_ascii=False)
+        .replace("message 1", "grün")
+        .encode("cp1252")
+    )
+    texts, problems = messages_of(data, "chatgpt")
+    assert "grün" in texts[1]
+    assert problems == []
+
+
+def test_deep_nesting():
+    deep = "[" * 200_000
+    data = json.dumps([conversation(0, extra="DEEP"), conversation(1)])
+    closed = data.replace('"DEEP"', deep + "]" * 200_000)
+    texts, problems = messages_of(closed.encode(), "chatgpt")
+    assert (len(texts), problems) == (6, [])
+    texts, problems = messages_of(data.replace('"DEEP"', deep).encode(), "chatgpt")
+    assert len(texts) == 6
+    assert problems
+    texts, _ = messages_of(b"[" * 200_000, "chatgpt")
+    assert texts == []
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
+    samples = {
+        "native": b'{"session_id":"s","role":"user","content":"x"}\n' * 20_000,
+        "chatgpt": json.dumps([conversation(n) for n in range(500)]).encode(),
+        "claude": json.dumps(
+            [
+                {
+                    "uuid": f"c{n}",
+                    "name": "",
+                    "chat_messages": [{"uuid": "m", "sender": "human", "text": "x"}],
+                }
+                for n in range(9000)
+            ]
+        ).encode(),
+        "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+    }
+    data = samples[name]
+
+    class Breaking(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() > len(data) // 2:
+                raise OSError(5, "Input/output error")
+            return super().read(size)
+
+        read1 = read
+
+    records = list(parser_of(name).parse(Document("x", len(data), lambda: Breaking(data))))
+    assert sum(isinstance(r, MessageRecord) for r in records) > 100
+    assert any(
+        "Input/output error" in r.message for r in records if isinstance(r, Problem) and not r.harmless
+    )
+
+
+def test_a_zip_member_with_a_wrong_checksum_keeps_its_messages(tmp_path):
+    path = tmp_path / "x.zip"
+    data = json.dumps([conversation(n) for n in range(50)]).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", data)
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"Title 49", b"Title 94"))
+
+    (found,) = recognise([path])
+    records = list(found.parser.parse(found.document))
+    assert sum(isinstance(r, MessageRecord) for r in records) == 150
+    assert any("CRC" in r.message for r in records if isinstance(r, Problem))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+    )
+)
+def test_salvage_reads_what_is_whole(value):
+    got = salvage(json.dumps(value))
+    assert got == value
+    assert is_whole(got)
+
+
+@given(
+    st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=20), min_size=1), min_size=1, max_size=5),
+    st.data(),
+)
+def test_records_come_as_a_decoder_gives_them(values, data):
+    text = json.dumps(
+        values, indent=data.draw(st.sampled_from([None, 2])), ensure_ascii=data.draw(st.booleans())
+    )
+    raw = text.encode("utf-8", "surrogatepass")
+
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(min(size or 1, 7) if size and size > 0 else size)
+
+        read1 = read
+
+    got = list(jsonstream.records(Document("x", len(raw), lambda: Slow(raw))))
+    assert [v.data for v in got if isinstance(v, Value)] == json.loads(raw.decode("utf-8", "replace"))

@@ -1,0 +1,240 @@
+"""From paths to documents: folders, zips, what is passed over and why; detection."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from appliance.errors import InputError, UsageError
+from appliance.ingest.parse import detect
+from appliance.ingest.parse.base import Document
+from appliance.ingest.sources import PassedOver, Recognised, expand, recognise
+from appliance.types import MessageRecord
+
+LINE = b'{"session_id":"s","role":"user","content":"x"}\n'
+CHAT = json.dumps(
+    [{"title": "t", "mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["x"]}}}}}]
+)
+
+
+def names(found: list, kind: type, base: Path) -> list[str]:
+    prefix = f"{base.as_posix()}/"
+    paths = [f.document.name if isinstance(f, Recognised) else f.path for f in found if isinstance(f, kind)]
+    return [p.removeprefix(prefix) for p in paths]
+
+
+def zipped(path: Path, members: list[tuple[str, bytes | str]]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path
+
+
+def test_a_folder_sorted_without_litter(tmp_path):
+    for name in (
+        "b.jsonl",
+        "a/c.jsonl",
+        "a/.hidden.jsonl",
+        "__MACOSX/x.jsonl",
+        "~$b.jsonl",
+        "d.jsonl.part",
+        ".DS_Store",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(LINE)
+    (tmp_path / "a" / "loop").symlink_to(tmp_path)
+    (tmp_path / "photo.JPG").write_bytes(b"\xff\xd8")
+    (tmp_path / "notes.txt").write_text("milk, bread")
+    found = list(recognise([tmp_path]))
+    assert names(found, Recognised, tmp_path) == ["a/c.jsonl", "b.jsonl"]
+    passed = {f.path.removeprefix(f"{tmp_path}/"): f for f in found if isinstance(f, PassedOver)}
+    assert sorted(passed) == ["a/loop", "notes.txt", "photo.JPG"]
+    assert {f.status for f in passed.values()} == {"skipped"}
+    assert not any(f.errors for f in passed.values())
+
+
+def test_what_the_user_named_must_be_readable(tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("milk, bread")
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    empty = tmp_path / "nothing"
+    empty.mkdir()
+    zero = tmp_path / "conversations.json"
+    zero.touch()
+    found = list(recognise([notes, tmp_path / "gone.json", fifo, empty, zero]))
+    assert [f.status for f in found] == ["failed"] * 5
+    reasons = [f.errors[0].message for f in found]
+    assert "milk, bread" in reasons[0]
+    assert "--format" in found[0].hint
+    assert "No such file" in reasons[1]
+    assert reasons[2] == "not a regular file"
+    assert "no chat export" in reasons[3]
+    assert "0 bytes" in reasons[4]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(LINE)
+    path.chmod(0)
+    (found,) = recognise([path])
+    assert found.errors[0].message == "can't be read: Permission denied"
+
+
+def test_a_zip_is_known_by_its_content(tmp_path):
+    path = zipped(
+        tmp_path / "export.backup",
+        [
+            ("export/conversations.json", CHAT),
+            ("export/chat.html", "<html>"),
+            ("export/user.json", "{}"),
+            ("export/message_feedback.json", "[]"),
+            ("export/file-1.png", b"\x89PNG"),
+            ("export/strange.json", '{"a": 1}'),
+            ("export/inner.zip", b"PK\x03\x04"),
+            ("__MACOSX/export/._conversations.json", b"\x00\x05"),
+        ],
+    )
+    found = list(recognise([path]))
+    assert names(found, Recognised, path) == ["export/conversations.json"]
+    assert len([f for f in found if isinstance(f, PassedOver)]) == 6
+    assert {f.status for f in found if isinstance(f, PassedOver)} == {"skipped"}
+    (chat,) = (f for f in found if isinstance(f, Recognised))
+    # The zip is closed by now; a document can be opened again all the same, and twice at once.
+    with chat.document.open() as one, chat.document.open() as two:
+        assert one.read() == two.read() == CHAT.encode()
+
+
+def test_duplicate_names_and_wrong_sizes(tmp_path):
+    path = tmp_path / "x.zip"
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        zipped(path, [("a.jsonl", LINE), ("a.jsonl", LINE * 2)])
+    found = [f for f in recognise([path]) if isinstance(f, Recognised)]
+    counts = [sum(isinstance(r, MessageRecord) for r in f.parser.parse(f.document)) for f in found]
+    assert counts == [1, 2]
+    assert len({f.document.name for f in found}) == 2
+
+
+def test_a_bad_member_does_not_cost_the_others(tmp_path):
+    path = zipped(tmp_path / "x.zip", [("a.jsonl", LINE * 50), ("b.jsonl", LINE * 60)])
+    raw = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        at = archive.getinfo("a.jsonl").header_offset + 30 + len("a.jsonl")
+    raw[at : at + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(raw)
+    found = list(recognise([path]))
+    assert names(found, Recognised, path) == ["b.jsonl"]
+    (bad,) = (f for f in found if isinstance(f, PassedOver))
+    assert (bad.status, bad.path) == ("failed", f"{path}/a.jsonl")
+
+
+def test_an_encrypted_member_is_refused(tmp_path):
+    path = zipped(tmp_path / "x.zip", [("a.jsonl", LINE)])
+    raw = bytearray(path.read_bytes())
+    raw[6] |= 1
+    raw[raw.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(raw)
+    (found,) = recognise([path])
+    assert (found.status, found.errors[0].message) == ("failed", "encrypted")
+
+
+def test_a_cut_zip_and_a_zip_without_chats(tmp_path):
+    path = zipped(tmp_path / "x.zip", [("photo.jpg", b"x" * 500)])
+    *_, last = recognise([path])
+    assert (last.status, last.errors[0].message) == ("failed", "no chat export was found in it")
+    path.write_bytes(path.read_bytes()[:100])
+    (found,) = recognise([path])
+    assert "damaged or cut off" in found.errors[0].message
+
+
+def test_names_without_the_utf8_flag(tmp_path):
+    path = tmp_path / "x.zip"
+    info = zipfile.ZipInfo("WhatsApp Chat with Zoé.txt")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(info, "31/12/2024, 10:00 - Ana: x\n")
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"\x00\x08", b"\x00\x00"))
+    (document,) = expand([path])
+    assert document.name.endswith("/WhatsApp Chat with Zoé.txt")
+
+
+def document(text: str | bytes, name: str = "x") -> Document:
+    data = text.encode() if isinstance(text, str) else text
+    return Document(name, len(data), lambda: io.BytesIO(data))
+
+
+@pytest.mark.parametrize("text", ["", " \n", "[]", "{}", "null", "[\n]\n", "\ufeff"])
+def test_nothing_in_it(text):
+    name, parser = detect(document(text))
+    assert name is None
+    (note,) = parser.parse(document(text))
+    assert note.harmless
+
+
+def test_content_comes_before_the_name():
+    assert detect(document(CHAT, "claude-export/_chat.txt"))[0] == "chatgpt"
+    assert detect(document(LINE, "conversations.json"))[0] == "native"
+    assert detect(document("31/12/2024, 10:00 - Ana: x\n", "a.json"))[0] == "whatsapp"
+
+
+def test_names_break_ties_and_nothing_else_does():
+    both = json.dumps([json.loads(CHAT)[0] | {"chat_messages": []}])
+    name, parser = detect(document(both, "claude.json"))
+    assert name == "claude"
+    first = next(iter(parser.parse(document(both))))
+    assert "chatgpt (0.95)" in first.message
+    with pytest.raises(InputError, match=r"chatgpt \(0\.95\).*alike"):
+        detect(document(both, "x.json"))
+
+
+def test_a_forced_format():
+    assert detect(document("whatever"), "whatsapp")[0] == "whatsapp"
+    with pytest.raises(UsageError) as error:
+        detect(document("whatever"), "icq")
+    assert "native" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["Dear diary, 31/12/2024 was fine.", '{"a": 1}', "[1, 2, 3]", b"\x00\x01\x02\xff", "a,b\n1,2\n"]
+)
+def test_other_files_are_not_recognised(text):
+    with pytest.raises(InputError) as error:
+        detect(document(text))
+    assert error.value.where == "x"
+    assert "--format" in error.value.hint
+
+
+def test_an_unreadable_document():
+    def opened() -> object:
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(InputError, match="Permission denied"):
+        detect(Document("x", 1, opened))
+
+
+def test_many_problems_are_summed_up():
+    data = document(b"nonsense\n" * 3000)
+    problems = list(detect(data, "native")[1].parse(data))
+    assert len(problems) == 1001
+    assert "2000 more" in problems[-1].message
+
+
+def test_other_formats_of_the_collection_are_left_alone(exports):
+    for folder in (
+        "claude_code",
+        "codex_cli",
+        "slack",
+        "telegram",
+        "discord",
+        "mbox",
+        "grok",
+        "sharegpt",
+        "irc",
+    ):
+        assert not [f for f in recognise([exports / folder]) if isinstance(f, Recognised)]
