@@ -83,7 +83,10 @@ def load_with_origins(
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     origins = dict.fromkeys(flatten(msgspec.to_builtins(Settings())), "default")
-    for origin, layer in ((str(home.config), _from_file(home)), ("environment", _from_environment(environment))):
+    for origin, layer in (
+        (str(home.config), _from_file(home)),
+        ("environment", _from_environment(environment)),
+    ):
         _check(layer, origin)
         for name in flatten(layer):
             origins[name] = origin if origin != "environment" else _variable(name)
@@ -123,9 +126,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         name = known.get(variable)
         if name is None:
-            raise ConfigError(
-                "no such setting", where=variable, hint="known are " + ", ".join(sorted(known))
-            )
+            raise ConfigError("no such setting", where=variable, hint="known are " + ", ".join(sorted(known)))
         *groups, leaf = name.split(".")
         node = tree
         for group in groups:

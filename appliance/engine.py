@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
 
@@ -46,6 +46,9 @@ from appliance.types import (
     SessionRecord,
 )
 
+if TYPE_CHECKING:
+    from appliance_models import Embedder
+
 LOCAL = "local"
 """The format name of conversations that were made here, not imported."""
 
@@ -66,13 +69,21 @@ class Appliance:
     ``Appliance.open`` makes one; all times are UTC where known, all ids are text ("m345", "s12").
     """
 
-    def __init__(self, home: paths.Home, settings: config.Settings, lock: OwnerLock, *, worker: bool) -> None:
+    def __init__(
+        self,
+        home: paths.Home,
+        settings: config.Settings,
+        lock: OwnerLock,
+        *,
+        worker: bool,
+        embedder: Embedder | None,
+    ) -> None:
         self.home = home
         self.settings = settings
         self.sessions = Sessions(self)
         self._lock = lock
         self._database = Database(home.database)
-        self._serving = Serving(home, settings, self._database)
+        self._serving = Serving(home, settings, self._database, embedder)
         self._worker = embed.Worker(self._serving.drain_idly) if worker else None
         if self._serving.pending():
             self._wake()
@@ -84,12 +95,14 @@ class Appliance:
         *,
         create: bool = True,
         worker: bool = True,
+        embedder: Embedder | None = None,
         purpose: str = "a Python program",
     ) -> Self:
         """Open the memory in ``home`` (else ``APPLIANCE_HOME``, else the platform's data folder).
 
         ``worker`` lets a background thread embed what ``ingest(wait=False)`` and ``Session.add`` leave
-        waiting, beginning with what an earlier process left.
+        waiting, beginning with what an earlier process left. ``embedder`` is used in place of the
+        configured model. ``purpose`` is what a second process is told when it finds the home in use.
 
         Raises:
             HomeError: the folder can't be used, or holds no memory and ``create`` is False.
@@ -102,13 +115,13 @@ class Appliance:
         lock = OwnerLock(found.lock)
         lock.acquire(purpose)
         try:
-            return cls(found, settings, lock, worker=worker)
+            return cls(found, settings, lock, worker=worker, embedder=embedder)
         except BaseException:
             lock.release()
             raise
 
     def close(self) -> None:
-        """Stop the worker after its present round, and let go of the home. What waits goes on at the next open."""
+        """Stop the worker after its present round, and let go of the home; what waits goes on next time."""
         if self._worker is not None:
             self._worker.stop()
         self._serving.close()
@@ -272,7 +285,7 @@ class Appliance:
     def status(self) -> dict[str, Any]:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
         trouble = self._worker.trouble if self._worker else None
-        return status(self.home, self._database.read(), self.settings.model.name, trouble)
+        return status(self.home, self._database.read(), self._serving.model_name, trouble)
 
     def verify(self) -> check.Findings:
         """Check that every character is in a chunk and that all stores agree; writes nothing."""
@@ -437,8 +450,9 @@ def _key(info: SessionInfo) -> int:
 
 
 def _as_paths(source: Paths) -> list[Path]:
-    one = isinstance(source, str | os.PathLike)
-    return [Path(path).expanduser() for path in ([source] if one else source)]
+    if isinstance(source, str | os.PathLike):
+        return [Path(source).expanduser()]
+    return [Path(path).expanduser() for path in source]
 
 
 def _check_text(text: str) -> None:

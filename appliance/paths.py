@@ -106,6 +106,13 @@ def create_home(home: Home) -> Home:
     return home
 
 
+def make_private(folder: Path) -> None:
+    """Close a folder and all that is in it to other users (0700 and 0600)."""
+    folder.chmod(FOLDER_MODE)
+    for path in folder.rglob("*"):
+        path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
+
+
 def write_small_file(path: Path, data: bytes) -> None:
     """Replace a small file whole: a crash leaves the old one or the new one, never a part."""
     temporary = path.with_name(path.name + ".new")

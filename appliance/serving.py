@@ -18,7 +18,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.recall.pipeline import Shelf
 from appliance.store import chunks, derived, lexical
-from appliance.store.chunks import Generation
+from appliance.store.chunks import PASSAGE_FORM, Chunkable, Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
 from appliance.store.messages import PAGE
@@ -36,14 +36,18 @@ OnProgress = Callable[[int, int], None]
 class Serving:
     """The derived side of an open home. Safe to use from several threads."""
 
-    def __init__(self, home: Home, settings: Settings, database: Database) -> None:
+    def __init__(
+        self, home: Home, settings: Settings, database: Database, embedder: Embedder | None = None
+    ) -> None:
+        """``embedder`` is used in place of the configured model, and known by its own name."""
         self._home = home
         self._settings = settings
         self._database = database
         self._guard = threading.RLock()
         self._draining = threading.Lock()
         self._urgent = 0
-        self._embedders: dict[str, Embedder] = {}
+        self._model_name = embedder.name if embedder else settings.model.name
+        self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._derived: Derived | None = None
 
     def close(self) -> None:
@@ -51,6 +55,11 @@ class Serving:
             if self._derived is not None:
                 self._derived.close()
                 self._derived = None
+
+    @property
+    def model_name(self) -> str:
+        """The model that a new home would begin with."""
+        return self._model_name
 
     # --- the generation, its model and its stores -------------------------------------------------------
 
@@ -67,10 +76,10 @@ class Serving:
         with self._guard:
             found = self.generation()
             if found is None:
-                model = self.load(self._settings.model.name)
+                model = self.load(self._model_name)
                 with self._database.write() as tx:
                     return chunks.begin_generation(
-                        tx, self._settings.model.name, model.identity, model.dimension, active=True
+                        tx, self._model_name, _identity(model), model.dimension, active=True
                     )
             self.model_of(found)
             return found
@@ -88,7 +97,9 @@ class Serving:
                         name, (self._home.models,), threads=self._settings.model.threads or None
                     )
                 except appliance_models.ModelError as error:
-                    raise ModelUnavailable(str(error), hint="'appliance models list' shows what there is") from error
+                    raise ModelUnavailable(
+                        str(error), hint="'appliance models list' shows what there is"
+                    ) from error
             return self._embedders[name]
 
     def model_of(self, generation: Generation) -> Embedder:
@@ -98,10 +109,10 @@ class Serving:
             ModelUnavailable: it can't be loaded, or the files of its name are now another model's.
         """
         model = self.load(generation.model)
-        if model.identity != generation.identity:
+        if _identity(model) != generation.identity:
             raise ModelUnavailable(
                 f"the model {generation.model} is not the one that made the stored vectors"
-                f" ({model.identity} now, {generation.identity} then)",
+                f" ({_identity(model)} now, {generation.identity} then)",
                 hint="'appliance reindex --vectors' computes them again; full text goes on working meanwhile",
             )
         return model
@@ -140,7 +151,7 @@ class Serving:
             self._urgent -= 1
 
     def drain_idly(self, goes_on: Callable[[], bool]) -> int:
-        """The same in the background: it ends early when it is told to, or when somebody waits for a drain."""
+        """The same in the background; it ends early when told to, or when somebody waits for a drain."""
         with self._draining:
             return self._drain(lambda: goes_on() and not self._urgent, lambda done, pending: None)
 
@@ -153,18 +164,20 @@ class Serving:
     # --- search ---------------------------------------------------------------------------------------
 
     def shelf(self, *, dense: bool) -> Shelf | None:
-        """What a search looks through, None when nothing was ever stored. Without ``dense`` no model is
-        loaded; with it, a model that can't be loaded leaves the shelf without, and says why."""
+        """What a search looks through, None when nothing was ever stored. The model is loaded only for
+        ``dense`` or when a little waits for it; one that can't be loaded leaves the shelf without, and
+        the shelf says why."""
         stores = self.stores()
         if stores is None:
             return None
         model, lacks = None, ""
-        if dense:
+        few_wait = 0 < self.pending() <= SOON
+        if dense or few_wait:
             try:
                 model = self.model_of(stores.generation)
             except ModelUnavailable as error:
                 lacks = str(error)
-        if model is not None and 0 < self.pending() <= SOON:
+        if model is not None and few_wait:
             self.drain()
         return Shelf(
             db=self._database.read(),
@@ -195,11 +208,11 @@ class Serving:
         """Make a new generation with the named model (the present one without a name), and move to it when
         it is complete; how many chunks were put. Interrupted, it leaves the old one serving."""
         found = self.generation()
-        name = name or (found.model if found else self._settings.model.name)
+        name = name or (found.model if found else self._model_name)
         model = self.load(name)
         self._forget_unfinished()
         with self._database.write() as tx:
-            new = chunks.begin_generation(tx, name, model.identity, model.dimension, active=False)
+            new = chunks.begin_generation(tx, name, _identity(model), model.dimension, active=False)
         stores = self._open(new)
         try:
             self._chunk_all(new, self.chunker(model))
@@ -220,18 +233,18 @@ class Serving:
         return done + self.drain()
 
     def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
-        page: list[tuple[int, str, bool, int]] = []
-        for row in chunks.without_chunks(self._database.read(), generation.id):
-            page.append(row)
+        page: list[Chunkable] = []
+        for message in chunks.without_chunks(self._database.read(), generation.id):
+            page.append(message)
             if len(page) == PAGE:
                 self._chunk(generation, chunker, page)
                 page = []
         self._chunk(generation, chunker, page)
 
-    def _chunk(self, generation: Generation, chunker: Chunker, page: list[tuple[int, str, bool, int]]) -> None:
-        spans = chunker.split([text for _, text, _, _ in page])
+    def _chunk(self, generation: Generation, chunker: Chunker, page: list[Chunkable]) -> None:
+        spans = chunker.split(page)
         with self._database.write() as tx:
-            chunks.put(tx, generation.id, [(*row, pieces) for row, pieces in zip(page, spans, strict=True)])
+            chunks.put(tx, generation.id, [*zip(page, spans, strict=True)])
 
     def _forget_unfinished(self) -> None:
         """Discard what an interrupted rebuild left."""
@@ -239,6 +252,10 @@ class Serving:
             with self._database.write() as tx:
                 chunks.discard(tx, left.id)
             derived.remove(self._home, left.id)
+
+
+def _identity(model: Embedder) -> str:
+    return f"{model.identity} {PASSAGE_FORM}"
 
 
 def _work_off(
@@ -252,4 +269,8 @@ def _work_off(
         progress(done, chunks.pending(database.read(), stores.generation.id))
 
     bench = embed.Bench(database, stores.generation.id, stores.ledger, stores.index, model.embed_passages)
-    return embed.drain(bench, goes_on=goes_on, progress=told)
+    try:
+        return embed.drain(bench, goes_on=goes_on, progress=told)
+    finally:
+        if done:
+            stores.make_private()

@@ -47,7 +47,7 @@ def build(plan: Plan, hits: Sequence[Hit], turns: Sequence[Message], notes: Sequ
     room = plan.budget - spent - plan.count(render.MEMORIES)
     memories = choose_memories(plan, [hit for hit in hits if hit.message_id not in present], room, dropped)
     while (context := assemble(plan, memories, recent, dropped, notes)) is None:
-        # The sum of the parts was a few tokens short of the whole: the weakest memory goes, then the oldest turn.
+        # The parts add up to a few tokens less than the whole: the weakest memory goes, then the oldest turn.
         if memories:
             weakest = max(memories, key=lambda entry: entry.hit.rank)
             memories.remove(weakest)

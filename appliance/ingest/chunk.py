@@ -10,10 +10,11 @@ splitter measure whole chunks costs 30, a sixth of the embedding itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import Span
+from appliance.store.chunks import Chunkable, Span, passage
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 
@@ -24,48 +25,54 @@ CHARACTERS_A_TOKEN = 8
 """A chunk has at most this many characters for each token of the window, whatever the tokenizer says: some
 count a line of base64 as one unknown word. Prose has four to five."""
 
+_INK = re.compile(r"\S")
+
 BACK_UP = 0.35
 """How much of a full chunk may be given back to end it at a stronger joint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
-    """How to chunk for one model. ``window`` is the most tokens a chunk may have, special ones included;
+    """How to chunk for one model. ``window`` is the most tokens a passage may have, special ones included;
     ``overlap`` is the share of it that the next chunk repeats (0 to 0.5)."""
 
     count_tokens: CountTokens
     window: int
     overlap: float
 
-    def split(self, texts: Sequence[str]) -> list[list[Span]]:
-        """The chunks of each text, in order. Together they cover every character of it; an empty text
-        has none."""
-        counts = self.count_tokens(texts)
+    def split(self, messages: Sequence[Chunkable]) -> list[list[Span]]:
+        """The chunks of each message, in order. Together they cover every character of its text; an empty
+        text has none."""
+        counts = self.count_tokens([passage(message.author, message.text) for message in messages])
         return [
-            [] if not text else [Span(0, len(text), count)] if self._fits(text, count) else self._long(text)
-            for text, count in zip(texts, counts, strict=True)
+            self._split(message, count) if message.text else []
+            for message, count in zip(messages, counts, strict=True)
         ]
 
-    def _fits(self, text: str, count: int) -> bool:
-        return count <= self.window and len(text) <= self.window * CHARACTERS_A_TOKEN
+    def _split(self, message: Chunkable, count: int) -> list[Span]:
+        if count <= self.window and len(message.text) <= self.window * CHARACTERS_A_TOKEN:
+            return [Span(0, len(message.text), count)]
+        return self._long(message.text, message.author)
 
-    def _long(self, text: str) -> list[Span]:
-        special = self.count_tokens([""])[0]
-        room = self.window - special
+    def _long(self, text: str, author: str | None) -> list[Span]:
+        special, framed = self.count_tokens(["", passage(author, "")])
+        room = max(self.window - framed, self.window // 2)
         starts, weights = self._pieces(text, special, room)
         bounds = [*starts, len(text)]
         spans = [
             (bounds[first], bounds[last])
             for first, last in _pack(weights, _joints(text, bounds), room, int(room * self.overlap))
         ]
-        counts = self.count_tokens([text[start:stop] for start, stop in spans])
-        chunks: list[Span] = []
-        for (start, stop), count in zip(spans, counts, strict=True):
-            if count <= self.window:
-                chunks.append(Span(start, stop, count))
-            else:  # tokens do not always add up: pieces joined can need more than pieces alone
-                chunks.extend(self._halved(text, start, stop))
-        return chunks
+        return [chunk for start, stop in spans for chunk in self._checked(text, author, start, stop)]
+
+    def _checked(self, text: str, author: str | None, start: int, stop: int) -> list[Span]:
+        """The span, halved while it does not fit: tokens do not always add up, and pieces joined can need
+        more than pieces alone."""
+        (count,) = self.count_tokens([passage(author, text[start:stop])])
+        if count <= self.window or stop - start < 2:
+            return [Span(start, stop, count)]
+        middle = (start + stop) // 2
+        return [*self._checked(text, author, start, middle), *self._checked(text, author, middle, stop)]
 
     def _pieces(self, text: str, special: int, room: int) -> tuple[list[int], list[int]]:
         """Where the fine pieces start, and what each weighs in tokens."""
@@ -87,23 +94,23 @@ class Chunker:
                 return starts, weights
             starts = sorted([*starts, *halves])
 
-    def _halved(self, text: str, start: int, stop: int) -> list[Span]:
-        (count,) = self.count_tokens([text[start:stop]])
-        if count <= self.window or stop - start < 2:
-            return [Span(start, stop, count)]
-        middle = (start + stop) // 2
-        return [*self._halved(text, start, middle), *self._halved(text, middle, stop)]
-
 
 def _fine_cuts(text: str) -> list[int]:
     from semantic_text_splitter import MarkdownSplitter
 
     splitter = MarkdownSplitter(PIECE_CHARACTERS, trim=False)
-    return sorted({0, *(start for start, _ in splitter.chunk_indices(text))})
+    # White space goes with what is before it, so that a piece begins where a reader would begin.
+    cuts = {_behind_space(text, start) for start, _ in splitter.chunk_indices(text)}
+    return sorted({0, *cuts} - {len(text)})
+
+
+def _behind_space(text: str, cut: int) -> int:
+    found = _INK.search(text, cut)
+    return found.start() if found else len(text)
 
 
 def _joints(text: str, bounds: Sequence[int]) -> list[int]:
-    """How strong the joint before each bound is: 4 heading or fence, 3 paragraph, 2 line, 1 sentence, 0 word."""
+    """How strong the joint at each bound is: 4 heading or fence, 3 paragraph, 2 line, 1 sentence, 0 word."""
     strengths = []
     for bound in bounds:
         before, after = text[max(0, bound - 3) : bound].rstrip(" \t"), text[bound : bound + 3]

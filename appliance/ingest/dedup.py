@@ -15,7 +15,7 @@ RECOGNISE = 5
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """A batch of one session's messages, sorted out. ``changed`` pairs a stored message's key with its new form."""
+    """A batch of one session's messages, sorted out. ``changed`` are stored messages' keys and new forms."""
 
     new: tuple[NewMessage, ...]
     changed: tuple[tuple[int, NewMessage], ...]

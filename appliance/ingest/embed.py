@@ -75,7 +75,7 @@ def _vectors(
     """The new ledger rows by digest, and every vector by digest; what is not in the ledger is computed."""
     there = {w.digest: w.row for w in waiting if w.row is not None}
     vectors = dict(zip(there, bench.ledger.read(list(there.values())), strict=True))
-    missing = {w.digest: w.text for w in waiting if w.row is None}
+    missing = {w.digest: w.passage for w in waiting if w.row is None}
     if not missing:
         return {}, vectors
     computed = bench.embed(list(missing.values()))
@@ -106,7 +106,7 @@ def _point(waiting: Waiting, vector: NDArray[np.float32]) -> Point:
             session=waiting.session,
             role=waiting.role,
             source=waiting.source,
-            talk=waiting.talk,
+            talk=bool(waiting.talk),
             at=waiting.at,
         ),
     )

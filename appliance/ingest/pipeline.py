@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from appliance.errors import InputError
-from appliance.ingest import dedup, parse, sources
+from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
 from appliance.ingest.parse.base import Document
 from appliance.store import chunks, lexical, messages
+from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.messages import NewMessage
 from appliance.types import FileReport, FileStatus, Problem, Record, Scope, SessionRecord
@@ -84,25 +85,30 @@ def ingest(paths: Sequence[Path], intake: Intake) -> Iterator[Tally]:
 
     A file that can't be read costs only itself, and a record that can't be read costs only itself.
     """
-    for found in sources.expand(paths):
-        if isinstance(found, Document):
-            yield ingest_document(found, intake)
+    for found in sources.recognise(paths, intake.format):
+        if isinstance(found, sources.PassedOver):
+            yield _passed_over(found)
         else:
-            yield Tally(found.path, status=found.status, errors=list(found.errors), notes=list(found.notes))
+            yield ingest_document(found, intake)
 
 
-def ingest_document(document: Document, intake: Intake) -> Tally:
+def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     """One document, streamed, a transaction a batch."""
-    tally = Tally(document.name)
+    tally = Tally(found.document.name, found.format)
     try:
-        tally.format, parser = parse.detect(document, intake.format)
         with intake.database.trial() if intake.dry_run else nullcontext():
-            for batch in batches(parser.parse(document), tally):
-                store(batch, document, intake, tally)
-                intake.progress(document.name, tally.messages)
+            for batch in batches(found.parser.parse(found.document), tally):
+                store(batch, found.document, intake, tally)
+                intake.progress(found.document.name, tally.messages)
     except InputError as error:
         tally.errors.append(Problem(error.where or "", error.args[0]))
     return tally
+
+
+def _passed_over(found: sources.PassedOver) -> Tally:
+    hint = f"; {found.hint}" if found.hint else ""
+    errors = [replace(problem, message=problem.message + hint) for problem in found.errors]
+    return Tally(found.path, status=found.status, errors=errors, notes=list(found.notes))
 
 
 def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
@@ -164,16 +170,11 @@ def write(
     lexical.enter(tx, touched | set(keys))
     chunks.requeue(tx, touched.difference(changed))
     chunks.drop(tx, changed)
-    written = [*zip(keys, found.new, strict=True), *found.changed]
-    spans = intake.chunker.split([message.text for _, message in written])
-    return chunks.put(
-        tx,
-        intake.generation,
-        [
-            (key, message.text, message.talk, message.order_at, pieces)
-            for (key, message), pieces in zip(written, spans, strict=True)
-        ],
-    )
+    written = [
+        Chunkable(key, message.author, message.text, message.talk, message.order_at)
+        for key, message in [*zip(keys, found.new, strict=True), *found.changed]
+    ]
+    return chunks.put(tx, intake.generation, [*zip(written, intake.chunker.split(written), strict=True)])
 
 
 def _session(

@@ -16,7 +16,13 @@ class Host(Protocol):
     """What a session needs of the engine that it lives in."""
 
     def create_session(
-        self, *, title: str | None, user_id: str | None, namespace: str, agent_id: str, metadata: Mapping[str, Any]
+        self,
+        *,
+        title: str | None,
+        user_id: str | None,
+        namespace: str,
+        agent_id: str,
+        metadata: Mapping[str, Any],
     ) -> SessionInfo: ...
 
     def session_info(self, reference: str) -> SessionInfo: ...

@@ -10,12 +10,15 @@ from appliance.paths import Home
 from appliance.store import chunks
 
 
-def status(home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None) -> dict[str, Any]:
+def status(
+    home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None
+) -> dict[str, Any]:
     """Counts, model, disk use in bytes, and health: "ok", or what a person should know."""
     generation = chunks.generation(db)
     pending = chunks.pending(db, generation.id) if generation else 0
     count = {
-        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("source", "session", "message")
+        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        for table in ("source", "session", "message")
     }
     made = _count(db, "SELECT count(*) FROM chunk WHERE generation = ?", generation.id) if generation else 0
     return {
@@ -45,7 +48,7 @@ def _health(model: str | None, configured: str, pending: int, trouble: Exception
     if trouble is not None:
         return f"embedding stopped: {trouble}"
     if model is not None and model != configured:
-        return f"the settings name the model {configured}, the memory uses {model}: run 'appliance reindex --model'"
+        return f"the settings name the model {configured}, the memory uses {model}: see 'appliance reindex'"
     if pending:
         return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
     return "ok"
@@ -57,6 +60,9 @@ def _count(db: sqlite3.Connection, query: str, *values: object) -> int:
 
 
 def _size(path: Path) -> int:
-    if path.is_file():
-        return path.stat().st_size
-    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
+    """What a file, or all files of a folder, take on the disk; the index reserves more than it uses."""
+    if path.is_dir():
+        return sum(_size(p) for p in path.rglob("*") if p.is_file())
+    stat = path.stat()
+    blocks: int | None = getattr(stat, "st_blocks", None)
+    return stat.st_size if blocks is None else blocks * 512

@@ -8,57 +8,86 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from appliance.store import chunks, lexical
-from appliance.store.index.base import Index, Leg, LegQuery, Scored
+from appliance.store import chunks, lexical, messages
+from appliance.store.index.base import Index, LegQuery, Scored
 from appliance.types import Filters
 
 POOL = 200
-"""How many chunks each leg may propose."""
+"""How many chunks each leg may propose. The evidence is in the pool for 97 % of LoCoMo's questions and
+92 % of BEAM's."""
 
 
 @dataclass(slots=True)
 class Candidate:
     """A message that was found. ``scores`` are raw: cosine, or BM25; ``ranks`` count from 1 and name only
-    the legs that proposed it; ``span`` is the best chunk's place in the text."""
+    the legs that proposed it; ``span`` is the best chunk's place in the text. ``beside`` is the best cosine
+    of a direct neighbour, 0 where there is none."""
 
     message: int
     scores: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
     span: tuple[int, int] | None = None
+    beside: float = 0.0
 
 
 def from_index(
-    db: sqlite3.Connection, index: Index, queries: Sequence[LegQuery], filters: Filters
+    db: sqlite3.Connection, index: Index, generation: int, queries: Sequence[LegQuery], filters: Filters
 ) -> dict[int, Candidate]:
     """The messages whose chunks the index's legs find, by message key."""
     if not queries:
         return {}
     proposed = index.search(queries, filters, POOL)
     found = sorted({scored.id for leg in proposed for scored in leg})
+    # A chunk may have been dropped from the truth, and its point not yet from the index.
     places = chunks.messages_of(db, found)
-    exact = index.score(queries, found)
+    exact = index.score(queries, list(places), filters.scope)
     candidates: dict[int, Candidate] = {}
     best: dict[int, float] = {}
     for query, scores in zip(queries, exact, strict=True):
         for chunk, score in scores.items():
-            if chunk not in places:  # dropped from the truth, its point not yet
-                continue
             message, start, stop = places[chunk]
             candidate = candidates.setdefault(message, Candidate(message))
             candidate.scores[query.leg] = max(score, candidate.scores.get(query.leg, score))
             # The passage shown is the one that the first leg asked for likes best.
-            if query.leg == queries[0].leg and score > best.get(message, -2.0):
+            if query is queries[0] and score > best.get(message, score - 1):
                 best[message], candidate.span = score, (start, stop)
     for query, leg in zip(queries, proposed, strict=True):
         _rank(query.leg, leg, places, candidates)
+    if queries[0].leg == "dense":
+        _look_beside(db, index, generation, queries[0], filters, candidates)
     return candidates
 
 
+def _look_beside(
+    db: sqlite3.Connection,
+    index: Index,
+    generation: int,
+    dense: LegQuery,
+    filters: Filters,
+    candidates: Mapping[int, Candidate],
+) -> None:
+    """Give each candidate the best cosine of its direct neighbours."""
+    neighbours = messages.beside_each(db, list(candidates))
+    known = {
+        key: candidate.scores["dense"] for key, candidate in candidates.items() if "dense" in candidate.scores
+    }
+    others = {other for pair in neighbours.values() for other in pair if other not in known}
+    pieces = chunks.chunks_of(db, generation, sorted(others))
+    (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], filters.scope)
+    for message, piece in pieces.items():
+        known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
+    for key, candidate in candidates.items():
+        candidate.beside = max((known.get(other, 0.0) for other in neighbours.get(key, ())), default=0.0)
+
+
 def _rank(
-    leg: Leg, found: Sequence[Scored], places: dict[int, tuple[int, int, int]], candidates: dict[int, Candidate]
+    leg: str,
+    found: Sequence[Scored],
+    places: dict[int, tuple[int, int, int]],
+    candidates: dict[int, Candidate],
 ) -> None:
     rank = 0
     for scored in found:

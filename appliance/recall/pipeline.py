@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE
 from appliance.store import chunks, lexical, messages
 from appliance.store.index.base import Index, LegQuery
+from appliance.store.messages import Row
 from appliance.types import Filters, Hit, Hits, Mode, Source
 
 EmbedQuery = Callable[[str], "NDArray[np.float32]"]
@@ -27,7 +28,7 @@ EmbedQuery = Callable[[str], "NDArray[np.float32]"]
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What a search looks through. ``embed`` is None when no model could be loaded; ``lacks`` then says why."""
+    """What a search looks through. ``embed`` is None when no model could be loaded; ``lacks`` says why."""
 
     db: sqlite3.Connection
     index: Index
@@ -41,8 +42,9 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     began = time.perf_counter()
     notes: list[str] = []
     candidates = find(shelf, query, filters, mode, notes)
-    ranked = rank(features(candidates), EVIDENCE)[:limit]
-    hits = describe(shelf.db, query, ranked, candidates)
+    rows = messages.get(shelf.db, candidates)
+    ranked = rank(features(query, candidates, rows), EVIDENCE)[:limit]
+    hits = describe(shelf.db, query, ranked, candidates, rows)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
 
@@ -57,7 +59,7 @@ def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str
             queries.append(LegQuery("dense", vector=shelf.embed(query)))
     if mode != "dense":
         queries += [LegQuery("own", text=query), LegQuery("window", text=query)]
-    candidates = from_index(shelf.db, shelf.index, queries, filters)
+    candidates = from_index(shelf.db, shelf.index, shelf.generation, queries, filters)
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
@@ -68,13 +70,16 @@ def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str
 
 
 def describe(
-    db: sqlite3.Connection, query: str, ranked: Sequence[Ranked], candidates: dict[int, Candidate]
+    db: sqlite3.Connection,
+    query: str,
+    ranked: Sequence[Ranked],
+    candidates: Mapping[int, Candidate],
+    rows: Mapping[int, Row],
 ) -> list[Hit]:
     """The ranked messages as hits, with their texts and reasons."""
-    rows = messages.get(db, [r.message for r in ranked])
-    ranked = [r for r in ranked if r.message in rows]
-    heads = messages.session_heads(db, [row.session_id for row in rows.values()])
-    paths = messages.source_paths(db, [row.source_id for row in rows.values() if row.source_id])
+    shown = [rows[found.message] for found in ranked]
+    heads = messages.session_heads(db, [row.session_id for row in shown])
+    paths = messages.source_paths(db, [row.source_id for row in shown if row.source_id])
     words = lexical.words(query)
     hits = []
     for place, found in enumerate(ranked, 1):

@@ -60,20 +60,24 @@ def check_database(db: sqlite3.Connection, findings: Findings) -> None:
 def check_full_text(database: Database, findings: Findings) -> None:
     with database.trial() as tx:
         if not lexical.agrees(tx):
-            findings.add("recall.db", "the full text does not agree with the messages: run 'appliance reindex'")
+            findings.add(
+                "recall.db", "the full text does not agree with the messages: run 'appliance reindex'"
+            )
 
 
 def check_coverage(db: sqlite3.Connection, generation: int, findings: Findings) -> None:
     """Every character of every message lies in a chunk, and every chunk's digest is that of its text."""
-    for key, text, spans in _messages_with_chunks(db, generation):
+    for key, author, text, spans in _messages_with_chunks(db, generation):
         covered = 0
         for chunk, start, stop, digest in spans:
             findings.count("chunks")
             if start > covered:
                 findings.add(message_id(key), f"characters {covered} to {start} are in no chunk")
             if not 0 <= start < stop <= len(text):
-                findings.add(message_id(key), f"chunk {chunk} spans {start} to {stop} of {len(text)} characters")
-            elif chunks.digest(text[start:stop]) != digest:
+                findings.add(
+                    message_id(key), f"chunk {chunk} spans {start} to {stop} of {len(text)} characters"
+                )
+            elif chunks.digest(chunks.passage(author, text[start:stop])) != digest:
                 findings.add(message_id(key), f"chunk {chunk} was made from another text")
             covered = max(covered, stop)
         if covered < len(text):
@@ -83,10 +87,12 @@ def check_coverage(db: sqlite3.Connection, generation: int, findings: Findings) 
 
 def _messages_with_chunks(
     db: sqlite3.Connection, generation: int
-) -> Iterator[tuple[int, str, list[tuple[int, int, int, bytes]]]]:
+) -> Iterator[tuple[int, str | None, str, list[tuple[int, int, int, bytes]]]]:
     after = 0
     while True:
-        page = db.execute("SELECT id, text FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)).fetchall()
+        page = db.execute(
+            "SELECT id, author, text FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
+        ).fetchall()
         if not page:
             return
         spans: dict[int, list[tuple[int, int, int, bytes]]] = {}
@@ -96,8 +102,8 @@ def _messages_with_chunks(
             (generation, page[0][0], page[-1][0]),
         ):
             spans.setdefault(message, []).append((span[0], span[1], span[2], span[3]))
-        for key, text in page:
-            yield key, text, spans.get(key, [])
+        for key, author, text in page:
+            yield key, author, text, spans.get(key, [])
         after = page[-1][0]
 
 
@@ -116,8 +122,8 @@ def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -
         elif expected[row] != digest:
             findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
     for (lost,) in db.execute(
-        "SELECT count(*) FROM chunk c LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
-        " WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
+        "SELECT count(*) FROM chunk c"
+        " LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
         (derived.generation.id,),
     ):
         if lost:
@@ -133,8 +139,8 @@ def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) ->
     findings.count("pending", len(queued))
     expected: list[tuple[int, int]] = []
     for key, row in db.execute(
-        "SELECT c.id, e.row FROM chunk c JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
-        " WHERE c.generation = ? ORDER BY c.id",
+        "SELECT c.id, e.row FROM chunk c"
+        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest WHERE c.generation = ? ORDER BY c.id",
         (generation,),
     ):
         if key in queued:
@@ -152,4 +158,6 @@ def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) ->
         ledger = derived.ledger.read([row for _, row in page])
         for (key, _), vector in zip(page, ledger, strict=True):
             if key not in stored or float(np.dot(stored[key], vector)) < SAME_VECTOR:
-                findings.add("index", f"point {key} has another vector than the ledger: run 'appliance reindex'")
+                findings.add(
+                    "index", f"point {key} has another vector than the ledger: run 'appliance reindex'"
+                )

@@ -109,9 +109,11 @@ def _as_store_errors(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
-        damaged = error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) if hasattr(
-            error, "sqlite_errorcode"
-        ) else False
+        damaged = (
+            error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+            if hasattr(error, "sqlite_errorcode")
+            else False
+        )
         if damaged:
             raise StoreCorrupt(
                 f"the database is damaged ({error})",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.paths import Home
+from appliance.paths import Home, make_private
 from appliance.store import chunks
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
@@ -28,10 +28,18 @@ class Derived:
     ledger: Ledger
     index: Index
     note: str = ""
+    folder: Path | None = None
+
+    def make_private(self) -> None:
+        """Close the index's files to everybody else. Qdrant makes them by the process's umask, which is the
+        host program's to set; until then the home folder itself keeps others out."""
+        if self.folder is not None:
+            make_private(self.folder)
 
     def close(self) -> None:
         self.index.close()
         self.ledger.close()
+        self.make_private()
 
 
 def ledger_path(home: Home, generation: int) -> Path:
@@ -57,20 +65,24 @@ def open_derived(
         chunks.rows(database.read(), generation.id),
     )
     try:
+        note, folder = "", None
         if url:
-            index, note = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension), ""
+            index = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension)
         else:
-            index, note = _open_edge(index_path(home, generation.id), generation.dimension)
+            folder = index_path(home, generation.id)
+            index, note = _open_edge(folder, generation.dimension)
         if index.is_fresh:
             with database.write() as tx:
                 chunks.requeue_all(tx, generation.id)
     except BaseException:
         ledger.close()
         raise
-    return Derived(generation, ledger, index, note)
+    found = Derived(generation, ledger, index, note, folder)
+    found.make_private()
+    return found
 
 
-def _open_edge(folder: Path, dimension: int) -> tuple[edge.EdgeIndex, str]:
+def _open_edge(folder: Path, dimension: int) -> tuple[Index, str]:
     try:
         return edge.open_edge(folder, dimension), ""
     except (StoreCorrupt, StoreVersion) as error:

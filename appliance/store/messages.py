@@ -137,7 +137,9 @@ def enter_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> i
     return int(key)
 
 
-def enter_session(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord) -> tuple[int, bool]:
+def enter_session(
+    tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord
+) -> tuple[int, bool]:
     """The key of a session, and whether it is new. A title or metadata that the export has now are kept."""
     where = (scope.user_id, scope.namespace, format, record.external_id)
     found = tx.execute(
@@ -270,6 +272,27 @@ def of_session(
         " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?"
     )
     return [Row(*values) for values in db.execute(query, (session, last))][::-1]
+
+
+def beside_each(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Each message's direct neighbours in its session, among what was said in the open: none, one or two."""
+    found: dict[int, tuple[int, ...]] = {}
+    for page in pages(keys):
+        for key, before, after in db.execute(
+            f"SELECT m.id, {_next_key('<', 'DESC')}, {_next_key('>', 'ASC')} FROM message m"
+            f" WHERE m.id IN ({marks(page)})",
+            page,
+        ):
+            found[key] = tuple(other for other in (before, after) if other is not None)
+    return found
+
+
+def _next_key(sign: str, order: str) -> str:
+    return (
+        "(SELECT n.id FROM message n WHERE n.session_id = m.session_id AND n.talk = 1"
+        f" AND (n.order_at, n.position, n.id) {sign} (m.order_at, m.position, m.id)"
+        f" ORDER BY n.order_at {order}, n.position {order}, n.id {order} LIMIT 1)"
+    )
 
 
 def every(db: sqlite3.Connection, scope: Scope | None = None) -> Iterator[tuple[Row, SessionInfo]]:

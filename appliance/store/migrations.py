@@ -33,10 +33,10 @@ def _neighbours(sign: str, order: str, piece: str) -> str:
 
 
 SCHEMA_1 = (
-    "CREATE TABLE source (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, format TEXT NOT NULL,"
-    " bytes INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL)",
-    "CREATE TABLE session (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
-    " agent_id TEXT NOT NULL, format TEXT NOT NULL, external_id TEXT NOT NULL, title TEXT,"
+    "CREATE TABLE source (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE,"
+    " format TEXT NOT NULL, bytes INTEGER NOT NULL, first_at INTEGER NOT NULL, last_at INTEGER NOT NULL)",
+    "CREATE TABLE session (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL,"
+    " namespace TEXT NOT NULL, agent_id TEXT NOT NULL, format TEXT NOT NULL, external_id TEXT NOT NULL, title TEXT,"
     " started_at TEXT, created_at INTEGER NOT NULL, metadata TEXT NOT NULL DEFAULT '{}',"
     " UNIQUE (user_id, namespace, format, external_id))",
     "CREATE INDEX session_external ON session (external_id)",
@@ -55,8 +55,8 @@ SCHEMA_1 = (
     "CREATE TABLE revision (message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,"
     " number INTEGER NOT NULL, text TEXT NOT NULL, metadata TEXT NOT NULL, source_id INTEGER,"
     " replaced_at INTEGER NOT NULL, PRIMARY KEY (message_id, number)) WITHOUT ROWID",
-    "CREATE TABLE generation (id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, identity TEXT NOT NULL,"
-    " dimension INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('building', 'active')),"
+    "CREATE TABLE generation (id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL,"
+    " identity TEXT NOT NULL, dimension INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('building', 'active')),"
     " created_at INTEGER NOT NULL)",
     "CREATE UNIQUE INDEX generation_active ON generation (state) WHERE state = 'active'",
     # start and stop are character offsets into the message's text; digest is that of the chunk's text.
@@ -103,7 +103,7 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
         return
     if version > len(MIGRATIONS):
         raise StoreVersion(
-            f"written by a newer version of this program (schema {version}, this one knows {len(MIGRATIONS)})",
+            f"written by a newer version (schema {version}, this one knows {len(MIGRATIONS)})",
             where=where,
             hint="update the program; nothing was changed",
         )

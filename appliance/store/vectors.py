@@ -48,7 +48,7 @@ class Ledger:
         created = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            if created or os.fstat(self._file).st_size < HEADER_BYTES and rows == 0:
+            if created or (os.fstat(self._file).st_size < HEADER_BYTES and rows == 0):
                 self._write_header(header)
             self._check_header(header)
             self._check_length(rows)
@@ -138,7 +138,9 @@ class Ledger:
     def _check_length(self, rows: int) -> None:
         there = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row.itemsize
         if there < rows:
-            raise StoreCorrupt(f"{rows - there} of {rows} rows are missing", where=str(self.path), hint=_REBUILD)
+            raise StoreCorrupt(
+                f"{rows - there} of {rows} rows are missing", where=str(self.path), hint=_REBUILD
+            )
 
 
 def as_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,8 +12,8 @@ from appliance.store.index.base import Index
 from appliance.store.index.edge import open_edge
 from appliance.store.index.remote import connect, open_remote
 
-# The in-memory client says that it has neither payload indexes nor search settings; the points behind it are what
-# we are after.
+# The in-memory client says that it has neither payload indexes nor search settings; its answers are what we
+# are after.
 IN_MEMORY = (
     "ignore:Payload indexes have no effect:UserWarning",
     "ignore:Local mode performs exact:UserWarning",
@@ -49,7 +49,7 @@ def server() -> Iterator[Index]:
     if not url:
         pytest.skip("QDRANT_URL names no server")
     name = f"test-{uuid4()}"
-    index = open_remote(connect(url), name, DIMENSION)
+    index = open_remote(url, name, DIMENSION)
     yield index
     index.close()
     client = connect(url)

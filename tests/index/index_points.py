@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +30,8 @@ def unit(seed: int) -> NDArray[np.float32]:
     return vector / np.linalg.norm(vector)
 
 
-def point(id: int, own: str = "hello", window: str | None = None, **fields: object) -> Point:
-    return Point(id, unit(id), own, own if window is None else window, replace(FIELDS, **fields))  # type: ignore[arg-type]
+def point(id: int, own: str = "hello", window: str | None = None, **fields: Any) -> Point:
+    return Point(id, unit(id), own, own if window is None else window, replace(FIELDS, **fields))
 
 
 def text(chance: random.Random, longest: int = 12) -> str:

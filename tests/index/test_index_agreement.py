@@ -12,7 +12,7 @@ from appliance.store.index.base import Index, LegQuery, Scored
 from appliance.store.index.edge import open_edge
 from appliance.store.index.remote import open_remote
 
-POINTS = 600
+POINTS = 300
 TRIALS = 400
 LIMIT = 15
 # Half floats keep eleven bits of each of the dense vector's numbers.

@@ -15,7 +15,7 @@ from appliance.store.index.base import Index, LegQuery
 from appliance.store.index.edge import open_edge
 from appliance.types import Filters, Scope
 
-GOOD = point(2, "cat")
+GOOD: Any = point(2, "cat")
 
 
 def with_vector(vector: Any) -> Any:
@@ -66,10 +66,9 @@ BAD_POINTS: dict[str, Any] = {
 def test_a_bad_point_is_refused_with_its_whole_batch(tmp_path: Path) -> None:
     index = open_edge(tmp_path / "index", DIMENSION)
     index.upsert([point(1, "dog"), replace(GOOD, own="fish")])
-    for name, bad in BAD_POINTS.items():
+    for bad in BAD_POINTS.values():
         with pytest.raises(UsageError):
             index.upsert([point(1, "overwritten"), bad])
-            pytest.fail(f"{name} was accepted")
     index.close()
     index = open_edge(tmp_path / "index", DIMENSION)
     assert list(index.ids()) == [1, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def dense(seed: int) -> LegQuery:
 
 
 def test_a_new_index_is_empty_and_says_so(index: Index) -> None:
-    assert index.is_fresh  # type: ignore[attr-defined]
+    assert index.is_fresh
     assert index.count() == 0
     assert list(index.ids()) == []
     assert index.search([dense(1), own("cat")], None, 5) == [[], []]
@@ -132,7 +133,7 @@ def test_stop_words_count_when_there_is_nothing_else(index: Index, ids_of: Ids) 
     assert ids_of(index, own("who is the cat")) == [[2]]
 
 
-NARROWED: tuple[tuple[dict[str, object], Filters], ...] = (
+NARROWED: tuple[tuple[dict[str, Any], Filters], ...] = (
     ({"user_id": "bob"}, Filters(Scope("ana"))),
     ({"user_id": ""}, Filters(Scope("ana"))),
     ({"namespace": "work"}, Filters(Scope("ana"))),

@@ -26,7 +26,7 @@ def closed_sockets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    yield
+    return
 
 
 @pytest.fixture

@@ -234,3 +234,11 @@ def test_children_may_stand_before_their_parents(read):
     got = read(json.dumps([data]))
     assert got.texts == ["one", "aside", "two", "three"]
     assert [m.reply_to for m in got.messages] == [None, "a", "a", "b"]
+
+
+def test_times_that_no_clock_shows(read):
+    stamps = [10**400, -1e300, "0001-01-01T00:00:00", "9999-12-31T23:59:59-14:00", [], {}, True, "1e5"]
+    nodes = [node(f"n{n}", f"n{n - 1}" if n else None, "x", time=stamp) for n, stamp in enumerate(stamps)]
+    got = read(json.dumps([conversation(*nodes)]))
+    assert len(got.messages) == len(stamps)
+    assert [m.sent_at is None for m in got.messages] == [True, True, False, True, True, True, True, False]

@@ -201,7 +201,15 @@ def test_a_forced_format():
 
 
 @pytest.mark.parametrize(
-    "text", ["Dear diary, 31/12/2024 was fine.", '{"a": 1}', "[1, 2, 3]", b"\x00\x01\x02\xff", "a,b\n1,2\n"]
+    "text",
+    [
+        "Dear diary, 31/12/2024 was fine.",
+        '{"a": 1}',
+        "[1, 2, 3]",
+        b"\x00\x01\x02\xff",
+        "a,b\n1,2\n",
+        "2026-01-01 10:00:00 - INFO: up\n",
+    ],
 )
 def test_other_files_are_not_recognised(text):
     with pytest.raises(InputError) as error:

@@ -1,7 +1,5 @@
 """WhatsApp: header styles, names, notices, the order of dates, and that no line is lost."""
 
-# ruff: noqa: RUF001 - digits of other scripts are meant.
-
 from __future__ import annotations
 
 import io

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from appliance.ingest.parse import jsonstream
@@ -83,7 +83,7 @@ def _conversation(data: Any, number: int) -> Iterator[Record]:
     metadata = {}
     if model := as_text(data.get("default_model_slug")):
         metadata["model"] = model
-    created = read_time(data.get("create_time"))
+    created = read_time(data.get("create_time"), UTC)
     if created is None and data.get("create_time") is not None:
         yield _unreadable(where, data["create_time"])
     yield SessionRecord(session, title, created, metadata)
@@ -95,7 +95,7 @@ def _messages(session: str, mapping: dict[str, Any], current: str | None, where:
     times: dict[str, datetime | None] = {}
     for key, node in mapping.items():
         if isinstance(node, dict):
-            time = times[key] = read_time(as_dict(node.get("message")).get("create_time"))
+            time = times[key] = read_time(as_dict(node.get("message")).get("create_time"), UTC)
             children = [child for child in as_list(node.get("children")) if isinstance(child, str)]
             links[key] = Link(as_id(node.get("parent")), children, time.timestamp() if time else None)
         else:

@@ -17,7 +17,7 @@ from appliance.ingest.parse.text import CHUNK
 # A record that grows longer than this is looked at for a lost end: another record may begin in it.
 _SUSPICIOUS_BYTES = 16 << 20
 # No conversation is this long; reading on would only fill the memory.
-MAX_RECORD_BYTES = 256 << 20
+_MAX_RECORD_BYTES = 256 << 20
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _FLAT = rb'[^"{}\[\]]++|' + _STRING
@@ -147,7 +147,7 @@ class Scanner:
                 held = len(self._buffer) - self._start
                 if held > suspicious:
                     suspicious *= 2
-                    if held > MAX_RECORD_BYTES or self._lost_end():
+                    if held > _MAX_RECORD_BYTES or self._lost_end():
                         return self._taken(len(self._buffer), ended=False)
                 if not self._read():
                     return self._taken(len(self._buffer), ended=False)

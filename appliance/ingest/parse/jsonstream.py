@@ -17,12 +17,14 @@ import msgspec
 
 from appliance.ingest.parse import text as texts
 from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.jsonscan import MAX_RECORD_BYTES, Piece, Scanner
+from appliance.ingest.parse.jsonscan import Piece, Scanner
 from appliance.ingest.parse.salvage import MAX_DEPTH, is_whole, marked, salvage
 from appliance.types import Problem
 
 # Salvaging is slow; what lies further inside one damaged record than this is given up.
 _MAX_SALVAGE_BYTES = 32 << 20
+# No message is this long; a file without line ends must not fill the memory.
+_MAX_LINE_BYTES = 64 << 20
 _SHOWN_CHARACTERS = 40
 
 DAMAGED: Any = object()
@@ -77,11 +79,11 @@ def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, byt
     try:
         with texts.utf8(document) as (stream, raw):
             number = 0
-            while line := stream.readline(MAX_RECORD_BYTES):
+            while line := stream.readline(_MAX_LINE_BYTES):
                 number += 1
-                if len(line) == MAX_RECORD_BYTES:
+                if len(line) == _MAX_LINE_BYTES:
                     yield Problem(f"line {number}", "the line is too long to be a message and was left out")
-                    while len(stream.readline(MAX_RECORD_BYTES)) == MAX_RECORD_BYTES:
+                    while len(stream.readline(_MAX_LINE_BYTES)) == _MAX_LINE_BYTES:
                         pass
                 elif blank or not line.isspace():
                     yield number, line

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from appliance.ingest.parse import jsonstream
@@ -32,10 +33,13 @@ from appliance.ingest.parse.whatsapp_lines import (
 from appliance.types import MessageRecord, Problem, Record, SessionRecord
 
 _LONGEST_NAME = 80
+_LONGEST_MARK = 120
+_LONGEST_NOTICE = 600
 _NAMES_HELD = 20_000
 # This many messages in a second style at the file's end or beginning are a second export.
 _JOINED_LINES = 5
 _COPY = re.compile(r"\s?\(\d{1,2}\)$")
+_LOG_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b.*:", re.IGNORECASE)
 _OWN_MARK = ("\u200e", "\u200f")
 
 
@@ -50,7 +54,8 @@ def matches(head: Head) -> float:
     first = next((n for n, line in enumerate(lines) if header(line.rstrip("\r"))), 0)
     if _chat_name(head.name):
         return 0.9
-    if named == 0:
+    levels = sum(_LOG_LEVEL.match(found.rest) is not None for found in heads if found.style == style)
+    if named == 0 or levels > count // 2:
         return 0.3
     if style.bracket and not style.seconds:
         # The app writes seconds between brackets; other programs' logs look like this, too.
@@ -135,7 +140,8 @@ def _survey(document: Document) -> _Survey:
         survey.styles.setdefault(head.style, Evidence()).add(head, number)
         names = survey.names.setdefault(head.style, Counter())
         if len(names) < _NAMES_HELD:
-            names.update(_name_candidates(head.rest))
+            for name in _name_candidates(head.rest):
+                names[name] += 1
         if not survey.identity:
             survey.identity = hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:24]
     return survey
@@ -189,10 +195,12 @@ def _message(session: str, entry: _Entry, known: Counter[str]) -> MessageRecord:
         metadata["edited"] = True
         text = text[: edited.start()]
         plain = text.lstrip(MARKS)
-    if words.DELETED.fullmatch(plain.strip()):
+    if len(plain) <= _LONGEST_MARK and words.DELETED.fullmatch(plain.strip()):
         metadata["deleted"] = True
         text = plain
-    elif words.NOTICE.fullmatch(plain) or (marked and words.EVENT.fullmatch(plain)):
+    elif len(plain) <= _LONGEST_NOTICE and (
+        words.NOTICE.fullmatch(plain) or (marked and words.EVENT.fullmatch(plain))
+    ):
         return MessageRecord(session, "system", plain, author=spoken, sent_at=sent, where=where)
     elif files := [found["name"].strip() for found in words.ATTACHED.finditer(text)] or [
         found["name"].strip() for found in words.FILE_ATTACHED.finditer(text)
@@ -215,13 +223,19 @@ def _author(rest: str, known: Counter[str]) -> tuple[str | None, str]:
     bare, text = _bare(rest, known, len(author))
     if bare is not None:
         return bare, text
-    if words.EVENT_NOT_NAME.fullmatch(author) or words.NOTICE.fullmatch(rest):
+    if _is_sentence(author):
         return None, rest
     for longer in candidates[1:]:
         if known[longer] >= 3 and known[longer] == known[author]:
             author = longer
     text = rest[len(author) + 1 :]
     return author, text.removeprefix(" ")
+
+
+@lru_cache(maxsize=256)
+def _is_sentence(author: str) -> bool:
+    """Whether what stands before a colon is the app's sentence about a group, not a name."""
+    return words.EVENT_NOT_NAME.fullmatch(author) is not None
 
 
 def _bare(rest: str, known: Counter[str], end: int) -> tuple[str | None, str]:

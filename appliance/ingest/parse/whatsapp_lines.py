@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from appliance.ingest.parse.whatsapp_words import AM, CLOCK_WORDS, PM
@@ -72,14 +73,20 @@ class Header:
         return datetime(day.year, day.month, day.day, *self.clock) if day else None
 
     def day(self, order: Order) -> date | None:
-        a, b, c = self.numbers
-        year, month, day = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
-        if year < 100:
-            year += 2000
-        try:
-            return date(year, month, day)
-        except ValueError:
-            return None
+        return _day(self.numbers, order)
+
+
+# The messages of one day share their date.
+@lru_cache(maxsize=64)
+def _day(numbers: tuple[int, int, int], order: Order) -> date | None:
+    a, b, c = numbers
+    year, month, day = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
+    if year < 100:
+        year += 2000
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
 
 
 def header(line: str) -> Header | None:
@@ -141,7 +148,8 @@ class Evidence:
     differ: int = 0
     unpadded: int = 0
     loud: int = 0
-    previous: dict[Order, date] = field(default_factory=dict)
+    last_year: int = field(default_factory=lambda: datetime.now().year + 1)
+    previous: Header | None = None
 
     def add(self, head: Header, number: int) -> None:
         self.lines += 1
@@ -149,24 +157,20 @@ class Evidence:
         self.last_line = number
         self.unpadded += not head.padded
         self.loud += head.loud
-        days = {order: head.day(order) for order in orders_of(head.style)}
-        self.differ += len({day for day in days.values() if day}) > 1
+        before, self.previous = self.previous, head
+        days = {order: day for order in orders_of(head.style) if (day := head.day(order))}
         for order, day in days.items():
-            if day is None:
-                continue
             self.valid[order] += 1
-            self.likely[order] += _FIRST_YEAR <= day.year <= datetime.now().year + 1
-            if (before := self.previous.get(order)) is not None:
-                self.back[order] += day < before
-            self.previous[order] = day
-        for found in _MEDIA_DAY.finditer(head.rest):
-            year, month, day_number = (int(part) for part in found.groups() if part)
+            self.likely[order] += _FIRST_YEAR <= day.year <= self.last_year
+        if before is None or before.numbers != head.numbers:
+            self.differ += len(set(days.values())) > 1
             for order, day in days.items():
-                self.media[order] += day is not None and (day.year, day.month, day.day) == (
-                    year,
-                    month,
-                    day_number,
-                )
+                earlier = before.day(order) if before else None
+                self.back[order] += earlier is not None and day < earlier
+        for found in _MEDIA_DAY.finditer(head.rest) if "-" in head.rest else ():
+            named = tuple(int(part) for part in found.groups() if part)
+            for order, day in days.items():
+                self.media[order] += (day.year, day.month, day.day) == named
 
 
 class Decision(NamedTuple):

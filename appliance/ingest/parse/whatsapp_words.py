@@ -4,8 +4,6 @@ Phrases are patterns, matched without regard to case. What is missing here is no
 kept as what the person said, or as a system line if it has no name.
 """
 
-# ruff: noqa: RUF001 - the words are in many scripts, so letters that look alike are meant.
-
 from __future__ import annotations
 
 import re

@@ -6,7 +6,7 @@ qdrant-client. Both hold the same points: ids, three vectors and filter fields, 
     dense     the chunk's embedding (cosine)
     own       BM25 sparse vector of the chunk's text            } inverse document frequency is
     window    BM25 sparse vector of the message with neighbours } applied by the index at query time,
-                                                                  from the texts of the same user and namespace
+                                                                  over the same user's texts
 """
 
 from __future__ import annotations
@@ -73,7 +73,12 @@ class LegQuery:
 
 
 class Index(Protocol):
-    """What the engine needs of a vector index. Errors of the engine beneath come out as StoreError."""
+    """What the engine needs of a vector index. Errors of the engine beneath come out as StoreError.
+
+    ``is_fresh`` is True when opening has created the index, so that it lacks every point.
+    """
+
+    is_fresh: bool
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Add or replace points. Every input is checked before the call reaches the engine, because

@@ -7,7 +7,7 @@ So nothing it could refuse may reach it. Each function returns nothing and raise
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from appliance.types import ROLES, Filters, Scope
 
 # Keys come from SQLite: signed 64 bits.
 _LARGEST = 2**63 - 1
-# The engines normalise in float32: the square of a smaller norm vanishes there, and the vector is kept as it is.
+# The engines normalise in float32, where the square of a smaller norm vanishes: they would keep the vector as
+# it is.
 _SMALLEST_NORM = 1e-6
 
 
@@ -140,5 +141,5 @@ def _check_encodable(text: object, where: str) -> None:
             raise UsageError(f"{where}: {error.reason}") from None
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)

@@ -46,9 +46,10 @@ _REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messa
 _MARKER = "engine.json"
 _SHARD = "shard"
 
-# A log record is held in memory several times over while it is written: about 4 MB of floats at most.
-_FLOATS_A_BATCH = 1_000_000
-_POINTS_A_BATCH = 1_000
+# A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held in
+# memory several times over while it is written.
+_POINTS_A_BATCH = 250
+_FLOATS_A_BATCH = 250_000
 _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
 _READ_BYTES = 1 << 20
@@ -79,7 +80,13 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
     _check_marker(folder / _MARKER, dimension)
     if prewarm:
         read_ahead(shard)
-    return EdgeIndex(_load(shard), dimension, is_fresh=False)
+    loaded = _load(shard)
+    try:
+        return EdgeIndex(loaded, dimension, is_fresh=False)
+    except StoreError as error:
+        with suppress(StoreError), _translated("close"):
+            loaded.close()
+        raise StoreCorrupt(str(error), where=str(folder), hint=_REINDEX) from error
 
 
 def discard(folder: Path) -> None:
@@ -211,7 +218,7 @@ class EdgeIndex:
             with self._engine("read vectors") as shard:
                 records = shard.retrieve(list(batch), False, ["dense"])
             for record in records:
-                if isinstance(record.vector, dict):
+                if isinstance(record.vector, dict) and "dense" in record.vector:
                     found[_int_id(record.id)] = np.asarray(record.vector["dense"], dtype=np.float32)
         return found
 

@@ -55,8 +55,8 @@ def payload(fields: Fields) -> dict[str, str | int]:
 def corpus(scope: Scope) -> list[Condition]:
     """The points whose texts tell how rare a word is: those of the same user and namespace, whichever agent.
 
-    Turn-level recall@10 on five LoCoMo conversations in one index: 0.577 and 0.717 (own, window) with each one's
-    own statistics, 0.535 and 0.691 with those of all five. Nor do other users' words show in the scores.
+    Turn-level recall@10 on five LoCoMo conversations in one index: 0.577 and 0.717 (own, window) with each
+    one's own statistics, 0.535 and 0.691 with those of all five. Nor do others' words show in the scores.
     """
     return [Equal("user_id", scope.user_id), Equal("namespace", scope.namespace)]
 

@@ -1,0 +1,29 @@
+"""Every test has a home of its own, no settings from outside, and no network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from appliance_models import HashEmbedder
+
+from appliance import Appliance
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home that does not exist yet."""
+    for name in [name for name in os.environ if name.startswith("APPLIANCE_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    monkeypatch.setenv("APPLIANCE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def memory(home: Path) -> Iterator[Appliance]:
+    """An open memory with a tiny deterministic model and no background work."""
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as opened:
+        yield opened

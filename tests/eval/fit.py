@@ -1,0 +1,159 @@
+"""Fits the ranker's weights listwise, and says how they carry over to conversations they have not seen.
+
+    python -m tests.eval.fit [--homes DIR]
+
+The loss is the cross-entropy of a softmax over a question's candidates against its cited messages (ListNet,
+Cao et al. 2007, top-one form), plus a small L2. Held-out figures are leave-one-conversation-out within a
+set, and fitted on one set and measured on the other. ``--homes`` keeps the ingested homes for another run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance import Appliance
+from appliance.recall.features import features
+from appliance.recall.pipeline import find
+from appliance.recall.weights import EVIDENCE
+from appliance.store import messages
+from appliance.types import Filters, Scope
+from tests.eval.datasets import Conversation
+from tests.eval.runner import SETS, write
+
+NAMES = tuple(EVIDENCE)
+BALANCE = 3.0
+"""What a BEAM question counts in the joint fit against one of LoCoMo: it has a fifth as many."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question: its candidates' features (candidates, features), which are cited, and how many are."""
+
+    set: str
+    conversation: str
+    values: NDArray[np.float64]
+    cited: NDArray[np.float64]
+    wanted: int
+
+
+def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case]:
+    home = homes / conversation.name
+    fresh = not home.exists()
+    with Appliance.open(home, worker=False) as memory:
+        if fresh:
+            memory.ingest(write(conversation, homes))
+        shelf = memory._serving.shelf(dense=True)
+        assert shelf is not None
+        cases = []
+        for question in conversation.questions:
+            candidates = find(shelf, question.text, Filters(Scope("me")), "hybrid", [])
+            rows = messages.get(shelf.db, candidates)
+            named = features(question.text, candidates, rows)
+            values = np.array([[row[name] for name in NAMES] for row in named.values()])
+            cited = np.array([float(rows[key].external_id in question.evidence) for key in named])
+            cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
+    return cases
+
+
+def fit(cases: Sequence[Case], steps: int = 250) -> NDArray[np.float64]:
+    """Adam on the listwise loss, from equal weights."""
+    usable = [
+        (c.values, c.cited / c.cited.sum(), BALANCE if c.set == "beam" else 1.0)
+        for c in cases
+        if c.cited.any()
+    ]
+    weights = np.ones(len(NAMES))
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, steps + 1):
+        gradient = 1e-3 * weights
+        total = sum(weight for _, _, weight in usable)
+        for values, target, weight in usable:
+            scores = values @ weights
+            chances = np.exp(scores - scores.max())
+            gradient += weight / total * (values.T @ (chances / chances.sum() - target))
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.99 * second + 0.01 * gradient**2
+        weights -= 0.15 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+    return weights
+
+
+def recall(cases: Sequence[Case], weights: NDArray[np.float64], depth: int = 10) -> float:
+    found = [
+        c.cited[np.argsort(-(c.values @ weights), kind="stable")[:depth]].sum() / c.wanted for c in cases
+    ]
+    return round(float(np.mean(found)), 4)
+
+
+def held_out(cases: Sequence[Case]) -> float:
+    """Recall@10 with each conversation measured by weights that never saw it."""
+    conversations = sorted({case.conversation for case in cases})
+    total = 0.0
+    for name in conversations:
+        seen = [case for case in cases if case.conversation != name]
+        unseen = [case for case in cases if case.conversation == name]
+        total += recall(unseen, fit(seen)) * len(unseen)
+    return round(total / len(cases), 4)
+
+
+def report(cases: Sequence[Case]) -> dict[str, object]:
+    by_set = {name: [case for case in cases if case.set == name] for name in SETS}
+    joint, alone = fit(cases), {name: fit(own) for name, own in by_set.items()}
+    shipped = np.array([EVIDENCE[name] for name in NAMES])
+    return {
+        "weights": dict(zip(NAMES, joint.round(2).tolist(), strict=True)),
+        "weights by set": {n: dict(zip(NAMES, w.round(2).tolist(), strict=True)) for n, w in alone.items()},
+        "recall@10": {
+            name: {
+                "in the pool": round(float(np.mean([c.cited.sum() / c.wanted for c in own])), 4),
+                "shipped weights": recall(own, shipped),
+                "joint fit": recall(own, joint),
+                "held out, fitted on the set's other conversations": held_out(own),
+                "held out, joint fit without the conversation": _joint_held_out(cases, name),
+                **{f"fitted on {other}": recall(own, w) for other, w in alone.items() if other != name},
+                **{
+                    f"{feature} alone": recall(own, np.eye(len(NAMES))[i])
+                    for i, feature in enumerate(NAMES[:3])
+                },
+            }
+            for name, own in by_set.items()
+        },
+    }
+
+
+def _joint_held_out(cases: Sequence[Case], name: str) -> float:
+    total = count = 0.0
+    for conversation in sorted({case.conversation for case in cases if case.set == name}):
+        unseen = [case for case in cases if case.conversation == conversation]
+        weights = fit([case for case in cases if case.conversation != conversation])
+        total, count = total + recall(unseen, weights) * len(unseen), count + len(unseen)
+    return round(total / count, 4)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--homes", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        homes = given.homes or Path(folder)
+        homes.mkdir(parents=True, exist_ok=True)
+        cases = [
+            c
+            for name, load in SETS.items()
+            for conversation in load()
+            for c in collect(name, conversation, homes)
+        ]
+    print(json.dumps(report(cases), indent=1))
+
+
+if __name__ == "__main__":
+    main()
