@@ -25,6 +25,10 @@ ROUND = 512
 
 DROPS_A_ROUND = 10_000
 
+SETTLE_AFTER = 10_000
+"""Chunks between two housekeepings of the index: unsettled points sit in memory, settling them takes one to
+three seconds for so many."""
+
 EmbedPassages = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
@@ -44,7 +48,7 @@ def drain(bench: Bench, *, goes_on: Callable[[], bool], progress: Callable[[int]
 
     ``progress`` is told of each round's count.
     """
-    done = 0
+    done = settled = 0
     drop_points(bench)
     while goes_on():
         count = one_round(bench)
@@ -52,6 +56,10 @@ def drain(bench: Bench, *, goes_on: Callable[[], bool], progress: Callable[[int]
             break
         done += count
         progress(count)
+        if done - settled >= SETTLE_AFTER:
+            bench.index.settle()
+            settled = done
+    bench.index.settle()
     return done
 
 

@@ -20,7 +20,7 @@ def status(
         table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in ("source", "session", "message")
     }
-    made = _count(db, "SELECT count(*) FROM chunk WHERE generation = ?", generation.id) if generation else 0
+    made = chunks.count(db, generation.id) if generation else 0
     return {
         "counts": {
             "sources": count["source"],
@@ -52,11 +52,6 @@ def _health(model: str | None, configured: str, pending: int, trouble: Exception
     if pending:
         return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
     return "ok"
-
-
-def _count(db: sqlite3.Connection, query: str, *values: object) -> int:
-    (number,) = db.execute(query, values).fetchone()
-    return int(number)
 
 
 def _size(path: Path) -> int:

@@ -16,8 +16,7 @@ from appliance.store.index.base import Index, LegQuery, Scored
 from appliance.types import Filters
 
 POOL = 200
-"""How many chunks each leg may propose. The evidence is in the pool for 97 % of LoCoMo's questions and
-92 % of BEAM's."""
+"""How many chunks each leg may propose. Of what LoCoMo's questions cite 98 % is then in the pool, of BEAM's 92 %."""
 
 
 @dataclass(slots=True)

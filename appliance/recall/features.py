@@ -1,51 +1,61 @@
 """Named features of a candidate, each about 0 to 1, computed from what the legs and the truth know.
 
 dense    cosine of the question and the message's best chunk
-own      BM25 of the message's own words          } s / (s + 8): BM25 has no upper end, and the first
-window   BM25 of the message with its neighbours  } matching words tell more than the last
+own      BM25 of the message's own words          } a word of the question, s / (s + 2): BM25 has no
+window   BM25 of the message with its neighbours  } upper end, and long questions would score higher
 beside   the best cosine of a direct neighbour: an answer stands next to its question
 author   1 if the question names who said it
-user     1 for a person's words, 0 for an assistant's: what is asked for later was mostly told, not answered
+told     the better of dense and own, if a person said it: what is asked for later was mostly told by
+         the person, not answered by the assistant; it is 0 where nothing else speaks for the message
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from appliance.recall.candidates import Candidate
 from appliance.store.messages import Row
 
-HALF_BM25 = 8.0
-"""The BM25 score that counts half."""
+HALF_BM25 = 2.0
+"""The BM25 score a word of the question that counts half."""
 
 _WORD = re.compile(r"\w+")
 
 Features = Mapping[str, float]
 
 
-def features(query: str, candidates: Mapping[int, Candidate], rows: Mapping[int, Row]) -> dict[int, Features]:
-    """Each candidate's features, by message key; candidates without a row are left out."""
-    asked = set(_WORD.findall(query.casefold()))
-    return {
-        key: {
-            "dense": candidate.scores.get("dense", 0.0),
-            "own": _saturated(candidate.scores.get("own", 0.0)),
-            "window": _saturated(candidate.scores.get("window", 0.0)),
+def features(
+    words: Sequence[str], candidates: Mapping[int, Candidate], rows: Mapping[int, Row]
+) -> dict[int, Features]:
+    """Each candidate's features, by message key; ``words`` are the question's without stop words.
+
+    Candidates without a row are left out.
+    """
+    asked = set(words)
+    found: dict[int, Features] = {}
+    for key, candidate in candidates.items():
+        if key not in rows:
+            continue
+        dense = candidate.scores.get("dense", 0.0)
+        own = _saturated(candidate.scores.get("own", 0.0), len(words))
+        found[key] = {
+            "dense": dense,
+            "own": own,
+            "window": _saturated(candidate.scores.get("window", 0.0), len(words)),
             "beside": candidate.beside,
             "author": float(names(asked, rows[key].author)),
-            "user": float(rows[key].role == "user"),
+            "told": max(dense, own, 0.0) if rows[key].role == "user" else 0.0,
         }
-        for key, candidate in candidates.items()
-        if key in rows
-    }
+    return found
 
 
 def names(asked: set[str], author: str | None) -> bool:
-    """Whether the question's words name an author, by any part of the name that is a word of its own."""
+    """Whether the question's words name an author, by any part of the name of three letters or more."""
     parts = _WORD.findall(author.casefold()) if author else []
     return any(len(part) > 2 and part in asked for part in parts)
 
 
-def _saturated(bm25: float) -> float:
-    return bm25 / (bm25 + HALF_BM25)
+def _saturated(bm25: float, words: int) -> float:
+    a_word = bm25 / max(words, 1)
+    return a_word / (a_word + HALF_BM25)

@@ -43,8 +43,9 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     notes: list[str] = []
     candidates = find(shelf, query, filters, mode, notes)
     rows = messages.get(shelf.db, candidates)
-    ranked = rank(features(query, candidates, rows), EVIDENCE)[:limit]
-    hits = describe(shelf.db, query, ranked, candidates, rows)
+    words = lexical.words(query)
+    ranked = rank(features(words, candidates, rows), EVIDENCE)[:limit]
+    hits = describe(shelf.db, words, ranked, candidates, rows)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
 
@@ -71,7 +72,7 @@ def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str
 
 def describe(
     db: sqlite3.Connection,
-    query: str,
+    words: Sequence[str],
     ranked: Sequence[Ranked],
     candidates: Mapping[int, Candidate],
     rows: Mapping[int, Row],
@@ -80,7 +81,6 @@ def describe(
     shown = [rows[found.message] for found in ranked]
     heads = messages.session_heads(db, [row.session_id for row in shown])
     paths = messages.source_paths(db, [row.source_id for row in shown if row.source_id])
-    words = lexical.words(query)
     hits = []
     for place, found in enumerate(ranked, 1):
         row, candidate = rows[found.message], candidates[found.message]

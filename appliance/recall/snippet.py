@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 LENGTH = 220
 _WORD = re.compile(r"\w+")
 
 
-def snippet(text: str, words: list[str], span: tuple[int, int] | None, length: int = LENGTH) -> str:
+def snippet(text: str, words: Sequence[str], span: tuple[int, int] | None, length: int = LENGTH) -> str:
     """Up to about ``length`` characters of ``text``, on one line, within ``span`` where it is given; an
     ellipsis shows where something was left out. ``words`` are compared by their first letters, so that
     "allergic" finds "allergies"."""

@@ -217,6 +217,12 @@ def without_chunks(db: sqlite3.Connection, generation: int) -> Iterator[Chunkabl
         after = page[-1][0]
 
 
+def count(db: sqlite3.Connection, generation: int) -> int:
+    """How many chunks a generation has."""
+    (number,) = db.execute("SELECT count(*) FROM chunk WHERE generation = ?", (generation,)).fetchone()
+    return int(number)
+
+
 # --- outbox ------------------------------------------------------------------------------------------
 
 

@@ -70,7 +70,7 @@ def open_derived(
             index = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension)
         else:
             folder = index_path(home, generation.id)
-            index, note = _open_edge(folder, generation.dimension)
+            index, note = _open_edge(folder, generation.dimension, _points(database, generation))
         if index.is_fresh:
             with database.write() as tx:
                 chunks.requeue_all(tx, generation.id)
@@ -82,12 +82,24 @@ def open_derived(
     return found
 
 
-def _open_edge(folder: Path, dimension: int) -> tuple[Index, str]:
+def _open_edge(folder: Path, dimension: int, points: int) -> tuple[Index, str]:
+    """The index in ``folder``, or an empty one in its place when it is damaged or has fewer than ``points``."""
     try:
-        return edge.open_edge(folder, dimension), ""
+        index = edge.open_edge(folder, dimension)
+        if index.is_fresh or index.count() >= points:
+            return index, ""
+        reason = f"{points - index.count()} of {points} points are missing"
+        index.close()
     except (StoreCorrupt, StoreVersion) as error:
-        edge.discard(folder)
-        return edge.open_edge(folder, dimension), f"the index is made again from the vectors ({error})"
+        reason = str(error)
+    edge.discard(folder)
+    return edge.open_edge(folder, dimension), f"the index is made again from the vectors ({reason})"
+
+
+def _points(database: Database, generation: Generation) -> int:
+    """How many points the index has at least: every chunk that is not in the outbox."""
+    db = database.read()
+    return chunks.count(db, generation.id) - chunks.pending(db, generation.id)
 
 
 def _open_remote(url: str, collection: str, dimension: int) -> Index:

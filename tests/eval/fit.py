@@ -23,7 +23,7 @@ from appliance import Appliance
 from appliance.recall.features import features
 from appliance.recall.pipeline import find
 from appliance.recall.weights import EVIDENCE
-from appliance.store import messages
+from appliance.store import lexical, messages
 from appliance.types import Filters, Scope
 from tests.eval.datasets import Conversation
 from tests.eval.runner import SETS, write
@@ -56,7 +56,7 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
         for question in conversation.questions:
             candidates = find(shelf, question.text, Filters(Scope("me")), "hybrid", [])
             rows = messages.get(shelf.db, candidates)
-            named = features(question.text, candidates, rows)
+            named = features(lexical.words(question.text), candidates, rows)
             values = np.array([[row[name] for name in NAMES] for row in named.values()])
             cited = np.array([float(rows[key].external_id in question.evidence) for key in named])
             cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))

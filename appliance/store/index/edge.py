@@ -46,8 +46,8 @@ _REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messa
 _MARKER = "engine.json"
 _SHARD = "shard"
 
-# A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held in
-# memory several times over while it is written.
+# A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held
+# in memory several times over while it is written.
 _POINTS_A_BATCH = 250
 _FLOATS_A_BATCH = 250_000
 _IDS_A_BATCH = 10_000

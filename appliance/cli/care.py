@@ -1,0 +1,151 @@
+"""``status``, ``verify`` and ``reindex``: how the memory is, and making it whole."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from appliance import __version__
+from appliance.cli import options, out
+from appliance.errors import StoreError, UsageError
+
+NOT_YET_KEPT = ("archived", "summaries", "facts")
+"""Counts that the shape has and this version has nothing of."""
+
+
+def status(home: options.Home = None, json: options.Json = False) -> None:
+    """Counts, model, disk use and health.
+
+    \b
+    Examples:
+      appliance status
+      appliance status --json | jq .counts
+    """
+    with options.reading(home, "status") as memory:
+        facts = memory.status()
+        root = out.path(memory.home.root)
+    shape = {
+        "version": __version__,
+        "home": root,
+        "counts": {**facts["counts"], **{name: facts["counts"].get(name, 0) for name in NOT_YET_KEPT}},
+        "model": facts["model"],
+        "disk_bytes": facts["disk_bytes"],
+        "daemon": facts.get("daemon"),
+        "health": facts["health"],
+    }
+    if json:
+        out.document(shape)
+        return
+    model = shape["model"]
+    made = (
+        f", {model['dimension']} dimensions, generation {model['generation']}" if model["generation"] else ""
+    )
+    disk = ", ".join(f"{name} {out.size(number)}" for name, number in shape["disk_bytes"].items())
+    out.fields(
+        {
+            "health": shape["health"],
+            "home": root,
+            **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
+            "model": model["name"] + made,
+            "disk": disk,
+        }
+    )
+
+
+def verify(home: options.Home = None, json: options.Json = False) -> None:
+    """Check every character and every row; changes nothing.
+
+    Every character of every message lies in a chunk; chunks, vectors, index and full text agree. Ends
+    with 3 when something does not, and names it.
+
+    \b
+    Examples:
+      appliance verify
+      appliance verify --json | jq .problems
+    """
+    began = time.perf_counter()
+    with options.reading(home, "verify") as memory:
+        findings = memory.verify()
+    seconds = time.perf_counter() - began
+    if json:
+        out.document(
+            {
+                "ok": not findings.problems,
+                "checked": findings.checked,
+                "problems": [{"where": p.where, "message": p.message} for p in findings.problems],
+                "seconds": seconds,
+            }
+        )
+    else:
+        out.fields({name: f"{count:,}" for name, count in findings.checked.items()})
+        out.columns(
+            [["problem", problem.where, problem.message] for problem in findings.problems] or [["all agree"]]
+        )
+    if findings.problems:
+        out.say(f"{out.plural(len(findings.problems), 'problem')} found in {seconds:.1f} s")
+        raise typer.Exit(StoreError.exit_code)
+    out.say(f"checked in {seconds:.1f} s")
+
+
+def reindex(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="Move to this embedding model; the old one serves meanwhile.",
+            show_default=False,
+        ),
+    ] = None,
+    vectors: Annotated[
+        bool,
+        typer.Option("--vectors", help="Compute all vectors again with the same model.", show_default=False),
+    ] = False,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="Only go on with what waits for its vector.", show_default=False)
+    ] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Rebuild what is derived: full text, index, vectors.
+
+    Without an option: full text and index, from the messages and the vectors that are there. Interrupted,
+    it leaves a memory that works; --pending goes on.
+
+    \b
+    Examples:
+      appliance reindex
+      appliance reindex --pending
+      appliance reindex --model bge-small-en
+    """  # fmt: skip
+    if (model is not None) + vectors + pending > 1:
+        raise UsageError(
+            "--model, --vectors and --pending don't go together", hint="--model computes all vectors anyway"
+        )
+    began = time.perf_counter()
+    with options.reading(home, "reindex") as memory:
+        with out.progress() as (_, on_embedded):
+            if pending:
+                done = memory.embed_pending(on_embedded)
+            else:
+                done = memory.reindex(model=model, vectors=vectors, progress=on_embedded)
+        facts = memory.status()
+        configured = memory.settings.model.name
+    seconds = time.perf_counter() - began
+    used = facts["model"]
+    if json:
+        out.document(
+            {"chunks": done, "pending": facts["counts"]["pending"], "model": used, "seconds": seconds}
+        )
+    else:
+        out.line(
+            f"{out.plural(done, 'chunk')} put into the index with {used['name']}"
+            f" in {seconds:.1f} s, {facts['counts']['pending']:,} waiting"
+        )
+    if model is not None and model != configured:
+        out.say(
+            f"note: the settings still name {configured}: "
+            f'write name = "{model}" under [model] in {out.path(memory.home.config)}'
+        )

@@ -1,0 +1,243 @@
+"""``ingest`` and ``add``: what goes in."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from appliance.cli import options, out
+from appliance.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from appliance.types import FileReport, IngestReport, Problem, Role
+
+NOTES = "notes"
+"""The session of what is added without naming one."""
+
+TOLD = 20
+"""How many of one file's damaged places are told one by one."""
+
+COUNTS = ("conversations", "messages", "new", "updated", "duplicates")
+
+PARTLY = 1
+"""The exit code when an input failed or could be read only in part."""
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files, folders and zips.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="native, chatgpt, claude or whatsapp; detected unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="U", help="Whose memory they go into.", show_default=False)
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Report what would happen; change nothing.", show_default=False)
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait/--no-wait", help="Embed before ending, or leave it for 'reindex --pending'."),
+    ] = True,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Read chat exports into the memory.
+
+    The same export again, or a later one, adds only what is new. What can't be read is named, costs only
+    itself, and makes the exit code 1.
+
+    \b
+    Examples:
+      appliance ingest ~/Downloads/chatgpt-export.zip
+      appliance ingest exports/ --dry-run
+      appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
+    """  # fmt: skip
+    report = _ingest(paths, format, user, dry_run, wait, home)
+    _tell_problems(report, all_notes=not json)
+    if json:
+        out.document(shape(report))
+    else:
+        _show(report, dry_run)
+    if not report.complete:
+        wrong = sum(file.status in ("partial", "failed") for file in report.files)
+        out.say(
+            f"{wrong} of {out.plural(len(report.files), 'file')} could not be read whole. What could be read is"
+            " stored: repair or export again, then ingest again; only what is new is added."
+        )
+        raise typer.Exit(PARTLY)
+
+
+def _ingest(
+    paths: list[Path], format: str | None, user: str | None, dry_run: bool, wait: bool, home: str | None
+) -> IngestReport:
+    with ExitStack() as stack:
+        if dry_run and not _begun(home):
+            # To try what it would do must not begin a memory.
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="appliance-"))
+        memory = stack.enter_context(options.writing(home, "ingest"))
+        on_file, on_embedded = stack.enter_context(out.progress())
+        return memory.ingest(
+            paths,
+            format=format,
+            user_id=user,
+            dry_run=dry_run,
+            wait=wait,
+            on_file=on_file,
+            on_embedded=on_embedded,
+        )
+
+
+def _begun(home: str | None) -> bool:
+    from appliance.paths import find_home
+
+    return find_home(home).database.is_file()
+
+
+def shape(report: IngestReport) -> dict[str, Any]:
+    """An ingest as ``ingest --json`` prints it."""
+    return {
+        "files": [
+            {
+                "path": file.path,
+                "format": file.format,
+                "status": file.status,
+                **{count: getattr(file, count) for count in COUNTS},
+                "errors": [{"where": p.where, "message": p.message} for p in file.errors],
+            }
+            for file in report.files
+        ],
+        "totals": {
+            **{count: report.total(count) for count in COUNTS},
+            "chunks": report.chunks,
+            "embedded": report.embedded,
+            "pending": report.pending,
+        },
+        "seconds": report.seconds,
+    }
+
+
+def _tell_problems(report: IngestReport, *, all_notes: bool) -> None:
+    for file in report.files:
+        if file.errors:
+            out.say(f"{file.status}: {file.path}")
+            _tell(file.errors)
+        if file.notes and file.status != "skipped" and all_notes:
+            out.say(f"note: {file.path}")
+            _tell(file.notes)
+
+
+def _tell(problems: tuple[Problem, ...]) -> None:
+    for problem in problems[:TOLD]:
+        out.say(f"  {problem.where}: {problem.message}" if problem.where else f"  {problem.message}")
+    if len(problems) > TOLD:
+        out.say(f"  and {len(problems) - TOLD:,} more; --json lists all errors")
+
+
+def _show(report: IngestReport, dry_run: bool) -> None:
+    read = [file for file in report.files if file.status != "skipped"]
+    skipped = [file for file in report.files if file.status == "skipped"]
+    if not out.on_terminal():
+        read, skipped = list(report.files), []
+    heads = ("file", "format", "status", "conversations", "new", "updated", "known")
+    if read:
+        out.table(heads, [_row(file) for file in read], right=heads[3:])
+    if skipped:
+        reasons = Counter(file.notes[0].message if file.notes else "" for file in skipped)
+        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        out.say(f"passed over {out.plural(len(skipped), 'file')}: {why}")
+    verb = "would be new" if dry_run else "new"
+    out.line(
+        f"{out.plural(report.total('messages'), 'message')} in"
+        f" {out.plural(report.total('conversations'), 'conversation')}:"
+        f" {report.total('new'):,} {verb}, {report.total('updated'):,} updated,"
+        f" {report.total('duplicates'):,} known already"
+    )
+    out.line(
+        f"{out.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} waiting;"
+        f" {report.seconds:.1f} s"
+    )
+    if report.pending and not dry_run:
+        out.say("their words are found already; 'appliance reindex --pending' embeds what waits")
+
+
+def _row(file: FileReport) -> tuple[str, ...]:
+    status = file.status
+    if status == "skipped" and file.notes:
+        status = cast("Any", f"skipped: {file.notes[0].message}")
+    return (
+        file.path,
+        file.format or "-",
+        status,
+        *(f"{getattr(file, count):,}" for count in ("conversations", "new", "updated", "duplicates")),
+    )
+
+
+def add(
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="The message; - reads it from stdin.")],
+    session: Annotated[
+        str,
+        typer.Option("--session", metavar="ID", help="An id, an external id, or the name of a new session."),
+    ] = NOTES,
+    role: Annotated[
+        str, typer.Option("--role", metavar="user|assistant|system|tool", help="Who it is.")
+    ] = "user",
+    author: Annotated[
+        str | None, typer.Option("--author", metavar="NAME", help="Who said it.", show_default=False)
+    ] = None,
+    user: options.User = None,
+    pin: Annotated[bool, typer.Option("--pin", help="Mark it as one to keep.", show_default=False)] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Store one message by hand.
+
+    \b
+    Examples:
+      appliance add "My deadline is March 15th" --pin
+      appliance add "The blue key opens the cellar" --session house --author Ana
+      pbpaste | appliance add - --session clippings
+    """
+    from appliance.serving import SOON
+
+    said = _stdin() if text == "-" else text
+    if not said.strip():
+        raise UsageError("there is nothing to add", hint="give a text, or - and a text on stdin")
+    with options.writing(home, "add") as memory:
+        info = options.own_session(memory, session, user) or memory.create_session(
+            external_id=session, title=session, user_id=user
+        )
+        message = memory.add_message(
+            info.id, cast("Role", role), said, author=author, metadata={"pinned": True} if pin else {}
+        )
+        # A backlog of an earlier ingest is left to 'reindex --pending'; one message is done at once.
+        if memory.status()["counts"]["pending"] <= SOON:
+            memory.embed_pending()
+    if json:
+        out.document({"message": message})
+    else:
+        out.line(f"{message.id} added to {info.title or info.external_id} ({info.id})")
+
+
+def _stdin() -> str:
+    data = sys.stdin.buffer.read()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not UTF-8 text at byte {error.start}",
+            where="stdin",
+            hint="convert it first, for instance by iconv",
+        ) from error
+    return text.removesuffix("\n").removesuffix("\r")

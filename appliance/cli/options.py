@@ -1,0 +1,91 @@
+"""The options that several verbs share, and what every verb does to reach a memory."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appliance.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from appliance.engine import Appliance
+    from appliance.types import SessionInfo
+
+
+def _not_empty(value: str | None) -> str | None:
+    # An unset shell variable must not quietly mean another memory.
+    if value == "":
+        raise UsageError("--home is empty", hint="name a folder, or leave --home out")
+    return value
+
+
+Home = Annotated[
+    str | None,
+    typer.Option(
+        "--home",
+        metavar="DIR",
+        help="The folder of the memory; else APPLIANCE_HOME, else the platform's data folder.",
+        callback=_not_empty,
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.", show_default=False)]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user", metavar="U", help="Whose memory; the configured user's unless named.", show_default=False
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", "-k", metavar="N", min=1, help="How many at most.", show_default=False),
+]
+
+
+def hand_down(context: typer.Context, home: str | None, json: bool) -> None:
+    """Let options that stand before a verb's own verb ("sessions --json new") count for it."""
+    context.default_map = {context.invoked_subcommand or "": {"home": home, "json": json}}
+
+
+_SESSION_ID = re.compile(r"s[1-9]\d*")
+
+
+def reading(home: str | None, verb: str) -> Appliance:
+    """Open the memory that is there; a context manager.
+
+    Raises:
+        HomeError: there is none.
+    """
+    from appliance.engine import Appliance
+
+    return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
+
+
+def writing(home: str | None, verb: str) -> Appliance:
+    """Open the memory, begin it if there is none; a context manager."""
+    from appliance.engine import Appliance
+
+    return Appliance.open(home, create=True, worker=False, purpose=f"appliance {verb}")
+
+
+def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:
+    """The session that a user means by an id ("s12") or an external id; None for an external id that the
+    user has no session of. Never another user's.
+
+    Raises:
+        NotFound: no such id, or another user's.
+        UsageError: several sources use this external id.
+    """
+    user = memory.settings.user if user is None else user
+    if _SESSION_ID.fullmatch(reference):
+        info = memory.session_info(reference)
+        if info.user_id != user:
+            raise NotFound(f"{user} has no session {reference!r}", hint="name its owner with --user")
+        return info
+    found = [info for info in memory.list_sessions(user_id=user) if info.external_id == reference]
+    if len(found) > 1:
+        ids = ", ".join(info.id for info in found)
+        raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
+    return found[0] if found else None

@@ -1,0 +1,160 @@
+"""How a conversation reads: who, when, which marks, then the words."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from appliance.cli import out
+from appliance.errors import NotFound
+
+if TYPE_CHECKING:
+    from appliance.engine import Appliance
+    from appliance.types import Message, SessionInfo
+
+NEIGHBOURS = 3
+"""How many messages before and after one are shown with it."""
+
+BRIEF = 160
+"""A neighbour's characters on a terminal: enough to see what the talk was about."""
+
+INDENT = "    "
+
+_MESSAGE_ID = re.compile(r"m[1-9]\d*")
+_SESSION_ID = re.compile(r"s[1-9]\d*")
+
+MARKS: Mapping[str, str] = {
+    "hidden": "hidden",
+    "branch": "other branch",
+    "sidechain": "sidechain",
+    "pinned": "pinned",
+    "edited": "edited",
+    "deleted": "deleted",
+}
+"""Metadata that a reader must see to understand a message, and the word for it."""
+
+
+def resolve(memory: Appliance, reference: str) -> tuple[Message | None, SessionInfo]:
+    """What a reference names: a message with its session, or a session.
+
+    Raises:
+        NotFound: neither, or several.
+    """
+    if _MESSAGE_ID.fullmatch(reference):
+        message = memory.message(reference)
+        return message, memory.session_info(message.session_id)
+    try:
+        return None, memory.session_info(reference)
+    except NotFound as no_session:
+        if _SESSION_ID.fullmatch(reference):
+            raise
+        try:
+            message = memory.message(reference)
+        except NotFound as no_message:
+            raise NotFound(f"{no_session}, and {no_message}", hint=no_session.hint) from no_message
+        return message, memory.session_info(message.session_id)
+
+
+def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
+    """Where in its session a message stands, with the ids around it."""
+    ids = [other.id for other in messages]
+    at = ids.index(message.id)
+    return {"position": at + 1, "of": len(ids), "before": ids[max(0, at - NEIGHBOURS) : at],
+            "after": ids[at + 1 : at + 1 + NEIGHBOURS]}  # fmt: skip
+
+
+def show_session(info: SessionInfo, messages: Sequence[Message]) -> None:
+    """Print a conversation as it went."""
+    _heading(info)
+    for message in messages:
+        _turn(message)
+
+
+def show_message(message: Message, info: SessionInfo, messages: Sequence[Message]) -> None:
+    """Print one message whole, all that is known of it, and what stands around it."""
+    _heading(info)
+    where = place(message, messages)
+    at = where["position"] - 1
+    for other in messages[max(0, at - NEIGHBOURS) : at]:
+        _turn(other, brief=True)
+    _turn(message, chosen=True)
+    for other in messages[at + 1 : at + 1 + NEIGHBOURS]:
+        _turn(other, brief=True)
+    facts = {
+        "place": f"{where['position']} of {where['of']} in {info.id}",
+        "external id": message.external_id,
+        "reply to": message.reply_to,
+        **{name: _value(value) for name, value in message.metadata.items()},
+    }
+    out.fields({name: value for name, value in facts.items() if value is not None})
+
+
+def marks(message: Message) -> list[str]:
+    """What a reader must know of a message beside its words."""
+    found: list[str] = [] if message.role in ("user", "assistant") else [message.role]
+    found += [word for key, word in MARKS.items() if message.metadata.get(key)]
+    named = [str(a.get("name") or "unnamed") for a in _objects(message.metadata.get("attachments"))]
+    return found + ([f"with {', '.join(named)}"] if named else [])
+
+
+def _heading(info: SessionInfo) -> None:
+    _print(info.title or info.external_id, "bold cyan")
+    span = " to ".join(out.moment(t) for t in dict.fromkeys((info.first_at, info.last_at)) if t) or "no time"
+    about = [info.id, info.format, out.plural(info.messages, "message"), span, f"of {info.user_id}"]
+    _print(" · ".join(about), "dim")
+    _print("")
+
+
+def _turn(message: Message, *, brief: bool = False, chosen: bool = False) -> None:
+    terminal = out.on_terminal()
+    when = out.moment(message.timestamp) if terminal else message.timestamp or "no time"
+    who = message.author or message.role
+    marked = marks(message)
+    told = f"[{', '.join(marked)}]" if marked else ""
+    quiet = brief or message.role in ("system", "tool") or bool(message.metadata.get("hidden"))
+    if terminal:
+        from rich.text import Text
+
+        style = "dim" if quiet else "bold green" if message.role == "assistant" else "bold"
+        head = Text(("▶ " if chosen else "") + out.one_line(who), style=style)
+        head.append("  " + "  ".join(filter(None, (when, message.id, out.one_line(told)))), style="dim")
+        out.console().print(head, soft_wrap=True)
+    else:
+        columns = ("> " if chosen else "") + who, when, message.id, told
+        out.line(out.GAP.join(out.one_line(part) for part in columns if part))
+    _words(message.text, brief=brief and terminal, quiet=quiet)
+    _print("")
+
+
+def _words(text: str, *, brief: bool, quiet: bool) -> None:
+    if brief:
+        text = textwrap.shorten(text, BRIEF, placeholder=" …")
+    text = out.clean(text) or "(no text)"
+    if out.on_terminal():
+        from rich.padding import Padding
+        from rich.text import Text
+
+        out.console().print(Padding(Text(text, style="dim" if quiet else ""), (0, 0, 0, len(INDENT))))
+    else:
+        out.line(textwrap.indent(text, INDENT))
+
+
+def _print(text: str, style: str = "") -> None:
+    if not out.on_terminal():
+        out.line(text)
+        return
+    from rich.text import Text
+
+    out.console().print(Text(out.clean(text), style=style), soft_wrap=True)
+
+
+def _value(value: object) -> str:
+    import msgspec
+
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
