@@ -23,7 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "window": "words in it and around it",
     "beside": "meaning of what stands next to it",
     "author": "said by who is named",
-    "user": "said by a person",
+    "told": "told by a person, not answered",
     "text": "its words, not yet indexed",
 }
 """What the features and legs that are known stand for; others are shown by their names alone."""

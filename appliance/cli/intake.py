@@ -72,9 +72,10 @@ def ingest(
         _show(report, dry_run)
     if not report.complete:
         wrong = sum(file.status in ("partial", "failed") for file in report.files)
+        kept = "would be stored" if dry_run else "is stored"
         out.say(
-            f"{wrong} of {out.plural(len(report.files), 'file')} could not be read whole. What could be read is"
-            " stored: repair or export again, then ingest again; only what is new is added."
+            f"{wrong} of {out.plural(len(report.files), 'file')} failed or could be read only in part; all else"
+            f" {kept}. Put them right and ingest again: only what is new is added."
         )
         raise typer.Exit(PARTLY)
 

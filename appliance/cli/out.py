@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,7 +23,7 @@ _PICTURES |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 GAP = "  "
 """Between two columns."""
 
-BAR = 16
+BAR = 10
 """A full bar's width, in characters."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -95,20 +95,24 @@ def path(value: str | os.PathLike[str]) -> str:
     return os.fsencode(value).decode("utf-8", "replace")
 
 
-def columns(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as aligned columns, nothing cut; the last column is not padded."""
+def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:
+    """Print rows as aligned columns, nothing cut; those whose number is in ``right`` to the right."""
     rows = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        cells = [cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)]
-        print(GAP.join([*cells[:-1], row[-1]]).rstrip())
+        cells = []
+        for number, (cell, wide) in enumerate(zip(row, widths, strict=True)):
+            gap = " " * (wide - width(cell))
+            cells.append(gap + cell if number in right else cell + gap)
+        print(GAP.join(cells).rstrip())
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
     """Print rows under ``heads``: drawn on a terminal, as ``columns`` in a pipe. ``right`` names the
     columns of numbers."""
     if not on_terminal():
-        columns([[head.upper() for head in heads], *rows])
+        numbers = [number for number, head in enumerate(heads) if head in right]
+        columns([[head.upper() for head in heads], *rows], numbers)
         return
     from rich import box
     from rich.table import Table

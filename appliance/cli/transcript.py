@@ -53,7 +53,8 @@ def resolve(memory: Appliance, reference: str) -> tuple[Message | None, SessionI
         try:
             message = memory.message(reference)
         except NotFound as no_message:
-            raise NotFound(f"{no_session}, and {no_message}", hint=no_session.hint) from no_message
+            hint = "'appliance sessions' lists sessions, 'appliance search' finds messages"
+            raise NotFound(f"{no_session}, and {no_message}", hint=hint) from no_message
         return message, memory.session_info(message.session_id)
 
 
