@@ -32,6 +32,7 @@ from appliance.store import check, lexical, messages
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
+    LOCAL,
     ROLES,
     Context,
     Filters,
@@ -48,9 +49,6 @@ from appliance.types import (
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
-
-LOCAL = "local"
-"""The format name of conversations that were made here, not imported."""
 
 MEMORIES = 40
 """How many hits a context chooses from."""

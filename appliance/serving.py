@@ -202,7 +202,7 @@ class Serving:
                 derived.remove_index(self._home, found.id)
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
-            return self.drain(progress)
+        return self.drain(progress)
 
     def rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
         """Make a new generation with the named model (the present one without a name), and move to it when

@@ -25,6 +25,9 @@ Fidelity = Literal["full", "compressed", "placeholder"]
 
 Metadata = Mapping[str, Any]
 
+LOCAL = "local"
+"""The format name of conversations that were made here, not imported."""
+
 
 # --- in -------------------------------------------------------------------------------------------
 
@@ -35,20 +38,27 @@ class SessionRecord:
 
     ``external_id`` is the source's own id, else one made from what identifies the chat (its name).
     ``created_at`` is aware where the source gives a zone, naive where it gives none, None where it
-    gives no time.
+    gives no time. ``format`` is where the conversation first came from, in an interchange file that
+    says so: what was exported and is read back belongs to the conversation that it left.
     """
 
     external_id: str
     title: str | None = None
     created_at: datetime | None = None
     metadata: Metadata = field(default_factory=dict)
+    format: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What its messages name it by, within one file."""
+        return self.external_id if self.format is None else f"{self.format}\x1f{self.external_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRecord:
     """One turn, as the export has it; nothing of its text is changed or cut.
 
-    ``session`` is the ``external_id`` of a SessionRecord that came before. ``external_id`` is the
+    ``session`` is the ``key`` of a SessionRecord that came before. ``external_id`` is the
     source's id, unique within its session, or None: then the pipeline makes one from the time, the
     author, the text and the count of equal ones before it. ``sent_at`` as in SessionRecord.
     ``where`` is the place in the file ("line 12", "conversation 3, node ab12"), for error reports.

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -17,10 +17,22 @@ from typer.core import TyperGroup
 
 from appliance import __version__
 from appliance.cli import about, care, find, intake, models, out, read, tour
-from appliance.errors import ApplianceError
+from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
 BUG = 1
+
+MACHINE = {
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOSPC,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""What the machine refuses; anything else that the system says is a slip of ours."""
 
 # typer does not export the base of its usage errors, and has it from click or from itself by its version.
 _USAGE: type[Any] = typer.BadParameter.__mro__[2]
@@ -77,12 +89,22 @@ def outcome(program: Program, arguments: list[str]) -> int:
         _report_usage(error, as_json)
         return int(error.exit_code)
     except BrokenPipeError:
-        # Whoever read us has had enough; there is nobody to tell. Later flushes must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read us has had enough, and there is nobody to tell.
+        out.let_go()
         return 0
     except (KeyboardInterrupt, typer.Abort):
         out.say("\nInterrupted. What was committed stays; the same command goes on from there.")
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in MACHINE:
+            traceback.print_exc()
+            _report_bug(error, as_json)
+            return BUG
+        out.let_go()
+        where = None if error.filename is None else out.path(error.filename)
+        refusal = StoreError(error.strerror or str(error), where=where, hint="see to the disk and its rights")
+        _report(refusal, as_json and where is not None)
+        return refusal.exit_code
     except Exception as error:
         traceback.print_exc()
         _report_bug(error, as_json)

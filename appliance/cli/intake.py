@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -24,6 +25,8 @@ TOLD = 20
 """How many of one file's damaged places are told one by one."""
 
 COUNTS = ("conversations", "messages", "new", "updated", "duplicates")
+
+HEADS = ("file", "format", "status", "chats", "new", "updated", "known")
 
 PARTLY = 1
 """The exit code when an input failed or could be read only in part."""
@@ -147,22 +150,16 @@ def _tell(problems: tuple[Problem, ...]) -> None:
 
 
 def _show(report: IngestReport, dry_run: bool) -> None:
-    read = [file for file in report.files if file.status != "skipped"]
-    skipped = [file for file in report.files if file.status == "skipped"]
-    if not out.on_terminal():
-        read, skipped = list(report.files), []
-    heads = ("file", "format", "status", "conversations", "new", "updated", "known")
-    if read:
-        out.table(heads, [_row(file) for file in read], right=heads[3:])
-    if skipped:
-        reasons = Counter(file.notes[0].message if file.notes else "" for file in skipped)
-        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        out.say(f"passed over {out.plural(len(skipped), 'file')}: {why}")
-    verb = "would be new" if dry_run else "new"
+    if out.on_terminal():
+        _draw([file for file in report.files if file.status != "skipped"])
+        _tell_skipped([file for file in report.files if file.status == "skipped"])
+    else:
+        out.table(HEADS, [_row(file) for file in report.files], right=HEADS[3:])
+    new = "would be new" if dry_run else "new"
     out.line(
         f"{out.plural(report.total('messages'), 'message')} in"
         f" {out.plural(report.total('conversations'), 'conversation')}:"
-        f" {report.total('new'):,} {verb}, {report.total('updated'):,} updated,"
+        f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
         f" {report.total('duplicates'):,} known already"
     )
     out.line(
@@ -173,16 +170,42 @@ def _show(report: IngestReport, dry_run: bool) -> None:
         out.say("their words are found already; 'appliance reindex --pending' embeds what waits")
 
 
+def _draw(files: list[FileReport]) -> None:
+    """The files as a narrow screen has room for them: without the folder that all are in, and without
+    columns that say the same in every row."""
+    if not files:
+        return
+    folder = _common_folder([file.path for file in files])
+    rows = [_row(file) for file in files]
+    names = [os.path.relpath(file.path, folder) if folder else file.path for file in files]
+    keep = [1, *(i for i in range(2, len(HEADS)) if {row[i] for row in rows} - {"ok", "0"})]
+    shown = [(name, *(row[i] for i in keep)) for name, row in zip(names, rows, strict=True)]
+    out.table(("file", *(HEADS[i] for i in keep)), shown, right=HEADS[3:])
+    if len(files) > 1 and folder:
+        out.say(f"all in {folder}")
+
+
+def _common_folder(paths: list[str]) -> str:
+    """The folder that all lie in; empty where there is none worth naming."""
+    try:
+        folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+    except ValueError:  # some are absolute and some are not
+        return ""
+    return "" if folder == os.path.sep else folder
+
+
+def _tell_skipped(files: list[FileReport]) -> None:
+    if files:
+        # The first words of a reason are the kind; what follows a colon is this file's own.
+        reasons = Counter(file.notes[0].message.split(":")[0] if file.notes else "" for file in files)
+        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        out.say(f"passed over {out.plural(len(files), 'file')}: {why}")
+
+
 def _row(file: FileReport) -> tuple[str, ...]:
-    status = file.status
-    if status == "skipped" and file.notes:
-        status = cast("Any", f"skipped: {file.notes[0].message}")
-    return (
-        file.path,
-        file.format or "-",
-        status,
-        *(f"{getattr(file, count):,}" for count in ("conversations", "new", "updated", "duplicates")),
-    )
+    why = f": {file.notes[0].message}" if file.status == "skipped" and file.notes else ""
+    counts = (f"{getattr(file, name):,}" for name in ("conversations", "new", "updated", "duplicates"))
+    return (file.path, file.format or "-", file.status + why, *counts)
 
 
 def add(

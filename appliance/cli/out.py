@@ -6,7 +6,9 @@ rich draws on a terminal only; in a pipe the same values are aligned lines witho
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,10 +34,23 @@ OnEmbedded = Callable[[int, int], None]
 
 
 def prepare() -> None:
-    """Let no character that a terminal's encoding lacks end the program."""
+    """Let neither a closed stream nor a character that a terminal's encoding lacks end the program."""
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+def let_go() -> None:
+    """Give up stdout: what is still in its buffer has nowhere to go, and must not fail at the end again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def on_terminal(stream: TextIO | None = None) -> bool:
@@ -71,13 +86,28 @@ def write_piece(data: bytes) -> None:
 
 def line(text: str = "") -> None:
     """Print a line of data."""
-    print(clean(text))
+    print(_fitted(clean(text), sys.stdout))
 
 
 def say(text: str) -> None:
     """Tell the person something that is not data."""
     sys.stdout.flush()  # a terminal shows both streams: keep the order
-    print(clean(text), file=sys.stderr, flush=True)
+    print(_fitted(clean(text), sys.stderr), file=sys.stderr, flush=True)
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """On a terminal, lines broken between words, set in like their beginning; else as it is."""
+    if not on_terminal(stream):
+        return text
+    wide = shutil.get_terminal_size().columns
+    lines = []
+    for row in text.split("\n"):
+        indent = row[: len(row) - len(row.lstrip())]
+        wrapped = textwrap.wrap(
+            row, wide, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrapped or [""]
+    return "\n".join(lines)
 
 
 def clean(text: str) -> str:

@@ -133,7 +133,7 @@ def _tell_ingest(report: IngestReport, samples: tuple[Path, ...]) -> None:
         (_name(Path(file.path)), file.format or "-", f"{file.conversations}", f"{file.messages}")
         for file in report.files
     ]
-    out.table(("file", "format", "conversations", "messages"), rows, right=("conversations", "messages"))
+    out.table(("file", "format", "chats", "messages"), rows, right=("chats", "messages"))
     new, known = report.total("new"), report.total("duplicates")
     out.line(
         f"{out.plural(new, 'new message')}"

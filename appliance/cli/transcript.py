@@ -94,7 +94,8 @@ def show_message(message: Message, info: SessionInfo, messages: Sequence[Message
 
 def marks(message: Message) -> list[str]:
     """What a reader must know of a message beside its words."""
-    found: list[str] = [] if message.role in ("user", "assistant") else [message.role]
+    quiet = message.role not in ("user", "assistant") and message.author
+    found: list[str] = [message.role] if quiet else []  # without an author the role stands in its place
     found += [word for key, word in MARKS.items() if message.metadata.get(key)]
     named = [str(a.get("name") or "unnamed") for a in _objects(message.metadata.get("attachments"))]
     return found + ([f"with {', '.join(named)}"] if named else [])

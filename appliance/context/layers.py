@@ -14,7 +14,12 @@ from appliance.context.budget import CountTokens, shorten
 from appliance.types import Context, ContextItem, Dropped, Hit, Layer, Message
 
 A_SESSION = 3
-"""Memories from one session at most, so that one long chat does not crowd out the others."""
+"""Memories from one session before other sessions' have had their turn, so that one long chat does not
+crowd out the others; a chat of ten years can still fill what they leave."""
+
+FLOOR = 0.4
+"""Memories that score less than this share of the best are left out: on LoCoMo and BEAM none of the cited
+messages among the first forty is lost by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +80,29 @@ def choose_recent(plan: Plan, turns: Sequence[Message]) -> list[tuple[Message, C
 def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dropped]) -> list[Entry]:
     """The best memories that fit, whole where they can be; in the order of time, the undated last."""
     chosen: list[Entry] = []
-    sessions: Counter[str] = Counter()
-    for hit in hits:
-        if sessions[hit.session_id] >= A_SESSION:
-            dropped.append(Dropped(hit.message_id, f"{A_SESSION} better ones from the same session"))
-            continue
+    for hit in by_turns(hits, dropped):
         entry = fit(plan, hit, room)
         if entry is None:
             dropped.append(Dropped(hit.message_id, "no room left"))
             continue
         room -= entry.item.tokens
-        sessions[hit.session_id] += 1
         chosen.append(entry)
     return sorted(chosen, key=lambda entry: (entry.hit.timestamp is None, entry.hit.timestamp or ""))
+
+
+def by_turns(hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:
+    """The hits in the order in which they get their place: at most ``A_SESSION`` of each session, then,
+    where room is left, the others. Those far weaker than the best get none."""
+    first: list[Hit] = []
+    later: list[Hit] = []
+    sessions: Counter[str] = Counter()
+    for hit in hits:
+        if hit.score < hits[0].score * FLOOR:
+            dropped.append(Dropped(hit.message_id, f"scores less than {FLOOR:.0%} of the best"))
+            continue
+        sessions[hit.session_id] += 1
+        (first if sessions[hit.session_id] <= A_SESSION else later).append(hit)
+    return first + later
 
 
 def fit(plan: Plan, hit: Hit, room: int) -> Entry | None:

@@ -120,8 +120,8 @@ def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
         if isinstance(record, Problem):
             (tally.notes if record.harmless else tally.errors).append(record)
         elif isinstance(record, SessionRecord):
-            if record.external_id not in courses:
-                courses[record.external_id] = begin(record)
+            if record.key not in courses:
+                courses[record.key] = begin(record)
                 tally.conversations += 1
         else:
             batch.setdefault(record.session, []).append(normalise(record, courses[record.session]))
@@ -139,8 +139,8 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
     """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
     with intake.database.write() as tx:
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
-        for external_id, incoming in batch.messages.items():
-            session, is_new = _session(tx, batch.courses[external_id], incoming, intake, tally.format or "")
+        for key, incoming in batch.messages.items():
+            session, is_new = _session(tx, batch.courses[key], incoming, intake, tally.format or "")
             found = dedup.sort_out(tx, session, incoming)
             tally.chunks += write(tx, session, source, found, intake, alone=is_new)
             tally.new += len(found.new)
@@ -183,6 +183,7 @@ def _session(
     """The session that a batch belongs to. A chat without ids of its own is recognised by its first
     messages when its file has got another name."""
     record = course.record
+    format = record.format or format
     if course.made_ids and course.stored_as is None:
         first = [message.external_id for message in incoming[: dedup.RECOGNISE]]
         named, held = messages.session_with(tx, intake.scope, format, first) or (record.external_id, 0)

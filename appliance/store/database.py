@@ -15,7 +15,7 @@ from pathlib import Path
 from appliance.errors import StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE
 from appliance.store.migrations import migrate
-from appliance.store.scripts import spaced
+from appliance.store.scripts import searchable
 
 CACHE_KIB = 32_768
 """SQLite's page cache a connection; large enough for the hot indexes of a million messages."""
@@ -57,10 +57,9 @@ class Database:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
-            except BaseException:
-                self._writer.execute("ROLLBACK")
-                raise
-            self._writer.execute("COMMIT")
+                self._writer.execute("COMMIT")
+            finally:
+                self._roll_back()
 
     @contextmanager
     def trial(self) -> Iterator[sqlite3.Connection]:
@@ -70,7 +69,12 @@ class Database:
             try:
                 yield self._writer
             finally:
-                self._writer.execute("ROLLBACK")
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        # A full disk ends some transactions by itself, and leaves one open whose COMMIT failed.
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
 
     def read(self) -> sqlite3.Connection:
         """This thread's reading connection. It sees what was committed when a statement begins."""
@@ -93,7 +97,7 @@ class Database:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
-        connection.create_function("spaced", 1, spaced, deterministic=True)
+        connection.create_function("searchable", 1, searchable, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -114,7 +115,9 @@ def agrees(tx: sqlite3.Connection) -> bool:
 
 def words(query: str) -> list[str]:
     """The query's words in order, each once, without stop words unless there is nothing else."""
-    every = list(dict.fromkeys(_WORD.findall(spaced(query).casefold())))
+    # A letter and its accent apart are one letter to the index, and two to a pattern.
+    composed = unicodedata.normalize("NFKC", query)
+    every = list(dict.fromkeys(_WORD.findall(spaced(composed).casefold())))
     return [word for word in every if word not in STOP_WORDS] or every
 
 

@@ -73,11 +73,14 @@ SCHEMA_1 = (
     " generation INTEGER NOT NULL,"
     " work TEXT NOT NULL CHECK (work IN ('put', 'drop')), priority INTEGER NOT NULL)",
     "CREATE INDEX outbox_priority ON outbox (generation, priority DESC, chunk_id)",
-    "CREATE VIEW message_lexical AS SELECT m.id AS id, spaced(m.text) AS text, spaced(coalesce("
+    # Only talk has neighbours: what stands beside a tool's record is no clue to it, and a new turn would
+    # change the words of any number of records around it.
+    "CREATE VIEW message_lexical AS SELECT m.id AS id, searchable(m.text) AS text,"
+    " CASE WHEN m.talk THEN searchable(coalesce("
     + _neighbours("<", "DESC", f"substr(n.text, -{NEIGHBOUR_CHARACTERS})")
     + ", '') || ' ' || coalesce("
     + _neighbours(">", "ASC", f"substr(n.text, 1, {NEIGHBOUR_CHARACTERS})")
-    + ", '')) AS neighbours FROM message m",
+    + ", '')) ELSE '' END AS neighbours FROM message m",
     "CREATE VIRTUAL TABLE message_fts USING fts5 (text, neighbours, content='message_lexical',"
     " content_rowid='id', tokenize='porter unicode61 remove_diacritics 2')",
     "CREATE VIRTUAL TABLE message_terms USING fts5vocab (message_fts, 'row')",

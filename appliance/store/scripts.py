@@ -8,6 +8,7 @@ index and the full-text tables) fold documents and queries with the same functio
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must go on separating runs.
 _UNSPACED = (
@@ -40,6 +41,19 @@ def spaced(text: str) -> str:
     (most text) is not even looked through.
     """
     return text if text.isascii() else _RUN.sub(_pairs, text)
+
+
+def searchable(text: str) -> str:
+    """The text as full text indexes it: composed, runs as pairs, and each of their characters alone.
+
+    >>> searchable("黒い猫")
+    ' 黒い い猫  黒 い 猫'
+    """
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFKC", text)
+    singles = single_characters(composed)
+    return f"{spaced(composed)} {singles}" if singles else composed
 
 
 def single_characters(text: str) -> str:

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.errors import StoreCorrupt, StoreError, StoreVersion
 from appliance.paths import FILE_MODE, sync_folder
 
 HEADER_BYTES = 4096
@@ -63,6 +63,9 @@ class Ledger:
 
         ``vectors`` has shape (len(digests), dimension). Returns the first new row's number. The rows
         count once ``acknowledge`` is called, after the truth has committed them.
+
+        Raises:
+            StoreError: the disk is full or fails.
         """
         block = np.zeros(len(digests), self._row)
         block["vector"] = vectors.astype("<f2")
@@ -70,10 +73,17 @@ class Ledger:
         block["crc"] = [_crc(row) for row in block]
         data = memoryview(block.tobytes())
         offset = HEADER_BYTES + self.rows * self._row.itemsize
-        while data:
-            written = os.pwrite(self._file, data, offset)
-            data, offset = data[written:], offset + written
-        os.fsync(self._file)
+        try:
+            while data:
+                written = os.pwrite(self._file, data, offset)
+                data, offset = data[written:], offset + written
+            os.fsync(self._file)
+        except OSError as error:
+            raise StoreError(
+                f"can't be written ({error.strerror})",
+                where=str(self.path),
+                hint="make room on the disk: what is stored stays, and its vectors are made up for",
+            ) from error
         return self.rows
 
     def acknowledge(self, rows: int) -> None:

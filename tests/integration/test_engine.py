@@ -53,6 +53,17 @@ def test_an_export_read_back_is_the_same(memory: Appliance, tmp_path: Path) -> N
         assert list(other.export()) == first
 
 
+def test_what_was_exported_and_is_read_back_is_nothing_new(memory: Appliance, tmp_path: Path) -> None:
+    (tmp_path / "WhatsApp Chat with Ana.txt").write_text(
+        "".join(f"15/01/2024, 10:3{i} - Ana: message number {i}\n" for i in range(6)), encoding="utf-8"
+    )
+    memory.ingest([tmp_path / "WhatsApp Chat with Ana.txt", write(tmp_path / "trip.jsonl", TRIP)])
+    memory.sessions.create(title="Notes").add("user", "remember the milk")
+    report = memory.ingest(write(tmp_path / "out.jsonl", list(memory.export())))
+    assert (report.total("new"), report.total("updated"), report.total("duplicates")) == (0, 0, 11)
+    assert len(memory.sessions.list()) == 3
+
+
 def test_the_same_export_again_adds_nothing(memory: Appliance, tmp_path: Path) -> None:
     path = write(tmp_path / "trip.jsonl", TRIP)
     memory.ingest(path)

@@ -15,7 +15,7 @@ from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_id
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.when import read_time
-from appliance.types import MessageRecord, Problem, Record, Role, SessionRecord
+from appliance.types import LOCAL, MessageRecord, Problem, Record, Role, SessionRecord
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 # Other programs' words for the same four; taken, and said so once.
@@ -119,13 +119,16 @@ def _message(value: Any, where: str, seen: set[str], roles: set[str]) -> Iterato
     sent = None if given is None else read_time(given)
     if sent is None and given is not None:
         yield Problem(where, f"timestamp {str(given)[:60]!r} can't be read; left open", harmless=True)
-    if session not in seen:
-        seen.add(session)
-        title = value.get("session_title")
-        yield SessionRecord(session, title if type(title) is str and title else None, sent)
+    title = value.get("session_title")
+    header = SessionRecord(
+        session, title if type(title) is str and title else None, sent, format=_origin(metadata)
+    )
+    if header.key not in seen:
+        seen.add(header.key)
+        yield header
     author = value.get("author")
     yield MessageRecord(
-        session,
+        header.key,
         known,
         text,
         as_id(value.get("message_id")),
@@ -166,6 +169,17 @@ def _metadata(value: dict[str, Any], where: str) -> tuple[dict[str, Any], list[P
             )
             metadata.setdefault(key, other)
     return metadata, notes
+
+
+def _origin(metadata: dict[str, Any]) -> str | None:
+    """The format that an exported message first came from, taken out of its metadata."""
+    from appliance.ingest.parse import FORMATS
+
+    source = metadata.get("source")
+    if not isinstance(source, str) or (source not in FORMATS and source != LOCAL):
+        return None
+    del metadata["source"]
+    return None if source == "native" else source
 
 
 def _missing(value: dict[str, Any]) -> str:
