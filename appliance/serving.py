@@ -18,10 +18,9 @@ from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.recall.pipeline import Shelf
 from appliance.store import chunks, derived, lexical
-from appliance.store.chunks import PASSAGE_FORM, Chunkable, Generation
+from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
-from appliance.store.messages import PAGE
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -221,9 +220,10 @@ class Serving:
             stores.close()
             raise
         with self._guard, self._draining:
-            # What was stored meanwhile is chunked now, within the lock, and embedded with the rest later.
-            self._chunk_all(new, self.chunker(model))
+            # What was stored meanwhile is chunked now, while nobody else can write, and embedded with the
+            # rest later.
             with self._database.write() as tx:
+                self._chunk_all(new, self.chunker(model))
                 gone = chunks.activate(tx, new.id)
             if self._derived is not None:
                 self._derived.close()
@@ -233,18 +233,15 @@ class Serving:
         return done + self.drain()
 
     def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
-        page: list[Chunkable] = []
-        for message in chunks.without_chunks(self._database.read(), generation.id):
-            page.append(message)
-            if len(page) == PAGE:
-                self._chunk(generation, chunker, page)
-                page = []
-        self._chunk(generation, chunker, page)
-
-    def _chunk(self, generation: Generation, chunker: Chunker, page: list[Chunkable]) -> None:
-        spans = chunker.split(page)
-        with self._database.write() as tx:
-            chunks.put(tx, generation.id, [*zip(page, spans, strict=True)])
+        after = 0
+        while True:
+            # Read and written in one transaction: a message could get another text in between.
+            with self._database.write() as tx:
+                page = chunks.without_chunks(tx, generation.id, after)
+                if not page:
+                    return
+                chunks.put(tx, generation.id, [*zip(page, chunker.split(page), strict=True)])
+            after = page[-1].id
 
     def _forget_unfinished(self) -> None:
         """Discard what an interrupted rebuild left."""

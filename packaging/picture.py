@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -63,9 +64,7 @@ def shown(arguments: tuple[str, ...]) -> str:
 
 
 def main(target: Path) -> None:
-    console = Console(
-        record=True, width=COLUMNS, file=open(os.devnull, "w", encoding="utf-8"), force_terminal=True
-    )
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         samples = Path(appliance.demo.__file__).parent

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appliance.store import chunks, lexical
-from appliance.store.database import Database
+from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
 from appliance.store.messages import PAGE, message_id
 from appliance.types import Problem
@@ -36,6 +36,14 @@ def verify(database: Database, derived: Derived | None) -> Findings:
     """Check the database, the coverage of every message by its chunks, the ledger, the index and the full
     text. Reads everything; writes nothing."""
     findings = Findings()
+    try:
+        _check_all(database, derived, findings)
+    except sqlite3.DatabaseError as error:
+        findings.add("recall.db", f"can't be read further ({error}): {RESTORE}")
+    return findings
+
+
+def _check_all(database: Database, derived: Derived | None, findings: Findings) -> None:
     db = database.read()
     check_database(db, findings)
     check_full_text(database, findings)
@@ -44,7 +52,6 @@ def verify(database: Database, derived: Derived | None) -> Findings:
         check_coverage(db, generation, findings)
         check_ledger(db, derived, findings)
         check_index(db, derived, findings)
-    return findings
 
 
 def check_database(db: sqlite3.Connection, findings: Findings) -> None:
@@ -123,7 +130,8 @@ def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -
             findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
     for (lost,) in db.execute(
         "SELECT count(*) FROM chunk c"
-        " LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
+        " LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        " WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
         (derived.generation.id,),
     ):
         if lost:
@@ -140,7 +148,8 @@ def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) ->
     expected: list[tuple[int, int]] = []
     for key, row in db.execute(
         "SELECT c.id, e.row FROM chunk c"
-        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest WHERE c.generation = ? ORDER BY c.id",
+        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        " WHERE c.generation = ? ORDER BY c.id",
         (generation,),
     ):
         if key in queued:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from appliance.moments import now
@@ -200,21 +200,15 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
     )
 
 
-def without_chunks(db: sqlite3.Connection, generation: int) -> Iterator[Chunkable]:
-    """The messages with text that have no chunks in a generation, in bounded memory."""
-    after = 0
-    while True:
-        page = db.execute(
-            "SELECT m.id, m.author, m.text, m.talk, m.order_at FROM message m WHERE m.id > ? AND m.text <> ''"
-            " AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
-            " ORDER BY m.id LIMIT ?",
-            (after, generation, PAGE),
-        ).fetchall()
-        for key, author, text, talk, order_at in page:
-            yield Chunkable(key, author, text, bool(talk), order_at)
-        if len(page) < PAGE:
-            return
-        after = page[-1][0]
+def without_chunks(db: sqlite3.Connection, generation: int, after: int) -> list[Chunkable]:
+    """The next messages with text, behind the key ``after``, that have no chunks in a generation."""
+    page = db.execute(
+        "SELECT m.id, m.author, m.text, m.talk, m.order_at FROM message m WHERE m.id > ? AND m.text <> ''"
+        " AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
+        " ORDER BY m.id LIMIT ?",
+        (after, generation, PAGE),
+    )
+    return [Chunkable(key, author, text, bool(talk), order_at) for key, author, text, talk, order_at in page]
 
 
 def count(db: sqlite3.Connection, generation: int) -> int:
@@ -245,7 +239,7 @@ def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tupl
 def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiting]:
     """The chunks to put next, most pressing first, with what their points need."""
     found = db.execute(
-        "SELECT o.ticket, c.id, substr(m.text, c.start + 1, c.stop - c.start), m.author, c.digest, e.row,"
+        "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
         " l.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
         "       ORDER BY priority DESC, chunk_id LIMIT ?2) o"
@@ -254,8 +248,15 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY o.priority DESC, c.id",
         (generation, limit),
-    )
-    return [Waiting(*values) for values in found]
+    ).fetchall()
+    # Cut here, because SQLite's substr ends at a NUL character; and each text is read once.
+    texts: dict[int, str] = {}
+    for page in pages(sorted({values[2] for values in found})):
+        texts.update(db.execute(f"SELECT id, text FROM message WHERE id IN ({marks(page)})", page))
+    return [
+        Waiting(ticket, chunk, texts[message][start:stop], *rest)
+        for ticket, chunk, message, start, stop, *rest in found
+    ]
 
 
 def settle(

@@ -20,6 +20,8 @@ from appliance.store.scripts import searchable
 CACHE_KIB = 32_768
 """SQLite's page cache a connection; large enough for the hot indexes of a million messages."""
 
+RESTORE = "restore a backup, or move the file away and ingest the exports again"
+
 
 class Database:
     """The truth's connections. ``write`` is a transaction that has reached the disk when it ends."""
@@ -122,6 +124,6 @@ def _as_store_errors(path: Path) -> Iterator[None]:
             raise StoreCorrupt(
                 f"the database is damaged ({error})",
                 where=str(path),
-                hint="restore a backup, or move the file away and ingest the exports again",
+                hint=RESTORE,
             ) from error
         raise StoreError(f"the database refuses ({error})", where=str(path)) from error

@@ -115,10 +115,15 @@ def agrees(tx: sqlite3.Connection) -> bool:
 
 def words(query: str) -> list[str]:
     """The query's words in order, each once, without stop words unless there is nothing else."""
+    return list(_words(query))
+
+
+def _words(query: str) -> dict[str, str]:
+    """The query's words as a person compares them, each with the form that FTS5 compares ("strasse", "Straße")."""
     # A letter and its accent apart are one letter to the index, and two to a pattern.
     composed = unicodedata.normalize("NFKC", query)
-    every = list(dict.fromkeys(_WORD.findall(spaced(composed).casefold())))
-    return [word for word in every if word not in STOP_WORDS] or every
+    every = {word.casefold(): word for word in _WORD.findall(spaced(composed))}
+    return {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
 
 
 def search(
@@ -129,7 +134,7 @@ def search(
     No character of ``query`` is FTS5 syntax. ``pending_in`` keeps only messages that still wait in that
     generation's outbox.
     """
-    chosen = _affordable(db, words(query))
+    chosen = _affordable(db, list(_words(query).values()))
     if not chosen:
         return []
     narrowed, values = conditions(filters)

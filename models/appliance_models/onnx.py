@@ -123,8 +123,8 @@ class OnnxEmbedder:
 
         A token belongs to a span that shares a character with it; the special token at either end belongs to
         the span at that end, so that one span over everything gives the vector of `embed_passages` (but
-        for a passage prefix, which belongs to no span). A span without tokens (blank) gets that of all. Raises TextTooLong as `embed_passages` does, and
-        ModelError for a model that doesn't pool by mean.
+        for a passage prefix, which belongs to no span). A span without tokens (blank) gets that of all.
+        Raises TextTooLong as `embed_passages` does, and ModelError for a model that doesn't pool by mean.
         """
         if self.manifest.pooling != "mean":
             raise ModelError(

@@ -28,7 +28,7 @@ from transformers import BertModel
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "models"))
 
-from appliance_models.manifest import (
+from appliance_models.manifest import (  # noqa: E402  (found beside this script)
     MANIFEST_FILE,
     MODEL_FILE,
     TOKENIZER_FILE,
