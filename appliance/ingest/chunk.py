@@ -43,19 +43,24 @@ class Chunker:
     def split(self, messages: Sequence[Chunkable]) -> list[list[Span]]:
         """The chunks of each message, in order. Together they cover every character of its text; an empty
         text has none."""
-        counts = self.count_tokens([passage(message.author, message.text) for message in messages])
-        return [
-            self._split(message, count) if message.text else []
-            for message, count in zip(messages, counts, strict=True)
-        ]
+        passages = [passage(message.author, message.text) for message in messages]
+        (special,) = self.count_tokens([""])
+        # A token of plain ASCII is at least one character: most messages need no counting at all.
+        short = [text.isascii() and len(text) + special < self.window for text in passages]
+        counted = iter(
+            self.count_tokens([text for text, fits in zip(passages, short, strict=True) if not fits])
+        )
+        chunks: list[list[Span]] = []
+        for message, fits in zip(messages, short, strict=True):
+            fits = fits or (
+                next(counted) <= self.window and len(message.text) <= self.window * CHARACTERS_A_TOKEN
+            )
+            whole = [Span(0, len(message.text))] if message.text else []
+            chunks.append(whole if fits else self._long(message.text, message.author, special))
+        return chunks
 
-    def _split(self, message: Chunkable, count: int) -> list[Span]:
-        if count <= self.window and len(message.text) <= self.window * CHARACTERS_A_TOKEN:
-            return [Span(0, len(message.text), count)]
-        return self._long(message.text, message.author)
-
-    def _long(self, text: str, author: str | None) -> list[Span]:
-        special, framed = self.count_tokens(["", passage(author, "")])
+    def _long(self, text: str, author: str | None, special: int) -> list[Span]:
+        (framed,) = self.count_tokens([passage(author, "")])
         room = max(self.window - framed, self.window // 2)
         starts, weights = self._pieces(text, special, room)
         bounds = [*starts, len(text)]
@@ -70,7 +75,7 @@ class Chunker:
         more than pieces alone."""
         (count,) = self.count_tokens([passage(author, text[start:stop])])
         if count <= self.window or stop - start < 2:
-            return [Span(start, stop, count)]
+            return [Span(start, stop)]
         middle = (start + stop) // 2
         return [*self._checked(text, author, start, middle), *self._checked(text, author, middle, stop)]
 

@@ -28,11 +28,10 @@ TALK_FIRST = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a message: character offsets, and its length in the model's tokens."""
+    """A piece of a message, by character offsets."""
 
     start: int
     end: int
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +155,11 @@ def put(tx: sqlite3.Connection, generation: int, pieces: Sequence[tuple[Chunkabl
     for message, spans in pieces:
         for span in spans:
             words = passage(message.author, message.text[span.start : span.end])
-            chunk_rows.append((key, message.id, generation, span.start, span.end, span.tokens, digest(words)))
+            chunk_rows.append((key, message.id, generation, span.start, span.end, digest(words)))
             queue.append((key, generation, "put", message.order_at + message.talk * TALK_FIRST))
             key += 1
     tx.executemany(
-        "INSERT INTO chunk (id, message_id, generation, start, stop, tokens, digest)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO chunk (id, message_id, generation, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)",
         chunk_rows,
     )
     tx.executemany("INSERT INTO outbox (chunk_id, generation, work, priority) VALUES (?, ?, ?, ?)", queue)

@@ -63,7 +63,7 @@ SCHEMA_1 = (
     "CREATE TABLE chunk (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,"
     " generation INTEGER NOT NULL REFERENCES generation, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
-    " tokens INTEGER NOT NULL, digest BLOB NOT NULL)",
+    " digest BLOB NOT NULL)",
     "CREATE INDEX chunk_message ON chunk (message_id, generation, start)",
     "CREATE TABLE embedding (generation INTEGER NOT NULL REFERENCES generation ON DELETE CASCADE,"
     " digest BLOB NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (generation, digest)) WITHOUT ROWID",
