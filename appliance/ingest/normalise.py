@@ -17,12 +17,21 @@ ID_BYTES = 10
 """Of a made message id: 80 bits, so that a chat of a million messages has none twice."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A message's place in its stored session."""
+
+    order_at: int
+    position: int
+
+
 @dataclass(slots=True)
 class Course:
     """One session as it goes by within one file: what the next message's place depends on.
 
     ``made_ids`` tells that its messages have no ids of their own; ``stored_as`` is then the external id of
-    the stored session that they were found to belong to.
+    the stored session that they were found to belong to. ``spot`` is where the last message that was stored
+    or found there stands.
     """
 
     record: SessionRecord
@@ -31,6 +40,7 @@ class Course:
     seen: Counter[bytes] = field(default_factory=Counter)
     made_ids: bool = False
     stored_as: str | None = None
+    spot: Spot | None = None
 
 
 def begin(record: SessionRecord) -> Course:

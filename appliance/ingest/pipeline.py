@@ -141,11 +141,13 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
         for key, incoming in batch.messages.items():
             session, is_new = _session(tx, batch.courses[key], incoming, intake, tally.format or "")
-            found = dedup.sort_out(tx, session, incoming)
-            tally.chunks += write(tx, session, source, found, intake, alone=is_new)
-            tally.new += len(found.new)
-            tally.updated += len(found.changed)
-            tally.duplicates += found.same
+            for stretch in dedup.stretches(incoming):
+                found = dedup.sort_out(tx, session, stretch, batch.courses[key])
+                tally.chunks += write(tx, session, source, found, intake, alone=is_new)
+                tally.new += len(found.new)
+                tally.updated += len(found.changed)
+                tally.duplicates += found.same
+                is_new = False
 
 
 def write(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from appliance.errors import StoreCorrupt
 from appliance.store import chunks, lexical
 from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
@@ -38,7 +39,7 @@ def verify(database: Database, derived: Derived | None) -> Findings:
     findings = Findings()
     try:
         _check_all(database, derived, findings)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, StoreCorrupt) as error:
         findings.add("recall.db", f"can't be read further ({error}): {RESTORE}")
     return findings
 

@@ -44,9 +44,11 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store already has of a message."""
+    """What the store already has of a message, and where it stands in its session."""
 
     id: int
+    order_at: int
+    position: int
     role: Role
     author: str | None
     text: str
@@ -191,12 +193,33 @@ def known(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> 
     found: dict[str, Known] = {}
     for page in pages(external_ids):
         for external_id, *rest in tx.execute(
-            "SELECT external_id, id, role, author, text, sent_at, reply_to, metadata FROM message"
+            "SELECT external_id, id, order_at, position, role, author, text, sent_at, reply_to, metadata"
+            " FROM message"
             f" WHERE session_id = ? AND external_id IN ({marks(page)})",
             (session, *page),
         ):
             found[external_id] = Known(*rest)
     return found
+
+
+def last_place(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
+    """Where a session's last message stands (time, position); None when there is none."""
+    found: tuple[int, int] | None = tx.execute(
+        "SELECT order_at, position FROM message WHERE session_id = ?"
+        " ORDER BY order_at DESC, position DESC LIMIT 1",
+        (session,),
+    ).fetchone()
+    return found
+
+
+def next_position(tx: sqlite3.Connection, session: int, order_at: int, position: int) -> int | None:
+    """The position of the first message behind a place; None at the session's end."""
+    row = tx.execute(
+        "SELECT position FROM message WHERE session_id = ? AND (order_at, position) > (?, ?)"
+        " ORDER BY order_at, position LIMIT 1",
+        (session, order_at, position),
+    ).fetchone()
+    return None if row is None else int(row[0])
 
 
 def was_revision(tx: sqlite3.Connection, message: int, text: str, metadata: str) -> bool:

@@ -1,0 +1,85 @@
+"""``config``, ``path``, ``version``, and the help of every verb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Run, document
+
+from appliance import __version__
+from appliance.cli.app import VERBS
+
+NAMES = [name for verbs in VERBS.values() for name in verbs]
+INNER = ["sessions new", "models list", "models verify", "models import"]
+
+
+def test_config_says_where_each_setting_comes_from(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[search]\nlimit = 3\n")
+    monkeypatch.setenv("APPLIANCE_USER", "ana")
+    report = document(run("config", "--json"))
+    assert report["file"] == str(home / "config.toml")
+    settings = report["settings"]
+    assert settings["search.limit"] == {"value": 3, "origin": str(home / "config.toml")}
+    assert settings["user"] == {"value": "ana", "origin": "APPLIANCE_USER"}
+    assert settings["context.budget"] == {"value": 8000, "origin": "default"}
+    assert "search.limit" in run("config").stdout
+
+
+@pytest.mark.parametrize("verb", ["config", "status", "ingest x", "models list"])
+def test_a_wrong_setting_is_a_usage_error(run: Run, filled: Path, verb: str) -> None:
+    (filled / "config.toml").write_text("[search]\nlimit = 'many'\n")
+    result = run(*verb.split())
+    assert result.exit_code == 2
+    assert "config.toml" in result.stderr
+
+
+def test_path_lists_the_places(run: Run, home: Path, tmp_path: Path) -> None:
+    places = document(run("path", "--json"))
+    assert places["home"] == str(home)
+    assert places["database"] == str(home / "recall.db")
+    assert str(tmp_path / "other") in run("path", "--home", tmp_path / "other").stdout
+    assert not home.exists()
+
+
+def test_version_names_what_it_stands_on(run: Run) -> None:
+    versions = document(run("version", "--json"))
+    assert list(versions) == ["appliance", "python", "sqlite", "qdrant-edge-py", "onnxruntime"]
+    assert run("--version").stdout == f"appliance {__version__}\n"
+    assert run("version").stdout.startswith("appliance       " + __version__)
+
+
+def test_an_empty_home_is_refused(run: Run) -> None:
+    result = run("path", "--home", "")
+    assert result.exit_code == 2
+    assert "--home is empty" in result.stderr
+
+
+@pytest.mark.parametrize("verb", NAMES + INNER)
+def test_every_verbs_help_has_an_example_and_the_common_options(run: Run, verb: str) -> None:
+    result = run(*verb.split(), "--help")
+    assert result.exit_code == 0
+    assert "Examples:" in result.stdout
+    assert f"  appliance {verb}" in result.stdout or f"appliance {verb} " in result.stdout
+    assert "--home DIR" in result.stdout
+    assert "--json" in result.stdout
+
+
+def test_the_help_lists_every_verb_in_its_group(run: Run) -> None:
+    shown = run("--help").stdout
+    for name in NAMES:
+        assert f"\n  {name} " in shown
+    assert run().stdout == shown
+    assert all(len(row) <= 80 for row in shown.splitlines())
+
+
+@pytest.mark.parametrize("arguments", [["serch"], ["search"], ["show"], ["--nonsense"], ["models", "paint"]])
+def test_wrong_usage_is_two_and_points_to_the_help(run: Run, arguments: list[str]) -> None:
+    result = run(*arguments, "--json") if arguments != ["--nonsense"] else run(*arguments)
+    assert result.exit_code == 2
+    assert "--help' shows how" in result.stderr
+    if result.stdout:
+        assert document(result)["error"]["type"] == "UsageError"

@@ -1,0 +1,137 @@
+"""``status``, ``verify``, ``reindex`` and ``models``."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+from appliance_models.files import SHIPPED_PACKS
+from conftest import Run, document
+
+from appliance import __version__
+
+PACK = "all-minilm-l6-v2-int8"
+COUNTS = [
+    "sources",
+    "sessions",
+    "messages",
+    "chunks",
+    "embedded",
+    "pending",
+    "archived",
+    "summaries",
+    "facts",
+]
+
+
+def test_status_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+    report = document(run("status", "--json"))
+    assert list(report) == ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
+    assert list(report["counts"]) == COUNTS
+    assert list(report["model"]) == ["name", "dimension", "generation"]
+    assert (report["version"], report["home"]) == (__version__, str(filled))
+    assert (report["daemon"], report["health"]) == (None, "ok")
+    assert report["counts"]["messages"] == 10
+
+
+def test_status_reads_well(run: Run, filled: Path) -> None:
+    shown = run("status").stdout
+    assert "health    ok\n" in shown
+    assert f"model     {PACK}, 384 dimensions" in shown
+
+
+def test_verify_finds_that_all_agrees(run: Run, filled: Path) -> None:
+    assert "all agree" in run("verify").stdout
+    report = document(run("verify", "--json"))
+    assert list(report) == ["ok", "checked", "problems", "seconds"]
+    assert (report["ok"], report["problems"]) == (True, [])
+
+
+def test_verify_names_what_does_not_agree(run: Run, filled: Path) -> None:
+    with sqlite3.connect(filled / "recall.db") as db:
+        db.execute("DELETE FROM chunk WHERE message_id = 3")
+    db.close()
+    result = run("verify")
+    assert result.exit_code == 3
+    assert "m3" in result.stdout
+    assert document(run("verify", "--json"))["ok"] is False
+
+
+@pytest.mark.parametrize("options", [[], ["--vectors"], ["--pending"]])
+def test_reindex_leaves_a_whole_memory(run: Run, filled: Path, options: list[str]) -> None:
+    report = document(run("reindex", *options, "--json"))
+    assert list(report) == ["chunks", "pending", "model", "seconds"]
+    assert report["pending"] == 0
+    assert report["chunks"] == (0 if options == ["--pending"] else 10)
+    assert run("verify").exit_code == 0
+    assert "10 chunks put" in run("reindex").stdout
+
+
+def test_reindex_refuses_two_ways_at_once(run: Run, filled: Path) -> None:
+    assert run("reindex", "--pending", "--vectors").exit_code == 2
+
+
+def test_an_unknown_model_changes_nothing(run: Run, filled: Path) -> None:
+    result = run("reindex", "--model", "no-such-model", "--json")
+    assert result.exit_code == 5
+    assert document(result)["error"]["type"] == "ModelUnavailable"
+    assert document(run("status", "--json"))["model"]["name"] == PACK
+
+
+def test_ingest_without_its_model_reads_nothing(
+    run: Run, home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPLIANCE_MODEL_NAME", "no-such-model")
+    result = run("ingest", chats)
+    assert result.exit_code == 5
+    assert "appliance models list" in result.stderr
+
+
+def test_models_lists_the_shipped_one(run: Run, home: Path) -> None:
+    report = document(run("models", "list", "--json"))
+    assert report["configured"] == PACK
+    (model,) = report["models"]
+    assert (model["name"], model["shipped"], model["configured"]) == (PACK, True, True)
+    assert model["dimension"] == 384
+    assert PACK in run("models").stdout
+    assert not home.exists()
+
+
+def test_models_verify_hashes_the_files(run: Run, home: Path) -> None:
+    assert run("models", "verify", PACK).exit_code == 0
+    report = document(run("models", "verify", "--json"))
+    assert report["ok"] is True
+    assert {file["file"] for file in report["files"]} >= {"model.onnx", "tokenizer.json"}
+    assert run("models", "verify", "no-such-model").exit_code == 5
+
+
+def test_a_model_is_imported_verified_and_moved_to(run: Run, filled: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other-pack"
+    shutil.copytree(SHIPPED_PACKS / PACK, other)
+    manifest = other / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"name": "{PACK}"', '"name": "other-pack"'))
+    assert "imported other-pack, 384 dimensions" in run("models", "import", other).stdout
+    assert run("models", "import", other).exit_code == 2
+    moved = run("reindex", "--model", "other-pack")
+    assert moved.exit_code == 0
+    assert "the settings still name" in moved.stderr
+    assert document(run("status", "--json"))["model"] == {
+        "name": "other-pack",
+        "dimension": 384,
+        "generation": 2,
+    }
+    assert run("verify").exit_code == 0
+    tokenizer = filled / "models" / "other-pack" / "tokenizer.json"
+    tokenizer.write_bytes(tokenizer.read_bytes() + b" ")
+    damaged = run("models", "verify", "other-pack", "--json")
+    assert damaged.exit_code == 5
+    assert [file["status"] for file in document(damaged)["files"]].count("changed") == 1
+
+
+def test_models_import_says_what_is_wrong(run: Run, home: Path, tmp_path: Path) -> None:
+    assert run("models", "import", tmp_path / "nowhere").exit_code == 4
+    (tmp_path / "empty").mkdir()
+    assert run("models", "import", tmp_path / "empty").exit_code == 5
+    assert run("models", "import", tmp_path / "empty", "--name", "../evil").exit_code == 2

@@ -1,0 +1,54 @@
+"""``demo``."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from conftest import Run, document
+
+from appliance.cli import tour
+
+
+def test_the_demo_finds_what_it_promises_and_leaves_nothing(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    report = document(run("demo", "--json"))
+    assert list(report) == ["ingest", "searches", "context", "seconds"]
+    assert {file["format"] for file in report["ingest"]["files"]} == {
+        "chatgpt",
+        "claude",
+        "native",
+        "whatsapp",
+    }
+    assert all(file["status"] == "ok" for file in report["ingest"]["files"])
+    by_meaning, by_name, in_time = [search["hits"][0]["text"] for search in report["searches"]]
+    assert "cashews" in by_meaning
+    assert "food" not in by_meaning
+    assert "connection pool" in by_name
+    assert "13 March" in in_time
+    context = report["context"]
+    assert context["tokens"] <= context["budget"] == tour.BUDGET
+    assert "cashews" in context["text"]
+    assert "salmon" in context["text"]
+    assert list(tmp_path.iterdir()) == []
+    assert not home.exists()
+
+
+def test_the_demo_can_be_kept_and_run_again(run: Run, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    first = run("demo", "--home", kept)
+    assert first.exit_code == 0
+    assert "This memory is kept" in first.stdout or "The memory is kept" in first.stdout
+    again = run("demo", "--home", kept)
+    assert again.exit_code == 0
+    assert "0 new messages" in again.stdout
+    assert "Pirineos" in run("sessions", "--home", kept).stdout
+
+
+def test_the_demo_does_not_mix_with_a_memory(run: Run, filled: Path) -> None:
+    result = run("demo", "--home", filled)
+    assert result.exit_code == 2
+    assert document(run("status", "--json"))["counts"]["messages"] == 10

@@ -1,0 +1,128 @@
+"""``search`` and ``context``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import CLEAR_SCREEN, Run, document
+
+HIT_KEYS = [
+    "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
+    "author", "timestamp", "text", "snippet", "source", "tier", "why",
+]  # fmt: skip
+CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped"]
+
+
+def test_search_prints_a_line_a_hit(run: Run, filled: Path) -> None:
+    result = run("search", "QX-4471", "-k", "2")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("1  ")
+    assert "Lisbon: The blue one near the river, reservation QX-4471" in lines[0]
+    assert "2 hits in" in result.stderr
+
+
+def test_search_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+    found = document(run("search", "QX-4471", "--json"))
+    assert list(found) == ["query", "mode", "hits", "took_ms"]
+    assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
+    hit = found["hits"][0]
+    assert list(hit) == HIT_KEYS
+    assert set(hit["source"]) == {"format", "path"}
+    assert hit["tier"] == "hot"
+    assert hit["external_id"] == "trip-3"
+    assert sum(hit["why"]["score"].values()) == pytest.approx(hit["score"])
+
+
+def test_explain_tells_the_parts_and_the_legs(run: Run, filled: Path) -> None:
+    shown = run("search", "QX-4471", "-k", "1", "--explain").stdout
+    assert "dense: its meaning (cosine" in shown
+    assert "own: its words (BM25" in shown
+    assert "in all" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--session", "help"], {"help-2", "help-3", "help-4"}),
+        (["--role", "assistant"], {"help-3", "help-4"}),
+        (["--role", "tool", "--role", "system"], {"help-1", "help-5"}),
+        (["--since", "2026-02-05", "--session", "trip"], {"trip-4"}),
+        (["--until", "2026-02-02", "--session", "trip"], {"trip-1"}),
+        (["--source", "whatsapp"], set()),
+        (["--source", "native", "--source", "whatsapp", "--session", "help", "--role", "user"], {"help-2"}),
+        (["--mode", "lexical", "--role", "user"], {"help-2"}),
+    ],
+)
+def test_search_narrows(run: Run, filled: Path, options: list[str], expected: set[str]) -> None:
+    found = document(run("search", "thicken a soup", "-k", "20", "--json", *options))
+    assert {hit["external_id"] for hit in found["hits"]} == expected
+
+
+def test_search_keeps_to_its_user(run: Run, filled: Path) -> None:
+    assert "cellar" not in run("search", "cellar key").stdout
+    assert "cellar" in run("search", "cellar key", "--user", "ana").stdout
+
+
+def test_nothing_found_is_said_and_is_no_failure(run: Run, filled: Path) -> None:
+    result = run("search", "zzzz", "--mode", "lexical")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing found" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--mode", "psychic"], ["--role", "king"], ["--since", "whenever"], ["-k", "0"], ["--nonsense"]],
+)
+def test_search_refuses_what_can_not_be(run: Run, filled: Path, options: list[str]) -> None:
+    result = run("search", "x", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+
+
+def test_search_of_an_unknown_session_is_not_found(run: Run, filled: Path) -> None:
+    assert run("search", "x", "--session", "s99").exit_code == 4
+
+
+def test_a_chat_can_not_steer_the_terminal(run: Run, filled: Path) -> None:
+    for verb in (["search", "picture"], ["show", "trip"], ["context", "picture"]):
+        shown = run(*verb)
+        assert "␛[2J" in shown.stdout, verb
+        assert "\x1b" not in shown.output, verb
+    found = document(run("search", "picture", "--session", "trip", "--json"))
+    assert any(CLEAR_SCREEN in hit["text"] for hit in found["hits"])
+
+
+def test_context_prints_the_text_alone(run: Run, filled: Path) -> None:
+    result = run("context", "which hotel is it?")
+    assert result.exit_code == 0
+    assert result.stdout == run_clean(document(run("context", "which hotel is it?", "--json"))["text"])
+    assert "of 8,000 tokens" in result.stderr
+
+
+def run_clean(text: str) -> str:
+    return text.replace("\x1b", "␛") + "\n"
+
+
+def test_context_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+    built = document(run("context", "which hotel?", "--session", "help", "--budget", "100", "--json"))
+    assert list(built) == CONTEXT_KEYS
+    assert built["tokens"] <= built["budget"] == 100
+    for layer in built["layers"]:
+        assert list(layer) == ["name", "tokens", "items"]
+        for item in layer["items"]:
+            assert list(item) == ["message_id", "text", "tokens", "fidelity", "why"]
+    assert {layer["name"] for layer in built["layers"]} >= {"retrieved", "recent"}
+    assert all(set(message) == {"role", "content"} for message in built["messages"])
+    assert all(set(dropped) == {"message_id", "reason"} for dropped in built["dropped"])
+
+
+def test_context_refuses_an_empty_budget(run: Run, filled: Path) -> None:
+    assert run("context", "x", "--budget", "0").exit_code == 2
+
+
+def test_context_names_another_encoding(run: Run, filled: Path) -> None:
+    built = document(run("context", "x", "--encoding", "cl100k_base", "--json"))
+    assert built["encoding"] == "cl100k_base"

@@ -1,0 +1,157 @@
+"""``ingest`` and ``add``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import TRIP, Run, document, line, write
+
+FILE_KEYS = [
+    "path",
+    "format",
+    "status",
+    "conversations",
+    "messages",
+    "new",
+    "updated",
+    "duplicates",
+    "errors",
+]
+TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "chunks", "embedded", "pending"]
+
+
+def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
+    result = run("ingest", chats)
+    assert result.exit_code == 0, result.output
+    assert "9 messages in 2 conversations: 9 new, 0 updated, 0 known already" in result.stdout
+    assert str(chats) in result.stdout
+    again = run("ingest", chats)
+    assert "0 new, 0 updated, 9 known already" in again.stdout
+
+
+def test_ingest_prints_the_contracts_shape(run: Run, chats: Path) -> None:
+    report = document(run("ingest", chats, "--json"))
+    assert list(report) == ["files", "totals", "seconds"]
+    (file,) = report["files"]
+    assert list(file) == FILE_KEYS
+    assert file["path"] == str(chats)
+    assert (file["format"], file["status"], file["new"], file["errors"]) == ("native", "ok", 9, [])
+    assert list(report["totals"]) == TOTAL_KEYS
+    assert report["totals"]["embedded"] == report["totals"]["chunks"] > 0
+    assert report["totals"]["pending"] == 0
+
+
+def test_a_dry_run_begins_no_memory(run: Run, chats: Path, home: Path) -> None:
+    result = run("ingest", chats, "--dry-run")
+    assert result.exit_code == 0
+    assert "9 would be new" in result.stdout
+    assert not home.exists()
+
+
+def test_a_dry_run_adds_nothing_to_a_memory(run: Run, filled: Path, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.jsonl", [*TRIP, line("trip", 9, "One more")])
+    totals = document(run("ingest", more, "--dry-run", "--json"))["totals"]
+    assert (totals["new"], totals["duplicates"]) == (1, 4)
+    assert document(run("status", "--json"))["counts"]["messages"] == 10
+
+
+def test_without_waiting_words_are_found_and_pending_is_left(run: Run, chats: Path) -> None:
+    result = run("ingest", chats, "--no-wait")
+    assert "reindex --pending" in result.stderr
+    report = document(run("status", "--json"))
+    assert report["counts"]["pending"] == 9
+    assert run("reindex", "--pending").exit_code == 0
+    assert document(run("status", "--json"))["counts"]["pending"] == 0
+
+
+def test_what_fails_is_named_with_its_place_and_the_rest_is_kept(run: Run, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text(json.dumps(TRIP[0]) + "\n" + '{"session_id": 7}\n' + json.dumps(TRIP[1]) + "\n")
+    missing = tmp_path / "missing.zip"
+    result = run("ingest", damaged, missing)
+    assert result.exit_code == 1
+    assert f"partial: {damaged}" in result.stderr
+    assert "line 2" in result.stderr
+    assert f"failed: {missing}" in result.stderr
+    assert "2 of 2 files failed or could be read only in part" in result.stderr
+    assert "2 messages in 1 conversation: 2 new" in result.stdout
+
+
+def test_failures_are_in_the_document_too(run: Run, tmp_path: Path) -> None:
+    noise = tmp_path / "noise.json"
+    noise.write_bytes(bytes(range(256)) * 8)
+    result = run("ingest", noise, "--json")
+    assert result.exit_code == 1
+    (file,) = document(result)["files"]
+    assert file["status"] == "failed"
+    assert set(file["errors"][0]) == {"where", "message"}
+
+
+def test_many_damaged_places_are_summed_up(run: Run, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.jsonl"
+    damaged.write_text(json.dumps(TRIP[0]) + "\n" + "{}\n" * 50)
+    result = run("ingest", damaged)
+    assert result.exit_code == 1
+    assert result.stderr.count("  line ") == 20
+    assert "and 30 more; --json lists all errors" in result.stderr
+    assert len(document(run("ingest", damaged, "--json"))["files"][0]["errors"]) == 50
+
+
+def test_a_folder_may_hold_other_things(run: Run, tmp_path: Path, chats: Path) -> None:
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    result = run("ingest", tmp_path)
+    assert result.exit_code == 0
+    assert "skipped: a media file" in result.stdout
+
+
+def test_ingest_refuses_an_unknown_format(run: Run, chats: Path) -> None:
+    result = run("ingest", chats, "--format", "carrier-pigeon")
+    assert result.exit_code == 2
+    assert "native" in result.stderr
+
+
+def test_add_begins_notes_and_finds_them_again(run: Run, home: Path) -> None:
+    assert "m1 added to notes (s1)" in run("add", "My deadline is March 15th", "--pin").stdout
+    assert "m2 added to notes (s1)" in run("add", "The talk is on Friday").stdout
+    assert document(run("status", "--json"))["health"] == "ok"
+    assert "deadline" in run("search", "when is it due", "-k", "1").stdout
+    assert "[pinned]" in run("show", "m1").stdout
+
+
+def test_add_prints_the_message(run: Run, home: Path) -> None:
+    message = document(run("add", "Hi", "--role", "assistant", "--author", "Bo", "--session", "x", "--json"))
+    assert list(message) == ["message"]
+    assert message["message"]["text"] == "Hi"
+    assert (message["message"]["role"], message["message"]["author"]) == ("assistant", "Bo")
+
+
+@pytest.mark.parametrize("reference", ["s1", "trip"])
+def test_add_reaches_a_session_by_id_and_external_id(run: Run, filled: Path, reference: str) -> None:
+    expected = document(run("show", reference, "--json"))["session"]["id"]
+    assert (
+        document(run("add", "See you", "--session", reference, "--json"))["message"]["session_id"] == expected
+    )
+
+
+def test_add_never_writes_into_another_users_session(run: Run, filled: Path) -> None:
+    mine = document(run("add", "mine", "--json"))["message"]["session_id"]
+    others = document(run("add", "hers", "--user", "ana", "--json"))["message"]["session_id"]
+    assert mine != others
+    result = run("add", "oops", "--user", "ana", "--session", mine)
+    assert result.exit_code == 4
+    assert "ana has no session" in result.stderr
+
+
+def test_add_reads_stdin_whole(run: Run, home: Path) -> None:
+    text = "first line\n\n  third, with a tab\t and é\n"
+    added = document(run("add", "-", "--json", input=text))
+    assert added["message"]["text"] == text.removesuffix("\n")
+
+
+def test_add_refuses_what_is_no_text(run: Run, home: Path) -> None:
+    assert run("add", "").exit_code == 2
+    result = run("add", "-", input=b"\xff\xfe\xff")
+    assert result.exit_code == 1
+    assert "stdin: not UTF-8 text at byte 0" in result.stderr

@@ -1,0 +1,225 @@
+"""What only a process of its own shows: rights, streams, pipes, signals, locks, terminals, imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Process, command, environment, line, write
+
+HEAVY = {
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "qdrant_edge",
+    "qdrant_client",
+    "rich",
+    "appliance.engine",
+    "tiktoken",
+}
+
+
+def test_all_that_ingest_makes_is_private(process: Process, home: Path, chats: Path) -> None:
+    done = process("ingest", chats, umask=0)
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in home.rglob("*")}
+    assert {"recall.db", "lock", "vectors", "index", "models"} <= names
+    for path in [home, *home.rglob("*")]:
+        expected = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected, path
+
+
+def test_streams_are_apart(process: Process, filled: Path) -> None:
+    done = process("search", "hotel", "--json")
+    assert json.loads(done.stdout)["hits"]
+    assert b"hits in" in done.stderr
+    failed = process("show", "s99", "--json")
+    assert failed.returncode == 4
+    assert json.loads(failed.stdout)["error"]["hint"]
+    assert failed.stderr.startswith(b"error: ")
+
+
+def test_output_does_not_depend_on_the_locale(process: Process, filled: Path) -> None:
+    shown = subprocess.run(
+        command("search", "picture", "-k", "1"), capture_output=True, timeout=60, check=False, cwd=ROOT,
+        env=environment(PYTHONIOENCODING="ascii"),
+    )  # fmt: skip
+    assert shown.returncode == 0
+    assert b"?[2J" in shown.stdout
+
+
+@pytest.mark.parametrize("verb", [["export", "-"], ["show", "s1"], ["search", "the", "--json"], ["--help"]])
+def test_a_reader_that_has_enough_ends_it_quietly(filled: Path, verb: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command(*verb),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+    assert b"error" not in done.stderr
+
+
+def test_a_full_disk_is_no_bug(filled: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command("export", "-"), stdout=full, stderr=subprocess.PIPE, env=environment(), cwd=ROOT, timeout=60,
+            check=False,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert b"Traceback" not in done.stderr
+    assert b"No space left" in done.stderr
+
+
+def test_an_interrupt_keeps_what_was_committed(home: Path, tmp_path: Path, process: Process) -> None:
+    words = "river stone house garden train ticket server cache queue lamp winter bread cheese"
+    big = write(tmp_path / "big.jsonl", [line(f"s{i // 50}", i % 25, f"{words} {i}") for i in range(30_000)])
+    running = subprocess.Popen(
+        command("ingest", big), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT
+    )
+    # Begun, and something of it committed: the write-ahead log has grown.
+    deadline = time.monotonic() + 60
+    log = home / "recall.db-wal"
+    while time.monotonic() < deadline and not (log.exists() and log.stat().st_size > 100_000):
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    stdout, stderr = running.communicate(timeout=60)
+    assert running.returncode == 130, stderr
+    assert stdout == b""
+    assert b"What was committed stays" in stderr
+    assert b"Traceback" not in stderr
+    counts = json.loads(process("status", "--json").stdout)["counts"]
+    assert 0 < counts["messages"]
+
+
+@contextmanager
+def held(home: Path) -> Iterator[int]:
+    """Another process has the home open."""
+    script = (
+        "import sys; from appliance import Appliance\n"
+        "with Appliance.open(sys.argv[1], worker=False, purpose='a long ingest'):\n"
+        "    print('open', flush=True); sys.stdin.read()\n"
+    )
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(home)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), cwd=ROOT,
+    )  # fmt: skip
+    assert other.stdin and other.stdout
+    try:
+        assert other.stdout.readline() == b"open\n"
+        yield other.pid
+    finally:
+        other.stdin.close()
+        other.wait(timeout=30)
+        other.stdout.close()
+
+
+def test_a_home_in_use_is_refused_naming_who(process: Process, filled: Path, chats: Path) -> None:
+    with held(filled) as pid:
+        for verb in (["status", "--json"], ["search", "x", "--json"], ["ingest", str(chats), "--json"]):
+            refused = process(*verb)
+            assert refused.returncode == 3
+            error = json.loads(refused.stdout)["error"]
+            assert error["type"] == "HomeLocked"
+            assert f"process {pid}, a long ingest" in error["message"]
+        assert process("path").returncode == 0
+        assert process("version").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "verb", ["status", "search x", "context x", "sessions", "show s1", "verify", "reindex", "export -"]
+)
+def test_a_missing_home_is_refused_and_not_made(process: Process, home: Path, verb: str) -> None:
+    refused = process(*verb.split())
+    assert refused.returncode == 3
+    assert str(home) in refused.stderr.decode()
+    assert b"appliance ingest" in refused.stderr
+    assert not home.exists()
+
+
+def test_a_file_that_is_no_database_is_refused(process: Process, home: Path) -> None:
+    home.mkdir()
+    (home / "recall.db").write_bytes(os.urandom(9000))
+    refused = process("status", "--json")
+    assert refused.returncode == 3
+    assert json.loads(refused.stdout)["error"]["type"] == "StoreCorrupt"
+
+
+def test_a_home_that_is_a_file_is_refused(process: Process, home: Path, chats: Path) -> None:
+    home.touch()
+    assert process("ingest", chats).returncode == 3
+
+
+@pytest.mark.parametrize("verb", [["--help"], ["search", "--help"], ["version"], ["path"], ["--version"]])
+def test_nothing_heavy_is_loaded_before_it_is_used(home: Path, verb: list[str]) -> None:
+    script = (
+        "import sys; from appliance.cli import main; code = main(sys.argv[1:])\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *verb],
+        capture_output=True,
+        env=environment(),
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert not HEAVY & set(done.stderr.decode().split())
+
+
+def terminal(*arguments: str, **variables: str) -> str:
+    """What a verb shows on a terminal of 80 columns, both streams together."""
+    controller, end = pty.openpty()
+    running = subprocess.Popen(
+        command(*arguments), stdin=end, stdout=end, stderr=end, cwd=ROOT,
+        env=environment(TERM="xterm-256color", COLUMNS="80", LINES="24", **variables),
+    )  # fmt: skip
+    os.close(end)
+    shown = b""
+    while select.select([controller], [], [], 60)[0]:
+        try:
+            data = os.read(controller, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        shown += data
+    os.close(controller)
+    assert running.wait(timeout=60) == 0, shown
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_on_a_terminal_it_is_drawn(filled: Path, chats: Path) -> None:
+    coloured = terminal("search", "QX-4471", "-k", "1", "--explain")
+    assert "\x1b[1;36mLisbon" in coloured
+    assert "█" in coloured
+    assert "─" in terminal("sessions")
+    assert "reading" in terminal("ingest", str(chats))
+    shown = terminal("show", "trip")
+    assert "␛[2J" in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_no_color_is_honoured(filled: Path) -> None:
+    plain = terminal("search", "QX-4471", "-k", "1", NO_COLOR="1")
+    assert "Lisbon" in plain
+    assert not any(f"3{colour}m" in plain for colour in range(1, 8))

@@ -1,0 +1,122 @@
+"""``sessions``, ``show`` and ``export``."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from conftest import Run, document
+
+
+def test_sessions_lists_a_users(run: Run, filled: Path) -> None:
+    result = run("sessions")
+    assert result.exit_code == 0
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["ID", "TITLE", "SOURCE", "MESSAGES", "LAST"]
+    assert [row.split()[1] for row in rows] == ["Soup", "Lisbon"]
+    assert "Ana's own" in run("sessions", "--user", "ana").stdout
+    assert len(document(run("sessions", "-k", "1", "--json"))["sessions"]) == 1
+
+
+def test_a_user_without_sessions_is_told_so(run: Run, filled: Path) -> None:
+    result = run("sessions", "--user", "nobody")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no sessions of nobody" in result.stderr
+
+
+def test_sessions_new_begins_one(run: Run, home: Path) -> None:
+    assert run("sessions", "new", "Garden plans", "--id", "garden").stdout == "s1 Garden plans\n"
+    session = document(run("sessions", "new", "Attic", "--json", "--user", "ana"))["session"]
+    assert (session["title"], session["user_id"]) == ("Attic", "ana")
+    assert run("sessions", "new", "x", "--id", "").exit_code == 2
+
+
+def test_options_before_a_verbs_verb_count_for_it(run: Run, home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    assert "session" in document(run("sessions", "--home", elsewhere, "--json", "new", "There"))
+    assert elsewhere.is_dir()
+    assert not home.exists()
+
+
+def test_show_reads_a_session_with_its_marks(run: Run, filled: Path) -> None:
+    shown = run("show", "help").stdout
+    assert shown.startswith("Soup\n")
+    assert "system  2026-02-02T10:00:00+00:00  m5  [hidden]" in shown
+    assert "[other branch]" in shown
+    assert "web  2026-02-06T10:00:00+00:00  m9  [tool]" in shown
+    assert "    Blend some of the vegetables into it.\n" in shown
+    assert "[edited, with river.jpg]" in run("show", "trip").stdout
+
+
+def test_show_gives_a_session_as_a_document(run: Run, filled: Path) -> None:
+    shown = document(run("show", "trip", "--json"))
+    assert list(shown) == ["session", "messages"]
+    assert [message["external_id"] for message in shown["messages"]] == [
+        "trip-1",
+        "trip-2",
+        "trip-3",
+        "trip-4",
+    ]
+
+
+def test_show_puts_a_message_in_its_place(run: Run, filled: Path) -> None:
+    shown = run("show", "m2").stdout
+    assert "> Ben  2026-02-03T10:00:00+00:00  m2" in shown
+    assert "We leave for Lisbon" in shown
+    assert "2 of 4 in s1" in shown
+    found = document(run("show", "trip-2", "--json"))
+    assert list(found) == ["message", "session", "place"]
+    assert found["place"] == {"position": 2, "of": 4, "before": ["m1"], "after": ["m3", "m4"]}
+
+
+@pytest.mark.parametrize("reference", ["s99", "m99", "no-such-id"])
+def test_show_of_what_is_not_there(run: Run, filled: Path, reference: str) -> None:
+    result = run("show", reference, "--json")
+    assert result.exit_code == 4
+    error = document(result)["error"]
+    assert list(error) == ["type", "message", "where", "hint"]
+    assert error["type"] == "NotFound"
+
+
+def test_export_writes_a_private_file_that_can_be_ingested(run: Run, filled: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    target.write_text("an older one")
+    result = run("export", target, "--user", "me")
+    assert result.exit_code == 0, result.output
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    lines = [json.loads(each) for each in target.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == 9
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    again = document(run("ingest", target, "--home", tmp_path / "second", "--json"))
+    assert again["totals"]["new"] == 9
+
+
+def test_export_to_stdout_is_the_data_alone(run: Run, filled: Path) -> None:
+    result = run("export", "-")
+    assert len([json.loads(each) for each in result.stdout.splitlines()]) == 10
+    assert result.stderr == ""
+    assert run("export", "-", "--format", "markdown").stdout.startswith("# ")
+
+
+def test_export_reports_a_file_as_a_document(run: Run, filled: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.md"
+    report = document(run("export", target, "--format", "markdown", "--json"))
+    assert report == {"path": str(target), "bytes": target.stat().st_size, "format": "markdown"}
+
+
+def test_export_follows_a_link(run: Run, filled: Path, tmp_path: Path) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.touch()
+    link.symlink_to(target)
+    run("export", link)
+    assert link.is_symlink()
+    assert target.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-", "--json"], ["x", "--format", "carving"], ["."], ["/dev/null"], ["no/such/folder/x"]]
+)
+def test_export_refuses_what_can_not_be(run: Run, filled: Path, arguments: list[str]) -> None:
+    assert run("export", *arguments).exit_code == 2

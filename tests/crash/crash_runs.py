@@ -1,0 +1,164 @@
+"""A process of its own that works on a home, says what it has acknowledged, and can be killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from appliance_models import HashEmbedder
+
+from appliance import Appliance
+
+WORKER = """
+import json, sys
+from appliance import Appliance
+from appliance_models import HashEmbedder
+
+action, home, *files = sys.argv[1:]
+
+
+def say(*words):
+    print(json.dumps(words), flush=True)
+
+
+with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+    say("open")
+    if action == "ingest":
+        memory.ingest(
+            files,
+            on_file=lambda path, count: say("file", path, count),
+            on_embedded=lambda done, pending: say("embedded", done),
+        )
+    else:
+        memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
+    say("done")
+"""
+
+
+@dataclass(slots=True)
+class Acknowledged:
+    """What a process had said when it ended: messages by file, and chunks embedded. ``killed`` is False
+    when it came to its end first; ``seconds`` is how long it worked."""
+
+    files: dict[str, int] = field(default_factory=dict)
+    embedded: int = 0
+    events: int = 0
+    killed: bool = False
+    seconds: float = 0.0
+
+
+def run(action: str, home: Path, files: Sequence[Path], kill: tuple[int, float] | None = None) -> Acknowledged:
+    """Work on a home in another process; ``kill`` ends it that many seconds after so many events."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    said = Acknowledged()
+    began = time.perf_counter()
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for text in lines:
+            if not said.events:
+                began = time.perf_counter()
+            _hear(said, json.loads(text))
+            if kill is not None and said.events == kill[0]:
+                time.sleep(kill[1])
+                process.kill()
+        process.wait()
+    said.seconds = time.perf_counter() - began
+    said.killed = process.returncode != 0
+    assert kill is not None or not said.killed, "it failed by itself"
+    return said
+
+
+def _hear(said: Acknowledged, words: list[Any]) -> None:
+    said.events += 1
+    if words[0] == "file":
+        said.files[words[1]] = words[2]
+    elif words[0] == "embedded":
+        said.embedded = words[1]
+
+
+def moments(whole: Acknowledged, count: int, seed: int) -> list[tuple[int, float]]:
+    """So many moments to kill at, spread over a run like ``whole``: after which event, and how long after."""
+    chance = random.Random(seed)
+    gap = whole.seconds / whole.events
+    last = whole.events - 1
+    return [
+        (1 + int((number + chance.random()) * last / count), chance.random() * gap) for number in range(count)
+    ]
+
+
+def write(path: Path, lines: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def chat(session: str, count: int, *, edited: bool = False) -> list[dict[str, Any]]:
+    """A conversation of talk and tool records, long and short, some without a time. ``edited`` gives every
+    fifth message other words and adds some at the end."""
+    chance = random.Random(session)
+    words = "river bridge lantern market violin harbour winter ticket garden engine letter copper".split()
+    lines = []
+    for number in range(count + (count // 10 if edited else 0)):
+        said = " ".join(chance.choices(words, k=chance.choice((3, 8, 20))))
+        # A third says what others say too: their chunks share a vector.
+        text = said if number % 3 == 0 else f"{said} number {number} of {session}"
+        if number % 40 == 0:
+            text = " ".join(f"{text}, sentence {i}." for i in range(30))
+        if edited and number % 5 == 0:
+            text += " as it was meant"
+        line = {
+            "session_id": session,
+            "message_id": f"{session}-{number}",
+            "role": ("user", "assistant", "user", "tool")[number % 4],
+            "content": text,
+        }
+        if number % 7:
+            line["timestamp"] = f"2024-03-{1 + number * 28 // (2 * count):02}T10:{number % 60:02}:00Z"
+        lines.append(line)
+    return lines
+
+
+QUESTIONS = ("violin at the harbour", "number 77 of", "copper engine winter as it was meant")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All that a home holds, to be compared with another's."""
+
+    exported: list[dict[str, Any]]
+    found: list[list[tuple[str, float]]]
+    vectors: int
+    points: int
+    revisions: int
+
+
+def content(memory: Appliance) -> Content:
+    findings = memory.verify()
+    assert not findings.problems
+    assert memory.status()["counts"]["pending"] == 0
+    return Content(
+        list(memory.export()),
+        [
+            [(hit.external_id, round(hit.score, 4)) for hit in memory.search(q, limit=10)]
+            for q in QUESTIONS
+        ],
+        findings.checked.get("vectors", 0),
+        findings.checked.get("points", 0),
+        findings.checked.get("revisions", 0),
+    )
+
+
+def open_memory(home: Path) -> Appliance:
+    return Appliance.open(home, worker=False, embedder=HashEmbedder())
