@@ -100,10 +100,11 @@ def outcome(program: Program, arguments: list[str]) -> int:
             traceback.print_exc()
             _report_bug(error, as_json)
             return BUG
-        out.let_go()
         where = None if error.filename is None else out.path(error.filename)
+        if where is None:  # a stream, and most likely our own stdout
+            out.let_go()
         refusal = StoreError(error.strerror or str(error), where=where, hint="see to the disk and its rights")
-        _report(refusal, as_json and where is not None)
+        _report(refusal, as_json)
         return refusal.exit_code
     except Exception as error:
         traceback.print_exc()

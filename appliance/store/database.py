@@ -9,8 +9,9 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 from appliance.errors import StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE
@@ -83,7 +84,7 @@ class Database:
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
             with _as_store_errors(self.path):
-                connection = self._connect()
+                connection = self._connect(_Reader)
                 connection.execute("PRAGMA query_only = ON")
             self._readers.connection = connection
             with self._lock:
@@ -97,8 +98,10 @@ class Database:
             self._open_readers.clear()
             self._writer.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30)
+    def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind
+        )
         connection.create_function("searchable", 1, searchable, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -108,22 +111,60 @@ class Database:
         return connection
 
 
+class _Reader(sqlite3.Connection):
+    """A connection for reading, whose errors are the program's own: damage shows only where it is read."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        super().__init__(path, **options)
+        self.path = path
+
+    def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
+        rows = self.cursor(_Rows)
+        rows.path = self.path
+        return rows.execute(sql, values)
+
+
+class _Rows(sqlite3.Cursor):
+    path: Path
+
+    def execute(self, sql: str, values: Any = (), /) -> Self:
+        with self._as_store_errors():
+            return super().execute(sql, values)
+
+    def fetchone(self) -> Any:
+        with self._as_store_errors():
+            return super().fetchone()
+
+    def fetchall(self) -> list[Any]:
+        with self._as_store_errors():
+            return super().fetchall()
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except sqlite3.DatabaseError as error:
+            raise _store_error(error, self.path) from error
+
+    def _as_store_errors(self) -> AbstractContextManager[None]:
+        return _as_store_errors(self.path)
+
+
 @contextmanager
 def _as_store_errors(path: Path) -> Iterator[None]:
     try:
         yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-            raise
-        damaged = (
-            error.sqlite_errorcode in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-            if hasattr(error, "sqlite_errorcode")
-            else False
-        )
-        if damaged:
-            raise StoreCorrupt(
-                f"the database is damaged ({error})",
-                where=str(path),
-                hint=RESTORE,
-            ) from error
-        raise StoreError(f"the database refuses ({error})", where=str(path)) from error
+        raise _store_error(error, path) from error
+
+
+def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
+    # The last byte is the kind; the others say more of it.
+    kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if kind in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return StoreCorrupt(f"the database is damaged ({error})", where=str(path), hint=RESTORE)
+    if kind in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        hint = "see that the disk has room and is well, then do it again: all that was acknowledged is kept"
+        return StoreError(f"the database can't be read or written ({error})", where=str(path), hint=hint)
+    return StoreError(f"the database refuses ({error})", where=str(path))

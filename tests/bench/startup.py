@@ -38,7 +38,16 @@ def run(runs: int) -> measure.Document:
             "help": ["-m", "appliance", "--help"],
             "version": ["-m", "appliance", "version"],
             "search": ["-m", "appliance", "search", "the weekend", "--home", str(home), "--json"],
-            "search_lexical": ["-m", "appliance", "search", "the weekend", "--mode", "lexical", "--home", str(home)],
+            "search_lexical": [
+                "-m",
+                "appliance",
+                "search",
+                "the weekend",
+                "--mode",
+                "lexical",
+                "--home",
+                str(home),
+            ],
         }
         works = {name: partial(_process, command) for name, command in commands.items()}
         measure.rounds(works, 1)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import pytest
-from conftest import Run, document
+import typer
+from cli_runs import Run, document
+from typer.testing import CliRunner
 
 from appliance import __version__
-from appliance.cli.app import VERBS
+from appliance.cli.app import VERBS, Program
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
 INNER = ["sessions new", "models list", "models verify", "models import"]
@@ -83,3 +86,28 @@ def test_wrong_usage_is_two_and_points_to_the_help(run: Run, arguments: list[str
     assert "--help' shows how" in result.stderr
     if result.stdout:
         assert document(result)["error"]["type"] == "UsageError"
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "told"),
+    [
+        (ZeroDivisionError("by zero"), 1, "this is a bug: please report it"),
+        (KeyboardInterrupt(), 130, "What was committed stays"),
+        (PermissionError(13, "Permission denied", "/some/file"), 3, "error: /some/file: Permission denied"),
+        (OSError(9, "Bad file descriptor"), 1, "this is a bug: please report it"),
+    ],
+)
+def test_what_a_verb_raises_becomes_an_exit_code(raised: BaseException, code: int, told: str) -> None:
+    def verb(json: Annotated[bool, typer.Option("--json")] = False) -> None:
+        raise raised
+
+    program = typer.Typer(cls=Program)
+    program.callback()(lambda: None)
+    program.command("fail")(verb)
+    for options in ([], ["--json"]):
+        result = CliRunner().invoke(program, ["fail", *options])
+        assert result.exit_code == code
+        assert told in result.stderr
+        assert ("Traceback" in result.stderr) == (code == 1)
+    if code != 130:
+        assert document(result)["error"]["type"] in (type(raised).__name__, "StoreError")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from appliance_models.files import SHIPPED_PACKS
-from conftest import Run, document
+from cli_runs import Run, document
 
 from appliance import __version__
 
@@ -26,23 +26,23 @@ COUNTS = [
 ]
 
 
-def test_status_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     report = document(run("status", "--json"))
     assert list(report) == ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
-    assert (report["version"], report["home"]) == (__version__, str(filled))
+    assert (report["version"], report["home"]) == (__version__, str(kept))
     assert (report["daemon"], report["health"]) == (None, "ok")
     assert report["counts"]["messages"] == 10
 
 
-def test_status_reads_well(run: Run, filled: Path) -> None:
+def test_status_reads_well(run: Run, kept: Path) -> None:
     shown = run("status").stdout
     assert "health    ok\n" in shown
     assert f"model     {PACK}, 384 dimensions" in shown
 
 
-def test_verify_finds_that_all_agrees(run: Run, filled: Path) -> None:
+def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:
     assert "all agree" in run("verify").stdout
     report = document(run("verify", "--json"))
     assert list(report) == ["ok", "checked", "problems", "seconds"]
@@ -69,11 +69,11 @@ def test_reindex_leaves_a_whole_memory(run: Run, filled: Path, options: list[str
     assert "10 chunks put" in run("reindex").stdout
 
 
-def test_reindex_refuses_two_ways_at_once(run: Run, filled: Path) -> None:
+def test_reindex_refuses_two_ways_at_once(run: Run, kept: Path) -> None:
     assert run("reindex", "--pending", "--vectors").exit_code == 2
 
 
-def test_an_unknown_model_changes_nothing(run: Run, filled: Path) -> None:
+def test_an_unknown_model_changes_nothing(run: Run, kept: Path) -> None:
     result = run("reindex", "--model", "no-such-model", "--json")
     assert result.exit_code == 5
     assert document(result)["error"]["type"] == "ModelUnavailable"

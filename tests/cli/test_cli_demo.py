@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import Run, document
+from cli_runs import Run, document
 
 from appliance.cli import tour
 
@@ -41,14 +41,14 @@ def test_the_demo_can_be_kept_and_run_again(run: Run, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     first = run("demo", "--home", kept)
     assert first.exit_code == 0
-    assert "This memory is kept" in first.stdout or "The memory is kept" in first.stdout
+    assert "The memory is kept" in first.stdout
     again = run("demo", "--home", kept)
     assert again.exit_code == 0
     assert "0 new messages" in again.stdout
     assert "Pirineos" in run("sessions", "--home", kept).stdout
 
 
-def test_the_demo_does_not_mix_with_a_memory(run: Run, filled: Path) -> None:
-    result = run("demo", "--home", filled)
+def test_the_demo_does_not_mix_with_a_memory(run: Run, kept: Path) -> None:
+    result = run("demo", "--home", kept)
     assert result.exit_code == 2
     assert document(run("status", "--json"))["counts"]["messages"] == 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import CLEAR_SCREEN, Run, document
+from cli_runs import CLEAR_SCREEN, Run, document
 
 HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
@@ -14,7 +14,7 @@ HIT_KEYS = [
 CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped"]
 
 
-def test_search_prints_a_line_a_hit(run: Run, filled: Path) -> None:
+def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
     result = run("search", "QX-4471", "-k", "2")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
@@ -24,7 +24,7 @@ def test_search_prints_a_line_a_hit(run: Run, filled: Path) -> None:
     assert "2 hits in" in result.stderr
 
 
-def test_search_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
     assert list(found) == ["query", "mode", "hits", "took_ms"]
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
@@ -36,7 +36,7 @@ def test_search_prints_the_contracts_shape(run: Run, filled: Path) -> None:
     assert sum(hit["why"]["score"].values()) == pytest.approx(hit["score"])
 
 
-def test_explain_tells_the_parts_and_the_legs(run: Run, filled: Path) -> None:
+def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
     shown = run("search", "QX-4471", "-k", "1", "--explain").stdout
     assert "dense: its meaning (cosine" in shown
     assert "own: its words (BM25" in shown
@@ -56,17 +56,17 @@ def test_explain_tells_the_parts_and_the_legs(run: Run, filled: Path) -> None:
         (["--mode", "lexical", "--role", "user"], {"help-2"}),
     ],
 )
-def test_search_narrows(run: Run, filled: Path, options: list[str], expected: set[str]) -> None:
+def test_search_narrows(run: Run, kept: Path, options: list[str], expected: set[str]) -> None:
     found = document(run("search", "thicken a soup", "-k", "20", "--json", *options))
     assert {hit["external_id"] for hit in found["hits"]} == expected
 
 
-def test_search_keeps_to_its_user(run: Run, filled: Path) -> None:
+def test_search_keeps_to_its_user(run: Run, kept: Path) -> None:
     assert "cellar" not in run("search", "cellar key").stdout
     assert "cellar" in run("search", "cellar key", "--user", "ana").stdout
 
 
-def test_nothing_found_is_said_and_is_no_failure(run: Run, filled: Path) -> None:
+def test_nothing_found_is_said_and_is_no_failure(run: Run, kept: Path) -> None:
     result = run("search", "zzzz", "--mode", "lexical")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "nothing found" in result.stderr
@@ -76,17 +76,17 @@ def test_nothing_found_is_said_and_is_no_failure(run: Run, filled: Path) -> None
     "options",
     [["--mode", "psychic"], ["--role", "king"], ["--since", "whenever"], ["-k", "0"], ["--nonsense"]],
 )
-def test_search_refuses_what_can_not_be(run: Run, filled: Path, options: list[str]) -> None:
+def test_search_refuses_what_can_not_be(run: Run, kept: Path, options: list[str]) -> None:
     result = run("search", "x", *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("error: ")
 
 
-def test_search_of_an_unknown_session_is_not_found(run: Run, filled: Path) -> None:
+def test_search_of_an_unknown_session_is_not_found(run: Run, kept: Path) -> None:
     assert run("search", "x", "--session", "s99").exit_code == 4
 
 
-def test_a_chat_can_not_steer_the_terminal(run: Run, filled: Path) -> None:
+def test_a_chat_can_not_steer_the_terminal(run: Run, kept: Path) -> None:
     for verb in (["search", "picture"], ["show", "trip"], ["context", "picture"]):
         shown = run(*verb)
         assert "␛[2J" in shown.stdout, verb
@@ -95,7 +95,7 @@ def test_a_chat_can_not_steer_the_terminal(run: Run, filled: Path) -> None:
     assert any(CLEAR_SCREEN in hit["text"] for hit in found["hits"])
 
 
-def test_context_prints_the_text_alone(run: Run, filled: Path) -> None:
+def test_context_prints_the_text_alone(run: Run, kept: Path) -> None:
     result = run("context", "which hotel is it?")
     assert result.exit_code == 0
     assert result.stdout == run_clean(document(run("context", "which hotel is it?", "--json"))["text"])
@@ -106,7 +106,7 @@ def run_clean(text: str) -> str:
     return text.replace("\x1b", "␛") + "\n"
 
 
-def test_context_prints_the_contracts_shape(run: Run, filled: Path) -> None:
+def test_context_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     built = document(run("context", "which hotel?", "--session", "help", "--budget", "100", "--json"))
     assert list(built) == CONTEXT_KEYS
     assert built["tokens"] <= built["budget"] == 100
@@ -119,10 +119,10 @@ def test_context_prints_the_contracts_shape(run: Run, filled: Path) -> None:
     assert all(set(dropped) == {"message_id", "reason"} for dropped in built["dropped"])
 
 
-def test_context_refuses_an_empty_budget(run: Run, filled: Path) -> None:
+def test_context_refuses_an_empty_budget(run: Run, kept: Path) -> None:
     assert run("context", "x", "--budget", "0").exit_code == 2
 
 
-def test_context_names_another_encoding(run: Run, filled: Path) -> None:
+def test_context_names_another_encoding(run: Run, kept: Path) -> None:
     built = document(run("context", "x", "--encoding", "cl100k_base", "--json"))
     assert built["encoding"] == "cl100k_base"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import TRIP, Run, document, line, write
+from cli_runs import TRIP, Run, document, line, write
 
 FILE_KEYS = [
     "path",

@@ -7,10 +7,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from conftest import Run, document
+from cli_runs import Run, document
 
 
-def test_sessions_lists_a_users(run: Run, filled: Path) -> None:
+def test_sessions_lists_a_users(run: Run, kept: Path) -> None:
     result = run("sessions")
     assert result.exit_code == 0
     head, *rows = result.stdout.splitlines()
@@ -20,7 +20,7 @@ def test_sessions_lists_a_users(run: Run, filled: Path) -> None:
     assert len(document(run("sessions", "-k", "1", "--json"))["sessions"]) == 1
 
 
-def test_a_user_without_sessions_is_told_so(run: Run, filled: Path) -> None:
+def test_a_user_without_sessions_is_told_so(run: Run, kept: Path) -> None:
     result = run("sessions", "--user", "nobody")
     assert (result.exit_code, result.stdout) == (0, "")
     assert "no sessions of nobody" in result.stderr
@@ -40,7 +40,7 @@ def test_options_before_a_verbs_verb_count_for_it(run: Run, home: Path, tmp_path
     assert not home.exists()
 
 
-def test_show_reads_a_session_with_its_marks(run: Run, filled: Path) -> None:
+def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:
     shown = run("show", "help").stdout
     assert shown.startswith("Soup\n")
     assert "system  2026-02-02T10:00:00+00:00  m5  [hidden]" in shown
@@ -50,7 +50,7 @@ def test_show_reads_a_session_with_its_marks(run: Run, filled: Path) -> None:
     assert "[edited, with river.jpg]" in run("show", "trip").stdout
 
 
-def test_show_gives_a_session_as_a_document(run: Run, filled: Path) -> None:
+def test_show_gives_a_session_as_a_document(run: Run, kept: Path) -> None:
     shown = document(run("show", "trip", "--json"))
     assert list(shown) == ["session", "messages"]
     assert [message["external_id"] for message in shown["messages"]] == [
@@ -61,7 +61,7 @@ def test_show_gives_a_session_as_a_document(run: Run, filled: Path) -> None:
     ]
 
 
-def test_show_puts_a_message_in_its_place(run: Run, filled: Path) -> None:
+def test_show_puts_a_message_in_its_place(run: Run, kept: Path) -> None:
     shown = run("show", "m2").stdout
     assert "> Ben  2026-02-03T10:00:00+00:00  m2" in shown
     assert "We leave for Lisbon" in shown
@@ -72,7 +72,7 @@ def test_show_puts_a_message_in_its_place(run: Run, filled: Path) -> None:
 
 
 @pytest.mark.parametrize("reference", ["s99", "m99", "no-such-id"])
-def test_show_of_what_is_not_there(run: Run, filled: Path, reference: str) -> None:
+def test_show_of_what_is_not_there(run: Run, kept: Path, reference: str) -> None:
     result = run("show", reference, "--json")
     assert result.exit_code == 4
     error = document(result)["error"]
@@ -80,7 +80,7 @@ def test_show_of_what_is_not_there(run: Run, filled: Path, reference: str) -> No
     assert error["type"] == "NotFound"
 
 
-def test_export_writes_a_private_file_that_can_be_ingested(run: Run, filled: Path, tmp_path: Path) -> None:
+def test_export_writes_a_private_file_that_can_be_ingested(run: Run, kept: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("an older one")
     result = run("export", target, "--user", "me")
@@ -93,20 +93,20 @@ def test_export_writes_a_private_file_that_can_be_ingested(run: Run, filled: Pat
     assert again["totals"]["new"] == 9
 
 
-def test_export_to_stdout_is_the_data_alone(run: Run, filled: Path) -> None:
+def test_export_to_stdout_is_the_data_alone(run: Run, kept: Path) -> None:
     result = run("export", "-")
     assert len([json.loads(each) for each in result.stdout.splitlines()]) == 10
     assert result.stderr == ""
     assert run("export", "-", "--format", "markdown").stdout.startswith("# ")
 
 
-def test_export_reports_a_file_as_a_document(run: Run, filled: Path, tmp_path: Path) -> None:
+def test_export_reports_a_file_as_a_document(run: Run, kept: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.md"
     report = document(run("export", target, "--format", "markdown", "--json"))
     assert report == {"path": str(target), "bytes": target.stat().st_size, "format": "markdown"}
 
 
-def test_export_follows_a_link(run: Run, filled: Path, tmp_path: Path) -> None:
+def test_export_follows_a_link(run: Run, kept: Path, tmp_path: Path) -> None:
     target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
     target.touch()
     link.symlink_to(target)
@@ -118,5 +118,5 @@ def test_export_follows_a_link(run: Run, filled: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [["-", "--json"], ["x", "--format", "carving"], ["."], ["/dev/null"], ["no/such/folder/x"]]
 )
-def test_export_refuses_what_can_not_be(run: Run, filled: Path, arguments: list[str]) -> None:
+def test_export_refuses_what_can_not_be(run: Run, kept: Path, arguments: list[str]) -> None:
     assert run("export", *arguments).exit_code == 2

@@ -55,7 +55,9 @@ class Acknowledged:
     seconds: float = 0.0
 
 
-def run(action: str, home: Path, files: Sequence[Path], kill: tuple[int, float] | None = None) -> Acknowledged:
+def run(
+    action: str, home: Path, files: Sequence[Path], kill: tuple[int, float] | None = None
+) -> Acknowledged:
     """Work on a home in another process; ``kill`` ends it that many seconds after so many events."""
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],
@@ -113,7 +115,7 @@ def chat(session: str, count: int, *, edited: bool = False) -> list[dict[str, An
     for number in range(count + (count // 10 if edited else 0)):
         said = " ".join(chance.choices(words, k=chance.choice((3, 8, 20))))
         # A third says what others say too: their chunks share a vector.
-        text = said if number % 3 == 0 else f"{said} number {number} of {session}"
+        text = chance.choice(words) if number % 3 == 0 else f"{said} number {number} of {session}"
         if number % 40 == 0:
             text = " ".join(f"{text}, sentence {i}." for i in range(30))
         if edited and number % 5 == 0:
@@ -150,10 +152,7 @@ def content(memory: Appliance) -> Content:
     assert memory.status()["counts"]["pending"] == 0
     return Content(
         list(memory.export()),
-        [
-            [(hit.external_id, round(hit.score, 4)) for hit in memory.search(q, limit=10)]
-            for q in QUESTIONS
-        ],
+        [[(hit.external_id, round(hit.score, 4)) for hit in memory.search(q, limit=10)] for q in QUESTIONS],
         findings.checked.get("vectors", 0),
         findings.checked.get("points", 0),
         findings.checked.get("revisions", 0),

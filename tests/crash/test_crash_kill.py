@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from crash_runs import Acknowledged, chat, content, moments, open_memory, run, w
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 
-MESSAGES = 1_800
+MESSAGES = 1_100
 FEW, MANY = 6, 20
 
 
@@ -56,9 +55,10 @@ def test_killed_while_it_ingests(tmp_path: Path, files: list[Path], count: int) 
     whole = run("ingest", tmp_path / "whole", files)
     with open_memory(tmp_path / "whole") as memory:
         expected = content(memory)
+    home = tmp_path / "killed"
     kills = 0
-    for number, moment in enumerate(moments(whole, count, seed=count)):
-        home = tmp_path / f"killed-{number}"
+    for moment in moments(whole, count, seed=count):
+        shutil.rmtree(home, ignore_errors=True)
         said = run("ingest", home, files, moment)
         kills += said.killed
         check_nothing_is_lost_or_twice(home, said, set())
@@ -66,7 +66,6 @@ def test_killed_while_it_ingests(tmp_path: Path, files: list[Path], count: int) 
             assert memory.status()["counts"]["embedded"] >= said.embedded, "what was embedded stays so"
             memory.ingest(files)
             assert content(memory) == expected
-        shutil.rmtree(home)
     assert kills > count / 2, "most moments fell within the run"
 
 
@@ -91,7 +90,7 @@ def test_killed_while_it_ingests_revisions(
 
 
 @pytest.mark.parametrize("action", ["reindex", "vectors"])
-@pytest.mark.parametrize("count", [3, pytest.param(MANY, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("count", [2, pytest.param(MANY, marks=pytest.mark.campaign)])
 @pytest.mark.timeout(900)
 def test_killed_while_it_reindexes(tmp_path: Path, files: list[Path], action: str, count: int) -> None:
     run("ingest", tmp_path / "first", files)
@@ -105,8 +104,9 @@ def test_killed_while_it_reindexes(tmp_path: Path, files: list[Path], action: st
         check_nothing_is_lost_or_twice(home, said, before)
         with open_memory(home) as memory:
             memory.embed_pending()
-            assert replace(content(memory)) == expected, "what serves after the kill is whole"
-            memory.reindex(vectors=action == "vectors")
-            assert content(memory) == expected
-            for folder in (memory.home.vectors, memory.home.index):
-                assert len(list(folder.iterdir())) == 1, "no generation is left behind"
+            assert content(memory) == expected, "what serves after the kill is whole"
+    with open_memory(home) as memory:
+        memory.reindex(vectors=action == "vectors")
+        assert content(memory) == expected
+        for folder in (memory.home.vectors, memory.home.index):
+            assert len(list(folder.iterdir())) == 1, "no generation is left behind"

@@ -1,0 +1,183 @@
+"""``verify`` names each kind of disagreement, and where it is; a sound home has none."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from appliance_models import HashEmbedder
+
+from appliance import Appliance
+from appliance.store.index import edge
+from appliance.store.index.base import Fields, Point
+from appliance.store.vectors import HEADER_BYTES
+from appliance.types import Problem
+
+LINES = [
+    {"session_id": "s", "message_id": f"s-{i}", "role": "user", "content": text}
+    for i, text in enumerate(
+        ("the harbour at night", "a violin in the market", " ".join(f"word{i}" for i in range(400)))
+    )
+]
+ROW_BYTES = 16 + 4 + 2 * 32
+
+
+@pytest.fixture
+def whole(home: Path, tmp_path: Path) -> Path:
+    """A closed home with three messages, the last in several chunks."""
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in LINES), encoding="utf-8")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.ingest(path)
+    return home
+
+
+def problems(home: Path) -> list[Problem]:
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        return memory.verify().problems
+
+
+@contextmanager
+def behind_its_back(home: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(home / "recall.db")
+    yield connection
+    connection.commit()
+    connection.close()
+
+
+@contextmanager
+def index_of(home: Path) -> Iterator[edge.EdgeIndex]:
+    (folder,) = (home / "index").iterdir()
+    index = edge.open_edge(folder, 32)
+    yield index
+    index.close()
+
+
+def test_a_sound_home_has_no_problems_and_says_what_was_looked_at(whole: Path) -> None:
+    with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
+        findings = memory.verify()
+    assert not findings.problems
+    assert findings.checked["messages"] == 3 and findings.checked["sessions"] == 1
+    assert findings.checked["characters"] == sum(len(line["content"]) for line in LINES)
+    assert findings.checked["chunks"] == findings.checked["points"] == findings.checked["vectors"] > 4
+
+
+@pytest.mark.parametrize(
+    ("statement", "where", "says"),
+    [
+        ("DELETE FROM chunk WHERE message_id = 2", "m2", "characters 0 to 22 are in no chunk"),
+        ("DELETE FROM chunk WHERE message_id = 3 AND start = 0", "m3", "characters 0 to"),
+        ("UPDATE chunk SET stop = stop - 1 WHERE message_id = 2", "m2", "characters 21 to 22"),
+        ("UPDATE chunk SET stop = 99 WHERE message_id = 1", "m1", "spans 0 to 99 of 20 characters"),
+        ("UPDATE chunk SET start = 3 WHERE message_id = 1", "m1", "characters 0 to 3 are in no chunk"),
+        ("UPDATE message SET text = 'the harbour at Night' WHERE id = 1", "m1", "another text"),
+        ("UPDATE message SET author = 'Ana' WHERE id = 1", "m1", "another text"),
+        ("UPDATE message SET text = 'a cello in the market!' WHERE id = 2", "recall.db", "full text"),
+        ("DELETE FROM message_fts_data WHERE id > 10", "recall.db", "full text"),
+        ("DELETE FROM message_fts_docsize WHERE id = 2", "recall.db", "full text"),
+        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "row 1 holds another text"),
+        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "1 chunks have no vector"),
+        ("DELETE FROM embedding WHERE row = 1", "g1.ledger", "row 1 is of no text"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM session", "recall.db", "names a session that is not there"),
+    ],
+)
+def test_a_change_behind_its_back_is_named(whole: Path, statement: str, where: str, says: str) -> None:
+    with behind_its_back(whole) as connection:
+        connection.create_function("searchable", 1, lambda text: text)
+        connection.executescript(statement)
+    found = [(problem.where, problem.message) for problem in problems(whole)]
+    assert any(at == where and says in message for at, message in found), found
+
+
+def test_full_text_that_lacks_a_row_or_holds_other_words_is_named(whole: Path) -> None:
+    with behind_its_back(whole) as connection:
+        connection.create_function("searchable", 1, lambda text: text or "")
+        connection.execute("INSERT INTO message_fts (message_fts, rowid, text, neighbours) VALUES"
+                           " ('delete', 1, 'the harbour at night', '')")  # fmt: skip
+    (problem, *_) = problems(whole)
+    assert problem.where == "recall.db" and "reindex" in problem.message
+    with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
+        memory.reindex()
+        assert not memory.verify().problems
+
+
+def test_a_point_that_is_gone_is_named(whole: Path) -> None:
+    with index_of(whole) as index:
+        index.delete([2])
+        index.upsert([stray(900)])  # as many as before: only looking at each tells
+    found = {(problem.where, problem.message.split(":")[0]) for problem in problems(whole)}
+    assert found == {("index", "chunk 2 has no point"), ("index", "point 900 is of no chunk")}
+
+
+def stray(id: int) -> Point:
+    fields = Fields("me", "", "", 1, "user", "native", talk=True, at=None)
+    vector = np.zeros(32, np.float32)
+    vector[3] = 1.0
+    return Point(id, vector, "stray", "stray", fields)
+
+
+def test_a_stray_point_is_named(whole: Path) -> None:
+    with index_of(whole) as index:
+        index.upsert([stray(900)])
+    assert [problem.message.split(":")[0] for problem in problems(whole)] == ["point 900 is of no chunk"]
+
+
+def test_a_point_with_another_vector_is_named(whole: Path) -> None:
+    with index_of(whole) as index:
+        index.upsert([stray(2)])
+    assert [problem.message.split(":")[0] for problem in problems(whole)] == [
+        "point 2 has another vector than the ledger"
+    ]
+
+
+@pytest.mark.parametrize("byte", [0, 15, 16, 19, 20, ROW_BYTES - 1], ids=lambda byte: f"byte {byte}")
+@pytest.mark.parametrize("row", [0, 3])
+def test_a_flipped_bit_in_a_ledger_row_is_named(whole: Path, row: int, byte: int) -> None:
+    (path,) = (whole / "vectors").iterdir()
+    data = bytearray(path.read_bytes())
+    data[HEADER_BYTES + row * ROW_BYTES + byte] ^= 0x10
+    path.write_bytes(data)
+    found = [problem for problem in problems(whole) if problem.where == "g1.ledger"]
+    assert [problem.message.split(":")[0] for problem in found] == [f"row {row} is damaged"]
+    with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
+        memory.reindex(vectors=True)
+        assert not memory.verify().problems
+
+
+def test_what_waits_is_no_disagreement(home: Path, tmp_path: Path, whole: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    edited = {**LINES[0], "content": "the harbour at dawn"}
+    added = {**LINES[0], "message_id": "s-9", "content": "and one more"}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (edited, added)), encoding="utf-8")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.ingest(path, wait=False)
+        findings = memory.verify()
+        assert not findings.problems and findings.checked["pending"] > 1
+
+
+def test_verify_changes_nothing(whole: Path) -> None:
+    with index_of(whole) as index:
+        index.upsert([stray(900)])
+    first = problems(whole)
+    before = {path: path.read_bytes() for path in (whole / "vectors").iterdir()}
+    with behind_its_back(whole) as connection:
+        dump = (
+            list(connection.execute("SELECT * FROM chunk")),
+            list(connection.execute("SELECT * FROM message")),
+        )
+    assert problems(whole) == first == [replace(problem) for problem in first]
+    assert {path: path.read_bytes() for path in (whole / "vectors").iterdir()} == before
+    with behind_its_back(whole) as connection:
+        assert dump == (
+            list(connection.execute("SELECT * FROM chunk")),
+            list(connection.execute("SELECT * FROM message")),
+        )
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {}
