@@ -50,6 +50,9 @@ from appliance.types import (
 if TYPE_CHECKING:
     from appliance_models import Embedder
 
+NOBODYS = 0
+"""A session key that no session has."""
+
 MEMORIES = 40
 """How many hits a context chooses from."""
 
@@ -243,9 +246,7 @@ class Appliance:
         counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
         turns: list[Message] = []
         if session_id is not None:
-            info = self.session_info(session_id)
-            if user_id is not None and user_id != info.user_id:
-                raise NotFound(f"{user_id} has no session {session_id!r}")
+            info = self.session_info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
             rows = messages.of_session(self._database.read(), _key(info), last=TURNS, talk_only=True)
             turns = [messages.public(row) for row in rows]
@@ -327,13 +328,14 @@ class Appliance:
             key, _ = messages.enter_session(tx, scope, LOCAL, record)
         return self.session_info(messages.session_id(key))
 
-    def session_info(self, reference: str) -> SessionInfo:
-        """The session of an id ("s12"), or of its external id.
+    def session_info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
+        """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
 
         Raises:
             NotFound: there is none.
+            UsageError: several conversations have this external id.
         """
-        return messages.session(self._database.read(), reference)
+        return messages.session(self._database.read(), reference, user_id, owner=self.settings.user)
 
     def list_sessions(
         self,
@@ -417,10 +419,13 @@ class Appliance:
     ) -> Filters:
         session = None
         if session_id is not None:
-            info = self.session_info(session_id)
-            session = _key(info)
-            if user_id is None:  # an id names its owner
-                user_id, namespace = info.user_id, info.namespace
+            try:
+                info = self.session_info(session_id, user_id=user_id)
+                session, user_id, namespace = _key(info), info.user_id, info.namespace
+            except NotFound:
+                if user_id is None:
+                    raise
+                session = NOBODYS  # whether another user has such a session is not told
         for role in roles or ():
             if role not in ROLES:
                 raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import appliance_models
 
 from appliance.config import Settings
-from appliance.errors import ModelUnavailable
+from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
@@ -166,9 +166,14 @@ class Serving:
         """What a search looks through, None when nothing was ever stored. The model is loaded only for
         ``dense`` or when a little waits for it; one that can't be loaded leaves the shelf without, and
         the shelf says why."""
-        stores = self.stores()
-        if stores is None:
+        found = self.generation()
+        if found is None:
             return None
+        try:
+            stores = self.stores()
+        except StoreCorrupt as error:
+            return Shelf(self._database.read(), None, found.id, None, str(error))
+        assert stores is not None
         model, lacks = None, ""
         few_wait = 0 < self.pending() <= SOON
         if dense or few_wait:

@@ -11,22 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from appliance.cli import out
+from appliance.recall.features import MEANINGS
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from appliance.types import Context, Hit, Hits
-
-MEANINGS: Mapping[str, str] = {
-    "dense": "its meaning",
-    "own": "its words",
-    "window": "words in it and around it",
-    "beside": "meaning of what stands next to it",
-    "author": "said by who is named",
-    "told": "told by a person, not answered",
-    "text": "its words, not yet indexed",
-}
-"""What the features and legs that are known stand for; others are shown by their names alone."""
 
 LEGS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
 """What each leg's raw score is."""
@@ -49,13 +39,13 @@ def shape(hits: Hits) -> dict[str, Any]:
         "mode": hits.mode,
         "hits": [msgspec.to_builtins(hit) for hit in hits],
         "took_ms": hits.took_ms,
+        "notes": list(hits.notes),
     }
 
 
 def context_shape(context: Context) -> dict[str, Any]:
     """A context as ``context --json`` prints it."""
     built: dict[str, Any] = msgspec.to_builtins(context)
-    del built["notes"]
     return built
 
 

@@ -16,6 +16,8 @@ from appliance.cli import options, out
 from appliance.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from appliance.types import FileReport, IngestReport, Problem, Role
 
 NOTES = "notes"
@@ -118,7 +120,8 @@ def shape(report: IngestReport) -> dict[str, Any]:
                 "format": file.format,
                 "status": file.status,
                 **{count: getattr(file, count) for count in COUNTS},
-                "errors": [{"where": p.where, "message": p.message} for p in file.errors],
+                "errors": _places(file.errors),
+                "notes": _places(file.notes),
             }
             for file in report.files
         ],
@@ -265,3 +268,7 @@ def _stdin() -> str:
             hint="convert it first, for instance by iconv",
         ) from error
     return text.removesuffix("\n").removesuffix("\r")
+
+
+def _places(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    return [{"where": problem.where, "message": problem.message} for problem in problems]

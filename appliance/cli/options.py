@@ -78,14 +78,9 @@ def own_session(memory: Appliance, reference: str, user: str | None) -> SessionI
         NotFound: no such id, or another user's.
         UsageError: several sources use this external id.
     """
-    user = memory.settings.user if user is None else user
-    if _SESSION_ID.fullmatch(reference):
-        info = memory.session_info(reference)
-        if info.user_id != user:
-            raise NotFound(f"{user} has no session {reference!r}", hint="name its owner with --user")
-        return info
-    found = [info for info in memory.list_sessions(user_id=user) if info.external_id == reference]
-    if len(found) > 1:
-        ids = ", ".join(info.id for info in found)
-        raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
-    return found[0] if found else None
+    try:
+        return memory.session_info(reference, user_id=memory.settings.user if user is None else user)
+    except NotFound:
+        if _SESSION_ID.fullmatch(reference):
+            raise
+        return None

@@ -101,7 +101,8 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
                 store(batch, found.document, intake, tally)
                 intake.progress(found.document.name, tally.messages)
     except InputError as error:
-        tally.errors.append(Problem(error.where or "", error.args[0]))
+        hint = f"; {error.hint}" if error.hint else ""
+        tally.errors.append(Problem(error.where or "", error.args[0] + hint))
     return tally
 
 

@@ -17,6 +17,17 @@ from collections.abc import Mapping, Sequence
 from appliance.recall.candidates import Candidate
 from appliance.store.messages import Row
 
+MEANINGS: Mapping[str, str] = {
+    "dense": "its meaning",
+    "own": "its words",
+    "window": "words in it and around it",
+    "beside": "meaning of what stands next to it",
+    "author": "said by who is named",
+    "told": "told by a person, not answered",
+    "text": "its words, not yet indexed",
+}
+"""What features and legs stand for, in a few words to show."""
+
 HALF_BM25 = 2.0
 """The BM25 score a word of the question that counts half."""
 

@@ -28,10 +28,11 @@ EmbedQuery = Callable[[str], "NDArray[np.float32]"]
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What a search looks through. ``embed`` is None when no model could be loaded; ``lacks`` says why."""
+    """What a search looks through. ``embed`` is None when no model could be loaded, ``index`` too when the
+    vectors are damaged; ``lacks`` says why."""
 
     db: sqlite3.Connection
-    index: Index
+    index: Index | None
     generation: int
     embed: EmbedQuery | None
     lacks: str = ""
@@ -52,6 +53,9 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
 
 def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str]) -> dict[int, Candidate]:
     """Candidates of every leg that the mode asks for and that can run."""
+    if shelf.index is None:
+        notes.append(f"only full text was searched: {shelf.lacks}")
+        return {} if mode == "dense" else from_text(shelf.db, query, filters, None)
     queries: list[LegQuery] = []
     if mode != "lexical" and query.strip():
         if shelf.embed is None:
@@ -59,7 +63,12 @@ def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str
         else:
             queries.append(LegQuery("dense", vector=shelf.embed(query)))
     if mode != "dense":
-        queries += [LegQuery("own", text=query), LegQuery("window", text=query)]
+        text = lexical.shortened(query)
+        if text != query:
+            notes.append(
+                f"the query is long: words behind its first {lexical.QUERY_WORDS} count by meaning only"
+            )
+        queries += [LegQuery("own", text=text), LegQuery("window", text=text)]
     candidates = from_index(shelf.db, shelf.index, shelf.generation, queries, filters)
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:

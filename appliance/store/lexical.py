@@ -12,6 +12,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from appliance.store.messages import NewMessage, marks, pages
 from appliance.store.migrations import NEIGHBOURS
@@ -22,6 +23,11 @@ from appliance.types import Filters
 POSTINGS = 20_000
 """The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word
 that would go past it is left out of this engine (FTS5 costs about 2.5 microseconds a row)."""
+
+QUERY_WORDS = 64
+QUERY_CHARACTERS = 600
+"""Lexical legs look up a query of more characters by its first words only: each word costs a reading of all
+its places, and a pasted page has hundreds. The dense leg reads every query whole."""
 
 NEIGHBOUR_WEIGHT = 0.4
 """What a word in a neighbour counts, against 1 in the message itself."""
@@ -114,7 +120,8 @@ def agrees(tx: sqlite3.Connection) -> bool:
 
 
 def words(query: str) -> list[str]:
-    """The query's words in order, each once, without stop words unless there is nothing else."""
+    """The query's words in order, each once and at most ``QUERY_WORDS``, without stop words unless there is
+    nothing else."""
     return list(_words(query))
 
 
@@ -123,7 +130,13 @@ def _words(query: str) -> dict[str, str]:
     # A letter and its accent apart are one letter to the index, and two to a pattern.
     composed = unicodedata.normalize("NFKC", query)
     every = {word.casefold(): word for word in _WORD.findall(spaced(composed))}
-    return {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
+    telling = {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
+    return dict(islice(telling.items(), QUERY_WORDS))
+
+
+def shortened(query: str) -> str:
+    """The query itself, or its ``words`` when it is too long to be looked up whole."""
+    return query if len(query) <= QUERY_CHARACTERS else " ".join(words(query))
 
 
 def search(

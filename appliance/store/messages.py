@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from appliance.errors import NotFound
+from appliance.errors import NotFound, UsageError
 from appliance.moments import iso, iso_of, now
 from appliance.types import Message, Role, Scope, SessionInfo, SessionRecord
 
@@ -384,23 +384,31 @@ def sessions(db: sqlite3.Connection, scope: Scope | None = None, limit: int = -1
     return [_info(row) for row in db.execute(_SESSION + where + order, (*values, limit))]
 
 
-def session(db: sqlite3.Connection, reference: str) -> SessionInfo:
-    """The session of a public id or, failing that, of an external id.
+def session(
+    db: sqlite3.Connection, reference: str, user_id: str | None = None, *, owner: str | None = None
+) -> SessionInfo:
+    """The session of a public id or, failing that, of an external id; only a session of ``user_id`` where
+    one is named. Of several with one external id, ``owner``'s is meant.
 
     Raises:
-        NotFound: there is none, or several sources use this external id.
+        NotFound: there is none.
+        UsageError: several conversations have this external id.
     """
     key = session_key(reference)
-    row = db.execute(_SESSION + " WHERE s.id = ?", (key,)).fetchone() if key else None
-    if row is None:
-        rows = db.execute(_SESSION + " WHERE s.external_id = ? LIMIT 3", (reference,)).fetchall()
-        if len(rows) > 1:
-            ids = ", ".join(session_id(r[0]) for r in rows)
-            raise NotFound(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
-        row = rows[0] if rows else None
-    if row is None:
-        raise NotFound(f"no session {reference!r}", hint="'appliance sessions' lists them")
-    return _info(row)
+    rows = db.execute(_SESSION + " WHERE s.id = ?", (key,)).fetchall() if key else []
+    rows = rows or db.execute(_SESSION + " WHERE s.external_id = ? LIMIT 100", (reference,)).fetchall()
+    found = [_info(row) for row in rows]
+    if user_id is not None:
+        found = [info for info in found if info.user_id == user_id]
+    if len(found) > 1:
+        found = [info for info in found if info.user_id == owner] or found
+    if len(found) > 1:
+        ids = ", ".join(info.id for info in found)
+        raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
+    if not found:
+        whose = "there is no" if user_id is None else f"{user_id} has no"
+        raise NotFound(f"{whose} session {reference!r}", hint="'appliance sessions' lists them")
+    return found[0]
 
 
 def message(db: sqlite3.Connection, reference: str) -> Row:

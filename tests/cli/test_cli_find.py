@@ -11,7 +11,7 @@ HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
     "author", "timestamp", "text", "snippet", "source", "tier", "why",
 ]  # fmt: skip
-CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped"]
+CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes"]
 
 
 def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
@@ -26,7 +26,7 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
-    assert list(found) == ["query", "mode", "hits", "took_ms"]
+    assert list(found) == ["query", "mode", "hits", "took_ms", "notes"]
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
     hit = found["hits"][0]
     assert list(hit) == HIT_KEYS

@@ -18,6 +18,7 @@ FILE_KEYS = [
     "updated",
     "duplicates",
     "errors",
+    "notes",
 ]
 TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "chunks", "embedded", "pending"]
 

@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def ledger(home: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("tail", [b"\x07", os.urandom(3_000)], ids=["part of a row", "many rows"])
+@pytest.mark.parametrize("tail", [b"\x07", Random(1).randbytes(3_000)], ids=["part of a row", "many rows"])
 def test_what_a_crash_leaves_behind_the_last_row_is_not_read(
     home: Path, export: Path, expected: Content, tail: bytes, tmp_path: Path
 ) -> None:
@@ -161,7 +162,11 @@ def test_an_index_that_is_gone_is_made_again_without_embedding(
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"this is no database at all" * 400, os.urandom(65_536), b"SQLite format 3\x00" + b"\xff" * 8_000],
+    [
+        b"this is no database at all" * 400,
+        Random(2).randbytes(65_536),
+        b"SQLite format 3\x00" + b"\xff" * 8_000,
+    ],
     ids=["text", "noise", "head"],
 )
 def test_a_database_that_is_none_is_refused_and_left_as_it_is(home: Path, garbage: bytes) -> None:

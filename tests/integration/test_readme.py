@@ -26,7 +26,9 @@ def block(after: str) -> str:
     return found[1]
 
 
-@pytest.mark.skipif(not (BIN / "appliance").exists(), reason="the package is not installed in this environment")
+@pytest.mark.skipif(
+    not (BIN / "appliance").exists(), reason="the package is not installed in this environment"
+)
 def test_the_tour(tmp_path: Path) -> None:
     tour = block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export ")
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}

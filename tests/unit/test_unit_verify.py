@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +64,7 @@ def test_a_sound_home_has_no_problems_and_says_what_was_looked_at(whole: Path) -
     assert not findings.problems
     assert findings.checked["messages"] == 3 and findings.checked["sessions"] == 1
     assert findings.checked["characters"] == sum(len(line["content"]) for line in LINES)
-    assert findings.checked["chunks"] == findings.checked["points"] == findings.checked["vectors"] > 4
+    assert findings.checked["chunks"] == findings.checked["points"] == findings.checked["vectors"] == 4
 
 
 @pytest.mark.parametrize(
@@ -171,13 +170,10 @@ def test_verify_changes_nothing(whole: Path) -> None:
             list(connection.execute("SELECT * FROM chunk")),
             list(connection.execute("SELECT * FROM message")),
         )
-    assert problems(whole) == first == [replace(problem) for problem in first]
+    assert problems(whole) == first
     assert {path: path.read_bytes() for path in (whole / "vectors").iterdir()} == before
     with behind_its_back(whole) as connection:
         assert dump == (
             list(connection.execute("SELECT * FROM chunk")),
             list(connection.execute("SELECT * FROM message")),
         )
-
-
-DAMAGE: dict[str, Callable[[Path], None]] = {}

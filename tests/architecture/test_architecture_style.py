@@ -1,0 +1,92 @@
+"""Public names say what they are, modules say what they do, and none grows without end."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import appliance_models
+import pytest
+
+import appliance
+
+ROOT = Path(__file__).parents[2]
+LINES_AT_MOST = 500
+
+MODULES = sorted(
+    path
+    for folder in (ROOT / "appliance", ROOT / "models" / "appliance_models")
+    for path in folder.rglob("*.py")
+)
+PUBLIC = [(package, name) for package in (appliance, appliance_models) for name in package.__all__]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_a_module_says_what_it_does_and_stays_small(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LINES_AT_MOST
+    if text.strip():
+        assert ast.get_docstring(ast.parse(text)), "no docstring"
+
+
+def callables(value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """A function, or the public methods that a class of ours defines."""
+    if inspect.isfunction(value):
+        yield value.__name__, value
+    elif inspect.isclass(value):
+        for name, member in vars(value).items():
+            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            if not name.startswith("_") and inspect.isfunction(function):
+                yield f"{value.__name__}.{name}", function
+
+
+@pytest.mark.parametrize(
+    ("package", "name"), PUBLIC, ids=[f"{package.__name__}.{name}" for package, name in PUBLIC]
+)
+def test_a_public_name_is_there_with_a_docstring_and_types(package: Any, name: str) -> None:
+    value = getattr(package, name)
+    if not callable(value):
+        assert isinstance(value, str)
+        return
+    assert (inspect.getdoc(value) or "").strip()
+    for called, function in callables(value):
+        signature = inspect.signature(function)
+        for parameter in signature.parameters.values():
+            if parameter.name not in ("self", "cls"):
+                assert parameter.annotation is not parameter.empty, f"{called}: {parameter.name} has no type"
+        assert signature.return_annotation is not signature.empty, f"{called} returns it knows not what"
+
+
+@pytest.mark.parametrize("name", ["Appliance", "Session"])
+def test_every_verb_is_documented(name: str) -> None:
+    for called, function in callables(getattr(appliance, name)):
+        doc = inspect.getdoc(function)
+        assert doc or called in {"Appliance.close", "Session.title"}, f"{called} has no docstring"
+
+
+def test_the_names_of_the_package_are_the_ones_it_lists() -> None:
+    for package in (appliance, appliance_models):
+        listed = [name for name in package.__all__ if name != "__version__"]
+        assert sorted(listed) == sorted(set(listed))
+        for name in listed:
+            home = getattr(package, name)
+            module = getattr(home, "__module__", None)
+            if module is not None:
+                assert getattr(importlib.import_module(module), name) is home
+        with pytest.raises(AttributeError, match="nothing_like_it"):
+            _ = package.nothing_like_it
+
+
+def test_values_are_frozen() -> None:
+    for name in ("Context", "Hit", "IngestReport", "Message", "SessionInfo"):
+        kind = getattr(appliance, name)
+        assert typing.cast(Any, kind).__dataclass_params__.frozen, name

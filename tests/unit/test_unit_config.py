@@ -1,0 +1,104 @@
+"""Settings: each layer over the one before, each error with its place, nothing ignored silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from appliance import config
+from appliance.errors import ConfigError
+from appliance.paths import Home
+
+
+@pytest.fixture
+def place(home: Path) -> Home:
+    home.mkdir()
+    return Home(home)
+
+
+def test_without_a_file_all_is_default(place: Home) -> None:
+    settings, origins = config.load_with_origins(place, {})
+    assert settings == config.Settings()
+    assert set(origins.values()) == {"default"}
+    assert {"user", "model.name", "search.limit", "context.budget", "chunk.overlap"} <= set(origins)
+
+
+def test_the_environment_goes_over_the_file_and_the_file_over_defaults(place: Home) -> None:
+    place.config.write_text('user = "ana"\n[model]\nname = "x"\n[search]\nlimit = 7\n', encoding="utf-8")
+    variables = {"APPLIANCE_SEARCH_LIMIT": "9", "APPLIANCE_CHUNK_OVERLAP": "0.25", "PATH": "/bin"}
+    settings, origins = config.load_with_origins(place, variables)
+    assert (settings.user, settings.model.name, settings.search.limit) == ("ana", "x", 9)
+    assert settings.chunk.overlap == 0.25 and settings.context.budget == 8000
+    assert origins["user"] == origins["model.name"] == str(place.config)
+    assert origins["search.limit"] == "APPLIANCE_SEARCH_LIMIT"
+    assert origins["context.budget"] == "default"
+
+
+def test_the_home_variable_is_no_setting(place: Home) -> None:
+    assert config.load(place, {"APPLIANCE_HOME": "/somewhere"}) == config.Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("colour = 3", "colour"),
+        ("[model]\ncolour = 3", "colour"),
+        ("[modell]\nname = 'x'", "modell"),
+        ("model = 3", "model"),
+        ("user = 3", "user"),
+        ("[search]\nlimit = '7'", "search.limit"),
+        ("[search]\nlimit = 0", "search.limit"),
+        ("[search]\nlimit = true", "search.limit"),
+        ("[context]\nrecent = 1.5", "context.recent"),
+        ("[context]\nbudget = 3", "context.budget"),
+        ("[chunk]\noverlap = -0.1", "chunk.overlap"),
+        ("[chunk]\noverlap = nan", "chunk.overlap"),
+        ("not toml at all", "TOML"),
+        ("a = 1\na = 2", "TOML"),
+    ],
+)
+def test_a_wrong_file_is_an_error_that_names_file_and_setting(place: Home, text: str, names: str) -> None:
+    place.config.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        config.load(place, {})
+    assert str(place.config) in str(refused.value) and names in str(refused.value)
+    assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "names"),
+    [
+        ("APPLIANCE_SERCH_LIMIT", "3", "APPLIANCE_SERCH_LIMIT"),
+        ("APPLIANCE_SEARCH", "3", "APPLIANCE_SEARCH"),
+        ("APPLIANCE_SEARCH_LIMIT", "many", "search.limit"),
+        ("APPLIANCE_SEARCH_LIMIT", "0", "search.limit"),
+        ("APPLIANCE_SEARCH_LIMIT", "", "search.limit"),
+        ("APPLIANCE_CONTEXT_RECENT", "2", "context.recent"),
+    ],
+)
+def test_a_wrong_variable_is_an_error_that_names_it(
+    place: Home, variable: str, value: str, names: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.load(place, {variable: value})
+    assert names in str(refused.value)
+
+
+def test_a_file_that_is_not_text_is_an_error(place: Home) -> None:
+    place.config.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="can't be read"):
+        config.load(place, {})
+    place.config.unlink()
+    place.config.mkdir()
+    with pytest.raises(ConfigError, match="can't be read"):
+        config.load(place, {})
+
+
+def test_every_setting_can_be_given_by_a_variable(place: Home) -> None:
+    flat = config.flatten({"a": {"b": 1, "c": {"d": 2}}, "e": 3})
+    assert flat == {"a.b": 1, "a.c.d": 2, "e": 3}
+    settings = config.load(
+        place, {"APPLIANCE_USER": "12", "APPLIANCE_MODEL_THREADS": "2", "APPLIANCE_INDEX_URL": "http://x"}
+    )
+    assert (settings.user, settings.model.threads, settings.index.url) == ("12", 2, "http://x")

@@ -1,0 +1,92 @@
+"""Where a home is, what a home that can't be used says, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from appliance import paths
+from appliance.errors import HomeError
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_the_home_given_goes_over_the_variable_and_that_over_the_platform(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPLIANCE_HOME", str(tmp_path / "named"))
+    assert paths.find_home(tmp_path / "given").root == tmp_path / "given"
+    assert paths.find_home().root == tmp_path / "named"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("APPLIANCE_HOME")
+    assert paths.find_home().root.is_absolute()
+    assert paths.find_home().root.name == "appliance"
+
+
+def test_a_home_is_absolute_and_knows_the_user_s_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert paths.find_home("here").root == tmp_path / "here"
+    assert paths.find_home("~/there").root == tmp_path / "there"
+
+
+def test_finding_makes_nothing_and_making_makes_it_private(home: Path) -> None:
+    found = paths.find_home(home)
+    assert not home.exists()
+    old = os.umask(0)
+    try:
+        paths.create_home(found)
+    finally:
+        os.umask(old)
+    assert {path.name for path in home.iterdir()} == {"vectors", "index", "models"}
+    assert {mode(path) for path in (home, *home.iterdir())} == {0o700}
+    assert paths.create_home(found) == found
+
+
+def test_every_place_lies_in_the_home(home: Path) -> None:
+    places = paths.find_home(home).places()
+    assert places.pop("home") == home
+    assert all(place.is_relative_to(home) and place != home for place in places.values())
+    assert len(set(places.values())) == len(places)
+
+
+def test_a_home_that_can_t_be_made_names_the_path(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for named in (tmp_path / "file", tmp_path / "file" / "home"):
+        with pytest.raises(HomeError) as refused:
+            paths.create_home(paths.find_home(named))
+        assert str(tmp_path / "file") in str(refused.value) and refused.value.exit_code == 3
+        assert "--home" in str(refused.value.hint)
+
+
+def test_a_folder_without_a_memory_is_told_apart_from_none(tmp_path: Path) -> None:
+    with pytest.raises(HomeError, match="no memory in this folder"):
+        paths.require_home(paths.find_home(tmp_path))
+    with pytest.raises(HomeError, match="no such folder"):
+        paths.require_home(paths.find_home(tmp_path / "gone"))
+
+
+def test_a_small_file_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "note"
+    paths.write_small_file(path, b"first")
+    assert path.read_bytes() == b"first" and mode(path) == 0o600
+
+    def fail(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        paths.write_small_file(path, b"second, and longer")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"first"
+    paths.write_small_file(path, b"third")
+    assert path.read_bytes() == b"third"
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith("note")] == ["note"]
