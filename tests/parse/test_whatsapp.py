@@ -209,7 +209,7 @@ def test_a_chat_without_a_name_is_known_by_its_first_message(read):
         for text, name in ((first, "_chat.txt"), (first + "31/12/2024, 10:01 - Ana: y\n", "a/b/_chat.txt"))
     }
     assert len(ids) == 1
-    assert read(first, name="_chat.txt").sessions[0].title is None
+    assert read(first, name="_chat.txt").sessions[0].title == "Ana"
     assert read(first, name="family.txt").sessions[0].title == "family"
 
 

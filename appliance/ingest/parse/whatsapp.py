@@ -35,6 +35,7 @@ from appliance.types import MessageRecord, Problem, Record, SessionRecord
 _LONGEST_NAME = 80
 _LONGEST_MARK = 120
 _LONGEST_NOTICE = 600
+_NAMES_SHOWN = 3
 _NAMES_HELD = 20_000
 # This many messages in a second style at the file's end or beginning are a second export.
 _JOINED_LINES = 5
@@ -119,12 +120,22 @@ def parse(document: Document) -> Iterator[Record]:
         if not begun:
             begun = True
             created = entry.head.when(entry.order) if entry.head else None
-            yield SessionRecord(session, name or _file_title(document.name), created)
+            title = name or _file_title(document.name) or _people(known)
+            yield SessionRecord(session, title, created)
         yield _message(session, entry, known)
     yield from pending
     quoted = sum(seen.lines for style, seen in survey.styles.items() if style not in orders)
     if quoted:
         yield Problem("", f"{quoted} lines begin with a date in another style; read as text", harmless=True)
+
+
+def _people(known: Counter[str]) -> str | None:
+    """What a chat without a name is called: those who say most in it."""
+    names = [_clean_name(name) for name, _ in known.most_common() if ":" not in name]
+    if not names:
+        return None
+    others = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {others} more" if others > 0 else "")
 
 
 def _survey(document: Document) -> _Survey:

@@ -1,0 +1,241 @@
+"""Budgets, snippets, shortened texts, times and exports, for any text."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from appliance_models import HashEmbedder, encoding_for
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from appliance import Appliance, Hit, Message, moments
+from appliance.context import layers
+from appliance.context.budget import SHORTEST, shorten
+from appliance.recall.snippet import snippet
+from appliance.store import lexical
+from appliance.types import Source
+
+pieces = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(
+        ("The keeper climbs the tower. ", "Is it lit? ", "Yes!\n", "\n\n", "灯台守は塔に登る。", "👩‍👩‍👧🏽 ")
+    ),
+    st.sampled_from(
+        ("word " * 80, "x" * 900, "灯台" * 200, "[…] ", "a.b.c ", "<|endoftext|>", "1234567890" * 30)
+    ),
+)
+texts = st.lists(pieces, max_size=12).map("".join)
+COUNTER = encoding_for()
+
+
+def hit(number: int, text: str, author: str | None, title: str | None, stamp: str | None) -> Hit:
+    return Hit(
+        rank=number,
+        score=1 / number,
+        message_id=f"m{number}",
+        external_id=f"x{number}",
+        session_id=f"s{number % 3}",
+        external_session_id="x",
+        session_title=title,
+        role="user",
+        author=author,
+        timestamp=stamp,
+        text=text,
+        snippet="",
+        source=Source("native", None),
+        tier="hot",
+        why={},
+    )
+
+
+names = st.one_of(st.none(), st.text(min_size=1, max_size=20))
+hits = st.lists(
+    st.tuples(texts, names, names, st.sampled_from((None, "2024-03-01T10:00:00+00:00"))), max_size=8
+).map(lambda given: [hit(i, *values) for i, values in enumerate(given, 1)])
+turns = st.lists(st.tuples(st.sampled_from(("user", "assistant")), texts, names), max_size=6).map(
+    lambda given: [
+        Message(f"m{i}", "s9", f"t{i}", role, author, None, text, None, {})
+        for i, (role, text, author) in enumerate(given, 100)
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    query=texts,
+    hits=hits,
+    turns=turns,
+    budget=st.one_of(st.integers(1, 120), st.integers(1, 3_000)),
+    share=st.floats(0, 1),
+)
+def test_a_context_keeps_to_its_budget_and_says_what_became_of_each(
+    query: str, hits: list[Hit], turns: list[Message], budget: int, share: float
+) -> None:
+    words = lexical.words(query)
+    plan = layers.Plan(query, words, budget, share, COUNTER.name, COUNTER.count)
+    context = layers.build(plan, hits, turns)
+    assert context.tokens == COUNTER.count(context.text) <= budget
+    assert sum(COUNTER.count(message["content"]) for message in context.messages) <= budget
+    retrieved, recent = context.layers
+    told = [item.message_id for item in retrieved.items] + [
+        dropped.message_id for dropped in context.dropped if int(dropped.message_id[1:]) < 100
+    ]
+    assert sorted(told) == sorted(hit.message_id for hit in hits), "each memory is in, or named as left out"
+    whole = {value.message_id: value.text for value in hits} | {value.id: value.text for value in turns}
+    for item in (*retrieved.items, *recent.items):
+        assert item.text.rstrip() in context.text
+        if item.fidelity == "full":
+            assert item.text == whole[item.message_id]
+    kept = [item.message_id for item in recent.items]
+    assert kept == [turn.id for turn in turns][len(turns) - len(kept) :], "the newest turns, in their order"
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=texts, query=texts, room=st.integers(0, 300))
+def test_a_shortened_text_fits_and_is_the_text_s_own(text: str, query: str, room: int) -> None:
+    short = shorten(text, lexical.words(query), room, COUNTER.count)
+    if short is None:
+        return
+    assert room >= SHORTEST
+    assert short.tokens == COUNTER.count(short.text) <= room
+    place = 0
+    for part in short.text.split("[…] "):
+        found = text.replace("[…] ", "").find(part.removesuffix("[…]").strip(), place)
+        assert found >= 0, "the text's own words, in the text's own order"
+        place = found
+
+
+def test_a_shortened_text_keeps_the_sentence_that_answers() -> None:
+    text = (
+        "".join(f"Sentence {i} is about nothing much. " for i in range(60)) + "The key lies under the mat. "
+    )
+    text += "".join(f"Sentence {i} is about nothing much. " for i in range(60))
+    short = shorten(text, ["key", "mat"], 40, COUNTER.count)
+    assert short is not None and "The key lies under the mat." in short.text
+    assert short.text.startswith("[…] ") and short.text.endswith("[…]")
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=texts,
+    query=texts,
+    length=st.integers(1, 300),
+    span=st.one_of(st.none(), st.tuples(st.floats(0, 1), st.floats(0, 1))),
+)
+def test_a_snippet_is_a_part_of_the_text(
+    text: str, query: str, length: int, span: tuple[float, float] | None
+) -> None:
+    bounds = None
+    if span is not None and text:
+        start = int(span[0] * (len(text) - 1))
+        bounds = (start, start + 1 + int(span[1] * (len(text) - start - 1)))
+    cut = snippet(text, lexical.words(query), bounds, length)
+    plain = " ".join(text.split())
+    inner = cut.removeprefix("… ") if not plain.startswith(cut) else cut
+    inner = inner if inner in plain else inner.removesuffix(" …")
+    assert inner in plain
+    assert len(inner) <= length
+    assert "\n" not in cut
+
+
+zones = st.one_of(
+    st.none(), st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+)
+whens = st.builds(
+    lambda when, zone: when.replace(tzinfo=zone),
+    st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 12, 31)),
+    zones,
+)
+
+
+@given(when=whens, other=whens)
+def test_times_come_back_and_sort_as_they_are(when: datetime, other: datetime) -> None:
+    number = moments.microseconds(when)
+    assert moments.iso_of(number) == moments.iso(when.replace(tzinfo=when.tzinfo or UTC))
+    back = datetime.fromisoformat(moments.iso(when))
+    assert back == when and moments.microseconds(back) == number
+    assert moments.bound(moments.iso(when), end=False) == moments.bound(when, end=True) == number
+    if when.tzinfo and other.tzinfo:
+        assert (number < moments.microseconds(other)) == (when < other)
+
+
+@given(when=st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 12, 30)))
+def test_a_day_as_a_range_holds_just_its_moments(when: datetime) -> None:
+    day = when.date()
+    for given_day in (day, day.isoformat(), f" {day.isoformat()} ", day.isoformat().replace("-", "")):
+        since, until = moments.bound(given_day, end=False), moments.bound(given_day, end=True)
+        assert since is not None and until is not None
+        assert since <= moments.microseconds(when) < until
+    tomorrow = datetime.combine(day + timedelta(days=1), datetime.min.time())
+    assert moments.bound(date(day.year, day.month, day.day), end=True) == moments.microseconds(tomorrow)
+
+
+# --- out and in again --------------------------------------------------------------------------------
+
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.text(max_size=20)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+lines = st.fixed_dictionaries(
+    {
+        "session_id": st.one_of(st.sampled_from(("s", "t")), st.text(min_size=1, max_size=12)),
+        "role": st.sampled_from(("user", "assistant", "system", "tool")),
+        "content": texts,
+    },
+    optional={
+        "message_id": st.text(min_size=1, max_size=12),
+        "author": st.text(min_size=1, max_size=100),
+        "timestamp": whens.map(moments.iso),
+        "reply_to": st.text(min_size=1, max_size=12),
+        "session_title": st.text(min_size=1, max_size=30),
+        "metadata": st.dictionaries(st.text(max_size=8), values, max_size=3),
+    },
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(given=st.lists(lines, min_size=1, max_size=10))
+def test_what_is_exported_and_read_into_another_home_is_exported_the_same(
+    given: list[dict[str, Any]],
+) -> None:
+    folder = Path(tempfile.mkdtemp())
+
+    def through(home: str, lines: list[dict[str, Any]], again: bool = False) -> list[dict[str, Any]]:
+        path = folder / "lines.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        with Appliance.open(folder / home, worker=False, embedder=HashEmbedder()) as memory:
+            report = memory.ingest(path, wait=False, format="native")
+            assert report.complete and not (again and report.total("new"))
+            assert not memory.verify().problems
+            return list(memory.export())
+
+    try:
+        first = through("one", given)
+        ids = {(line["session_id"], line["message_id"]) for line in first}
+        assert len(ids) == len(first)
+        present = {line["content"] for line in first}
+        assert all(line["content"] in present for line in given if "message_id" not in line)
+        by_id = {(line["session_id"], line.get("message_id")): line for line in given}
+        for line in first:
+            if source := by_id.get((line["session_id"], line["message_id"])):
+                assert line["role"] in ("user", "assistant", "system", "tool")
+                assert line.get("author") == source.get("author") or line["content"] != source["content"]
+        second = through("two", first)
+        assert sorted(map(json.dumps, second)) == sorted(map(json.dumps, first))
+        assert through("two", second, again=True) == second
+        by_session = [
+            [line["message_id"] for line in out if line["session_id"] == session]
+            for session in {line["session_id"] for line in first}
+            for out in (first, second)
+        ]
+        assert by_session[::2] == by_session[1::2], "each session in its order"
+    finally:
+        shutil.rmtree(folder)
