@@ -8,15 +8,18 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from appliance.store import chunks, lexical, messages
 from appliance.store.index.base import Index, LegQuery, Scored
-from appliance.types import Filters
+from appliance.types import Filters, Scope
 
-POOL = 200
-"""How many chunks each leg may propose. Of what LoCoMo's questions cite 98 % is then in the pool, of BEAM's 92 %."""
+POOL = 100
+"""How many chunks each leg may propose. On LoCoMo and BEAM the first twenty hits are the same as with 200."""
+
+BESIDE = 100
+"""How many of the best candidates are looked at together with their neighbours."""
 
 
 @dataclass(slots=True)
@@ -33,7 +36,7 @@ class Candidate:
 
 
 def from_index(
-    db: sqlite3.Connection, index: Index, generation: int, queries: Sequence[LegQuery], filters: Filters
+    db: sqlite3.Connection, index: Index, queries: Sequence[LegQuery], filters: Filters
 ) -> dict[int, Candidate]:
     """The messages whose chunks the index's legs find, by message key."""
     if not queries:
@@ -42,10 +45,12 @@ def from_index(
     found = sorted({scored.id for leg in proposed for scored in leg})
     # A chunk may have been dropped from the truth, and its point not yet from the index.
     places = chunks.messages_of(db, found)
-    exact = index.score(queries, list(places), filters.scope)
     candidates: dict[int, Candidate] = {}
     best: dict[int, float] = {}
-    for query, scores in zip(queries, exact, strict=True):
+    for query, leg in zip(queries, proposed, strict=True):
+        scores = {scored.id: scored.score for scored in leg if scored.id in places}
+        others = [chunk for chunk in places if chunk not in scores]
+        scores |= index.score([query], others, filters.scope)[0]
         for chunk, score in scores.items():
             message, start, stop = places[chunk]
             candidate = candidates.setdefault(message, Candidate(message))
@@ -53,33 +58,29 @@ def from_index(
             # The passage shown is the one that the first leg asked for likes best.
             if query is queries[0] and score > best.get(message, score - 1):
                 best[message], candidate.span = score, (start, stop)
-    for query, leg in zip(queries, proposed, strict=True):
         _rank(query.leg, leg, places, candidates)
-    if queries[0].leg == "dense":
-        _look_beside(db, index, generation, queries[0], filters, candidates)
     return candidates
 
 
-def _look_beside(
+def look_beside(
     db: sqlite3.Connection,
     index: Index,
     generation: int,
     dense: LegQuery,
-    filters: Filters,
-    candidates: Mapping[int, Candidate],
+    scope: Scope,
+    candidates: Sequence[Candidate],
 ) -> None:
     """Give each candidate the best cosine of its direct neighbours."""
-    neighbours = messages.beside_each(db, list(candidates))
-    known = {
-        key: candidate.scores["dense"] for key, candidate in candidates.items() if "dense" in candidate.scores
-    }
+    neighbours = messages.beside_each(db, [candidate.message for candidate in candidates])
+    known = {c.message: c.scores["dense"] for c in candidates if "dense" in c.scores}
     others = {other for pair in neighbours.values() for other in pair if other not in known}
     pieces = chunks.chunks_of(db, generation, sorted(others))
-    (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], filters.scope)
+    (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], scope)
     for message, piece in pieces.items():
         known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
-    for key, candidate in candidates.items():
-        candidate.beside = max((known.get(other, 0.0) for other in neighbours.get(key, ())), default=0.0)
+    for candidate in candidates:
+        beside = neighbours.get(candidate.message, ())
+        candidate.beside = max((known.get(other, 0.0) for other in beside), default=0.0)
 
 
 def _rank(

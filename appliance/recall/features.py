@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from appliance.recall.candidates import Candidate
-from appliance.store.messages import Row
+from appliance.store.messages import Voice
 
 MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",
@@ -37,16 +37,15 @@ Features = Mapping[str, float]
 
 
 def features(
-    words: Sequence[str], candidates: Mapping[int, Candidate], rows: Mapping[int, Row]
+    words: Sequence[str], candidates: Mapping[int, Candidate], voices: Mapping[int, Voice]
 ) -> dict[int, Features]:
-    """Each candidate's features, by message key; ``words`` are the question's without stop words.
-
-    Candidates without a row are left out.
+    """Each candidate's features, by message key; ``words`` are the question's without stop words, and
+    ``voices`` say who said what. Candidates without a voice, gone since they were found, are left out.
     """
     asked = set(words)
     found: dict[int, Features] = {}
     for key, candidate in candidates.items():
-        if key not in rows:
+        if key not in voices:
             continue
         dense = candidate.scores.get("dense", 0.0)
         own = _saturated(candidate.scores.get("own", 0.0), len(words))
@@ -55,8 +54,8 @@ def features(
             "own": own,
             "window": _saturated(candidate.scores.get("window", 0.0), len(words)),
             "beside": candidate.beside,
-            "author": float(names(asked, rows[key].author)),
-            "told": max(dense, own, 0.0) if rows[key].role == "user" else 0.0,
+            "author": float(names(asked, voices[key].author)),
+            "told": max(dense, own, 0.0) if voices[key].role == "user" else 0.0,
         }
     return found
 

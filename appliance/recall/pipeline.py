@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.recall.candidates import Candidate, from_index, from_text
+from appliance.recall.candidates import BESIDE, Candidate, from_index, from_text, look_beside
 from appliance.recall.features import features
 from appliance.recall.rank import Ranked, rank
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE
 from appliance.store import chunks, lexical, messages
 from appliance.store.index.base import Index, LegQuery
-from appliance.store.messages import Row
 from appliance.types import Filters, Hit, Hits, Mode, Source
 
 EmbedQuery = Callable[[str], "NDArray[np.float32]"]
@@ -42,34 +41,48 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     """The ``limit`` best messages for a query, one hit a message."""
     began = time.perf_counter()
     notes: list[str] = []
-    candidates = find(shelf, query, filters, mode, notes)
-    rows = messages.get(shelf.db, candidates)
+    legs = queries(shelf, query, mode, notes)
+    candidates = find(shelf, query, legs, filters, mode, notes)
     words = lexical.words(query)
-    ranked = rank(features(words, candidates, rows), EVIDENCE)[:limit]
-    hits = describe(shelf.db, words, ranked, candidates, rows)
+    voices = messages.voices(shelf.db, candidates)
+    ranked = rank(features(words, candidates, voices), EVIDENCE)
+    if shelf.index is not None and legs and legs[0].leg == "dense":
+        best = [candidates[found.message] for found in ranked[:BESIDE]]
+        look_beside(shelf.db, shelf.index, shelf.generation, legs[0], filters.scope, best)
+        ranked = rank(features(words, candidates, voices), EVIDENCE)
+    hits = describe(shelf.db, words, ranked[:limit], candidates)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
 
 
-def find(shelf: Shelf, query: str, filters: Filters, mode: Mode, notes: list[str]) -> dict[int, Candidate]:
-    """Candidates of every leg that the mode asks for and that can run."""
+def queries(shelf: Shelf, query: str, mode: Mode, notes: list[str]) -> list[LegQuery]:
+    """What each leg of the index is asked, the dense one first."""
+    asked: list[LegQuery] = []
     if shelf.index is None:
         notes.append(f"only full text was searched: {shelf.lacks}")
-        return {} if mode == "dense" else from_text(shelf.db, query, filters, None)
-    queries: list[LegQuery] = []
+        return asked
     if mode != "lexical" and query.strip():
         if shelf.embed is None:
             notes.append(f"the dense leg did not run: {shelf.lacks}")
         else:
-            queries.append(LegQuery("dense", vector=shelf.embed(query)))
+            asked.append(LegQuery("dense", vector=shelf.embed(query)))
     if mode != "dense":
         text = lexical.shortened(query)
         if text != query:
             notes.append(
                 f"the query is long: words behind its first {lexical.QUERY_WORDS} count by meaning only"
             )
-        queries += [LegQuery("own", text=text), LegQuery("window", text=text)]
-    candidates = from_index(shelf.db, shelf.index, shelf.generation, queries, filters)
+        asked += [LegQuery("own", text=text), LegQuery("window", text=text)]
+    return asked
+
+
+def find(
+    shelf: Shelf, query: str, legs: Sequence[LegQuery], filters: Filters, mode: Mode, notes: list[str]
+) -> dict[int, Candidate]:
+    """Candidates of every leg that can run; FTS5 finds what the index does not hold yet."""
+    if shelf.index is None:
+        return {} if mode == "dense" else from_text(shelf.db, query, filters, None)
+    candidates = from_index(shelf.db, shelf.index, legs, filters)
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
@@ -84,9 +97,10 @@ def describe(
     words: Sequence[str],
     ranked: Sequence[Ranked],
     candidates: Mapping[int, Candidate],
-    rows: Mapping[int, Row],
 ) -> list[Hit]:
     """The ranked messages as hits, with their texts and reasons."""
+    rows = messages.get(db, [found.message for found in ranked])
+    ranked = [found for found in ranked if found.message in rows]
     shown = [rows[found.message] for found in ranked]
     heads = messages.session_heads(db, [row.session_id for row in shown])
     paths = messages.source_paths(db, [row.source_id for row in shown if row.source_id])

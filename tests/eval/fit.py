@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance import Appliance
+from appliance.recall.candidates import look_beside
 from appliance.recall.features import features
-from appliance.recall.pipeline import find
+from appliance.recall.pipeline import find, queries
 from appliance.recall.weights import EVIDENCE
 from appliance.store import lexical, messages
 from appliance.types import Filters, Scope
@@ -54,9 +55,14 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
         assert shelf is not None
         cases = []
         for question in conversation.questions:
-            candidates = find(shelf, question.text, Filters(Scope("me")), "hybrid", [])
+            legs = queries(shelf, question.text, "hybrid", [])
+            candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
+            assert shelf.index is not None
+            every = list(candidates.values())
+            look_beside(shelf.db, shelf.index, shelf.generation, legs[0], Scope("me"), every)
             rows = messages.get(shelf.db, candidates)
-            named = features(lexical.words(question.text), candidates, rows)
+            voices = messages.voices(shelf.db, candidates)
+            named = features(lexical.words(question.text), candidates, voices)
             values = np.array([[row[name] for name in NAMES] for row in named.values()])
             cited = np.array([float(rows[key].external_id in question.evidence) for key in named])
             cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
