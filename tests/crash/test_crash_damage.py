@@ -67,8 +67,7 @@ def spoil_header(path: Path) -> None:
 
 DAMAGES: list[Callable[[Path], None]] = [cut, spoil_header, Path.unlink, lambda path: os.truncate(path, 0)]
 FIRST: dict[str, Callable[[Appliance, Path], object]] = {
-    "search": lambda memory, export: memory.search("violin"),
-    "context": lambda memory, export: memory.context("violin"),
+    "embed": lambda memory, export: memory.embed_pending(),
     "ingest": lambda memory, export: memory.ingest(write(export.with_name("b.jsonl"), chat("ben", 5))),
     "reindex": lambda memory, export: memory.reindex(),
     "verify": lambda memory, export: memory.verify(),
@@ -96,11 +95,17 @@ def test_a_ledger_that_lost_rows_is_named_and_made_again(
             assert content(memory) == expected
 
 
-def test_a_damaged_ledger_is_repaired_by_the_next_process_too(home: Path, expected: Content) -> None:
-    cut(ledger(home))
-    with open_memory(home) as memory, pytest.raises(StoreCorrupt):
-        memory.search("violin")
+@pytest.mark.parametrize("damage", DAMAGES, ids=["cut", "header", "gone", "empty"])
+def test_with_a_damaged_ledger_words_are_still_found_and_the_answer_says_what_is_wrong(
+    home: Path, expected: Content, damage: Callable[[Path], None]
+) -> None:
+    damage(ledger(home))
     with open_memory(home) as memory:
+        for answer in (memory.search("violin"), memory.search("violin", mode="lexical")):
+            assert answer and "violin" in answer[0].text
+            assert any("ledger" in note and str(home) in note for note in answer.notes)
+        assert "violin" in memory.context("violin").text
+    with open_memory(home) as memory:  # another process can repair it, too
         memory.reindex(vectors=True)
         assert content(memory) == expected
 
@@ -114,7 +119,7 @@ def test_a_ledger_of_a_newer_version_is_refused_as_that(home: Path, expected: Co
     path.write_bytes(header.ljust(HEADER_BYTES, b"\0") + data[HEADER_BYTES:])
     assert rest
     with open_memory(home) as memory, pytest.raises(StoreVersion, match="newer"):
-        memory.search("violin")
+        memory.embed_pending()
 
 
 class Recorder(HashEmbedder):

@@ -14,7 +14,7 @@ from index_points import DIMENSION, point, unit
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreVersion
 from appliance.store.index import edge as module
-from appliance.store.index.base import LegQuery
+from appliance.store.index.base import SCHEMA, LegQuery
 from appliance.store.index.edge import discard, open_edge
 from appliance.types import Filters, Scope
 
@@ -55,7 +55,7 @@ def test_it_is_open_once_at_a_time(folder: Path) -> None:
 def test_the_marker_says_what_made_it(folder: Path) -> None:
     marker = json.loads((folder / "engine.json").read_text())
     assert marker["engine"] == "qdrant-edge"
-    assert (marker["dimension"], marker["schema"]) == (DIMENSION, 1)
+    assert (marker["dimension"], marker["schema"]) == (DIMENSION, SCHEMA)
     assert marker["version"].count(".") == 2
     assert sorted(path.name for path in folder.iterdir()) == ["engine.json", "shard"]
 
@@ -63,7 +63,7 @@ def test_the_marker_says_what_made_it(folder: Path) -> None:
 def test_another_makers_index_is_not_opened(folder: Path) -> None:
     marker = folder / "engine.json"
     found = json.loads(marker.read_text())
-    others = {"engine": "x", "version": "0.10.0", "dimension": 384, "schema": 2}
+    others = {"engine": "x", "version": "0.10.0", "dimension": 384, "schema": SCHEMA + 1}
     for name, value in [*others.items(), ("version", "0.8.0")]:
         marker.write_text(json.dumps({**found, name: value}))
         with pytest.raises(StoreVersion, match=name) as refused:

@@ -113,20 +113,19 @@ def test_a_record_that_becomes_talk_and_back_leaves_full_text_in_agreement(
         assert not memory.verify().problems, change
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "before\x00behind",
-        "\x00",
-        "a\x00" * 60,
-        "👩‍👩‍👧" * 80,
-        "灯台" * 200,
-        "e\u0301" * 300,
-        "\r\n" * 50,
-        "\u2028\ufeffx",
-    ],
-    ids=ascii,
-)
+AWKWARD = {
+    "NUL": "before\x00behind",
+    "nothing but NUL": "\x00",
+    "many NUL": "".join(f"a\x00{i} " for i in range(60)),
+    "joined emoji": "".join(f"👩‍👩‍👧{i}" for i in range(80)),
+    "no spaces": "".join(f"灯{i}台" for i in range(200)),
+    "accents apart": "".join(f"e\u0301{i}" for i in range(90)),
+    "line ends": "".join(f"\r\n{i}\n\r" for i in range(50)),
+    "marks": "\u2028x\ufeff\u202ey\u200b",
+}
+
+
+@pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD)
 def test_every_character_reaches_the_model(home: Path, tmp_path: Path, text: str) -> None:
     embedder = Recorder()
     with Appliance.open(home, worker=False, embedder=embedder) as memory:

@@ -25,7 +25,7 @@ LEGS: tuple[Leg, ...] = ("dense", "own", "window")
 
 # Grows whenever a point would be written otherwise (fields, vectors, the way texts are encoded), so that an
 # index made before is rebuilt instead of being searched wrongly.
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,16 @@ from appliance.store.index.checks import (
     check_queries,
     check_scope,
 )
-from appliance.store.index.narrow import Between, Condition, Equal, OneOf, conditions, corpus, payload
+from appliance.store.index.narrow import (
+    Between,
+    Condition,
+    Equal,
+    OneOf,
+    conditions,
+    corpus,
+    payload,
+    scope_key,
+)
 from appliance.types import Filters, Scope
 
 _REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messages and vectors"
@@ -234,21 +243,19 @@ class EdgeIndex:
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """Whose texts the inverse document frequency is counted over; None for everybody's, which is the
         same and three times as fast while the index holds one user's only."""
-        if scope is None or self._scopes <= {(scope.user_id, scope.namespace)}:
+        if scope is None or self._scopes <= {scope_key(scope.user_id, scope.namespace)}:
             return None
         narrowed = q.Filter(must=[_condition(condition) for condition in corpus(scope)])
         return q.SearchParams(idf=q.IdfParams(corpus=narrowed))
 
-    def _find_scopes(self) -> set[tuple[str, str]]:
-        """Users with namespaces that have points: all if there is at most one, else some, two or more."""
+    def _find_scopes(self) -> set[str]:
+        """Scopes that have points: all if there is at most one, else two."""
         with self._engine("list its users") as shard:
-            users = shard.facet(q.FacetRequest("user_id", limit=2, exact=True)).hits
-            namespaces = shard.facet(q.FacetRequest("namespace", limit=2, exact=True)).hits
-        return {(str(user.value), str(namespace.value)) for user in users for namespace in namespaces}
+            return {str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits}
 
     def _note_scopes(self, added: Sequence[Point]) -> None:
         if len(self._scopes) < 2:
-            self._scopes |= {(point.fields.user_id, point.fields.namespace) for point in added}
+            self._scopes |= {scope_key(point.fields.user_id, point.fields.namespace) for point in added}
 
     def _query(self, request: q.QueryRequest | None) -> list[Scored]:
         """Best first; equal scores by id, because the engine leaves their order open. None stands for a query
@@ -300,15 +307,9 @@ def _field_indexes() -> list[q.UpdateOperation]:
     create = q.UpdateOperation.create_field_index
     cold = q.Memory.Cold
     return [
-        create("user_id", q.KeywordIndexParams(is_tenant=True, memory=cold)),
-        *(
-            create(name, q.KeywordIndexParams(memory=cold))
-            for name in ("namespace", "agent_id", "role", "source")
-        ),
-        *(
-            create(name, q.IntegerIndexParams(lookup=True, range=False, memory=cold))
-            for name in ("session", "talk")
-        ),
+        create("scope", q.KeywordIndexParams(is_tenant=True, memory=cold)),
+        *(create(name, q.KeywordIndexParams(memory=cold)) for name in ("talk", "agent_id", "role", "source")),
+        create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
         create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
     ]
 

@@ -35,18 +35,26 @@ class Between:
 Condition = Equal | OneOf | Between
 
 
+def scope_key(user_id: str, namespace: str) -> str:
+    """User and namespace in one value, so that whose memory it is, and that it was said in the open, is one
+    condition. Each further one that most points pass costs a flat scan dearly: at 100,000 points the dense
+    leg took 2.1 ms without a condition, 3.0 with one and 11.7 with three."""
+    return f"{len(user_id)}:{user_id}{namespace}"
+
+
 def payload(fields: Fields) -> dict[str, str | int]:
-    """What is stored beside a point's vectors; a message without a time has no ``at``."""
+    """What is stored beside a point's vectors; a message without a time has no ``at``, one that is not talk
+    no ``talk``."""
+    whose = scope_key(fields.user_id, fields.namespace)
     stored: dict[str, str | int] = {
-        "user_id": fields.user_id,
-        "namespace": fields.namespace,
+        "scope": whose,
         "agent_id": fields.agent_id,
         "session": fields.session,
         "role": fields.role,
         "source": fields.source,
-        # Engines match integers everywhere, booleans not.
-        "talk": int(fields.talk),
     }
+    if fields.talk:
+        stored["talk"] = whose
     if fields.at is not None:
         stored["at"] = fields.at
     return stored
@@ -58,7 +66,7 @@ def corpus(scope: Scope) -> list[Condition]:
     Turn-level recall@10 on five LoCoMo conversations in one index: 0.577 and 0.717 (own, window) with each
     one's own statistics, 0.535 and 0.691 with those of all five. Nor do others' words show in the scores.
     """
-    return [Equal("user_id", scope.user_id), Equal("namespace", scope.namespace)]
+    return [Equal("scope", scope_key(scope.user_id, scope.namespace))]
 
 
 def conditions(filters: Filters | None) -> list[Condition]:
@@ -66,12 +74,14 @@ def conditions(filters: Filters | None) -> list[Condition]:
     if filters is None:
         return []
     scope = filters.scope
-    found = corpus(scope)
+    whose = scope_key(scope.user_id, scope.namespace)
+    found: list[Condition] = [Equal("talk", whose)]
+    if filters.roles:
+        found = [Equal("scope", whose), OneOf("role", filters.roles)]
     if scope.agent_id is not None:
         found.append(Equal("agent_id", scope.agent_id))
     if filters.session is not None:
         found.append(Equal("session", filters.session))
-    found.append(OneOf("role", filters.roles) if filters.roles else Equal("talk", 1))
     if filters.sources:
         found.append(OneOf("source", filters.sources))
     if filters.since is not None or filters.until is not None:

@@ -210,15 +210,12 @@ def _create(client: QdrantClient, collection: str, dimension: int) -> None:
     )
     keyword, integer = models.KeywordIndexParams, models.IntegerIndexParams
     schemas: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
-        "user_id": keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
+        "scope": keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
         **{
             name: keyword(type=models.KeywordIndexType.KEYWORD)
-            for name in ("namespace", "agent_id", "role", "source")
+            for name in ("talk", "agent_id", "role", "source")
         },
-        **{
-            name: integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False)
-            for name in ("session", "talk")
-        },
+        "session": integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False),
         "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),
     }
     for name, schema in schemas.items():
