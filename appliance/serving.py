@@ -121,6 +121,7 @@ class Serving:
         with self._guard:
             found = self.generation()
             if self._derived is None and found is not None:
+                derived.remove_strays(self._home, self._database)
                 self._derived = self._open(found)
             return self._derived
 

@@ -8,7 +8,7 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from appliance.store import chunks, lexical, messages
@@ -25,14 +25,12 @@ BESIDE = 100
 @dataclass(slots=True)
 class Candidate:
     """A message that was found. ``scores`` are raw: cosine, or BM25; ``ranks`` count from 1 and name only
-    the legs that proposed it; ``span`` is the best chunk's place in the text. ``beside`` is the best cosine
-    of a direct neighbour, 0 where there is none."""
+    the legs that proposed it; ``span`` is the best chunk's place in the text."""
 
     message: int
     scores: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
     span: tuple[int, int] | None = None
-    beside: float = 0.0
 
 
 def from_index(
@@ -68,19 +66,18 @@ def look_beside(
     generation: int,
     dense: LegQuery,
     scope: Scope,
-    candidates: Sequence[Candidate],
-) -> None:
-    """Give each candidate the best cosine of its direct neighbours."""
-    neighbours = messages.beside_each(db, [candidate.message for candidate in candidates])
-    known = {c.message: c.scores["dense"] for c in candidates if "dense" in c.scores}
-    others = {other for pair in neighbours.values() for other in pair if other not in known}
+    candidates: Mapping[int, Candidate],
+    best: Collection[int],
+) -> dict[int, float]:
+    """The best cosine of a direct neighbour of each of the ``best`` candidates, 0 where none is alike."""
+    neighbours = messages.beside_each(db, list(best))
+    known = {key: candidate.scores.get("dense") for key, candidate in candidates.items()}
+    others = {other for pair in neighbours.values() for other in pair if known.get(other) is None}
     pieces = chunks.chunks_of(db, generation, sorted(others))
     (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], scope)
     for message, piece in pieces.items():
         known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
-    for candidate in candidates:
-        beside = neighbours.get(candidate.message, ())
-        candidate.beside = max((known.get(other, 0.0) for other in beside), default=0.0)
+    return {key: max([0.0, *(known.get(other) or 0.0 for other in pair)]) for key, pair in neighbours.items()}
 
 
 def _rank(

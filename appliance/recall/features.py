@@ -33,7 +33,7 @@ HALF_BM25 = 2.0
 
 _WORD = re.compile(r"\w+")
 
-Features = Mapping[str, float]
+Features = dict[str, float]
 
 
 def features(
@@ -41,6 +41,7 @@ def features(
 ) -> dict[int, Features]:
     """Each candidate's features, by message key; ``words`` are the question's without stop words, and
     ``voices`` say who said what. Candidates without a voice, gone since they were found, are left out.
+    ``beside`` is filled in later, for the best.
     """
     asked = set(words)
     found: dict[int, Features] = {}
@@ -53,7 +54,7 @@ def features(
             "dense": dense,
             "own": own,
             "window": _saturated(candidate.scores.get("window", 0.0), len(words)),
-            "beside": candidate.beside,
+            "beside": 0.0,
             "author": float(names(asked, voices[key].author)),
             "told": max(dense, own, 0.0) if voices[key].role == "user" else 0.0,
         }

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.recall.candidates import BESIDE, Candidate, from_index, from_text, look_beside
-from appliance.recall.features import features
-from appliance.recall.rank import Ranked, rank
+from appliance.recall.features import Features, features
+from appliance.recall.rank import Ranked, contributions, rank
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE
 from appliance.store import chunks, lexical, messages
@@ -44,13 +44,18 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     legs = queries(shelf, query, mode, notes)
     candidates = find(shelf, query, legs, filters, mode, notes)
     words = lexical.words(query)
-    voices = messages.voices(shelf.db, candidates)
-    ranked = rank(features(words, candidates, voices), EVIDENCE)
+    valued = features(words, candidates, messages.voices(shelf.db, candidates))
+    ranked = rank(valued, EVIDENCE)
     if shelf.index is not None and legs and legs[0].leg == "dense":
-        best = [candidates[found.message] for found in ranked[:BESIDE]]
-        look_beside(shelf.db, shelf.index, shelf.generation, legs[0], filters.scope, best)
-        ranked = rank(features(words, candidates, voices), EVIDENCE)
-    hits = describe(shelf.db, words, ranked[:limit], candidates)
+        best = {found.message: valued[found.message] for found in ranked[:BESIDE]}
+        cosines = look_beside(
+            shelf.db, shelf.index, shelf.generation, legs[0], filters.scope, candidates, best
+        )
+        for message, cosine in cosines.items():
+            best[message]["beside"] = cosine
+        # It only ever adds, so the others stay behind.
+        ranked = rank(best, EVIDENCE) + ranked[BESIDE:]
+    hits = describe(shelf.db, words, ranked[:limit], candidates, valued)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
 
@@ -97,6 +102,7 @@ def describe(
     words: Sequence[str],
     ranked: Sequence[Ranked],
     candidates: Mapping[int, Candidate],
+    valued: Mapping[int, Features],
 ) -> list[Hit]:
     """The ranked messages as hits, with their texts and reasons."""
     rows = messages.get(db, [found.message for found in ranked])
@@ -125,7 +131,7 @@ def describe(
                 source=Source(head.format, paths.get(row.source_id) if row.source_id else None),
                 tier="hot",
                 why={
-                    "score": dict(found.parts),
+                    "score": contributions(valued[found.message], EVIDENCE),
                     "legs": {
                         leg: {"score": score, "rank": candidate.ranks.get(leg)}
                         for leg, score in candidate.scores.items()

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score. ``parts`` are each feature's contribution; they sum to ``score``."""
+    """A candidate with its score, the sum of ``contributions``."""
 
     message: int
     score: float
-    parts: Mapping[str, float]
 
 
 def rank(features: Mapping[int, Mapping[str, float]], weights: Mapping[str, float]) -> list[Ranked]:
-    """All candidates, best first; equal scores keep the order of their keys, newest first."""
-    ranked = []
-    for message, values in features.items():
-        parts = {name: weights[name] * value for name, value in values.items() if name in weights}
-        ranked.append(Ranked(message, sum(parts.values()), parts))
-    return sorted(ranked, key=lambda r: (-r.score, -r.message))
+    """All candidates, best first; of equal scores the newer message comes first."""
+    weighed = tuple(weights.items())
+    scores = [(sum(w * values[name] for name, w in weighed), message) for message, values in features.items()]
+    return [Ranked(message, score) for score, message in sorted(scores, reverse=True)]
+
+
+def contributions(features: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
+    """What each feature adds to the score, in the order of the weights."""
+    return {name: weight * features[name] for name, weight in weights.items()}

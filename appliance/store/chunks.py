@@ -109,6 +109,11 @@ def generation(db: sqlite3.Connection, state: str = "active") -> Generation | No
     return Generation(row[0], row[1], row[2], row[3], bool(row[4])) if row else None
 
 
+def generations(db: sqlite3.Connection) -> set[int]:
+    """The keys of all generations, the one that serves and one that is being built."""
+    return {key for (key,) in db.execute("SELECT id FROM generation")}
+
+
 def begin_generation(
     tx: sqlite3.Connection, model: str, identity: str, dimension: int, *, active: bool
 ) -> Generation:
@@ -282,7 +287,7 @@ def messages_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, tupl
     for page in pages(chunks):
         for key, message, start, end in db.execute(
             f"SELECT id, message_id, start, stop FROM chunk WHERE id IN ({marks(page)})", page
-        ):
+        ).fetchall():
             found[key] = (message, start, end)
     return found
 
@@ -295,6 +300,6 @@ def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) 
             "SELECT message_id, id FROM chunk WHERE generation = ?"
             f" AND message_id IN ({marks(page)}) ORDER BY message_id, start",
             (generation, *page),
-        ):
+        ).fetchall():
             found.setdefault(message, []).append(key)
     return found

@@ -7,6 +7,7 @@ every chunk is queued to be put again from the ledger: nothing needs to be embed
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from appliance.store.database import Database
 from appliance.store.index import edge
 from appliance.store.index.base import Index
 from appliance.store.vectors import Ledger
+
+_GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,15 @@ def remove(home: Home, generation: int) -> None:
     remove_index(home, generation)
     with contextlib.suppress(FileNotFoundError):
         ledger_path(home, generation).unlink()
+
+
+def remove_strays(home: Home, database: Database) -> None:
+    """Remove the files of generations that are no more: what a rebuild that was killed at its end left."""
+    known = chunks.generations(database.read())
+    for path in (*home.vectors.iterdir(), *home.index.iterdir()):
+        named = _GENERATION.fullmatch(path.name)
+        if named and int(named[1]) not in known:
+            remove(home, int(named[1]))
 
 
 def remove_index(home: Home, generation: int) -> None:

@@ -295,7 +295,7 @@ def voices(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Voice]:
     found: dict[int, Voice] = {}
     for page in pages(list(keys)):
         query = f"SELECT id, role, author FROM message WHERE id IN ({marks(page)})"
-        found.update((key, Voice(role, author)) for key, role, author in db.execute(query, page))
+        found.update((key, Voice(role, author)) for key, role, author in db.execute(query, page).fetchall())
     return found
 
 
@@ -322,7 +322,7 @@ def beside_each(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[
             f"SELECT m.id, {_next_key('<', 'DESC')}, {_next_key('>', 'ASC')} FROM message m"
             f" WHERE m.id IN ({marks(page)})",
             page,
-        ):
+        ).fetchall():
             found[key] = tuple(other for other in (before, after) if other is not None)
     return found
 

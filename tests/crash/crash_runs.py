@@ -92,12 +92,16 @@ def _hear(said: Acknowledged, words: list[Any]) -> None:
 
 
 def moments(whole: Acknowledged, count: int, seed: int) -> list[tuple[int, float]]:
-    """So many moments to kill at, spread over a run like ``whole``: after which event, and how long after."""
+    """So many moments to kill at, spread over a run like ``whole``: after which event, and how long after.
+
+    Half of them are at once, which is when something would be missing that was acknowledged too early.
+    """
     chance = random.Random(seed)
     gap = whole.seconds / whole.events
     last = whole.events - 1
     return [
-        (1 + int((number + chance.random()) * last / count), chance.random() * gap) for number in range(count)
+        (1 + int((number + chance.random()) * last / count), chance.choice((0.0, chance.random() * gap)))
+        for number in range(count)
     ]
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from appliance import Appliance
 from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.store.index.edge import open_edge
 from appliance.store.vectors import HEADER_BYTES
 
 LINES = chat("ana", 150)
@@ -110,6 +111,22 @@ def test_with_a_damaged_ledger_words_are_still_found_and_the_answer_says_what_is
         assert content(memory) == expected
 
 
+def test_what_a_rebuild_killed_at_its_end_leaves_is_removed(
+    home: Path, expected: Content, tmp_path: Path
+) -> None:
+    shutil.copytree(home, tmp_path / "before")
+    with open_memory(home) as memory:
+        memory.reindex(vectors=True)
+    for folder in ("vectors", "index"):
+        shutil.copytree(tmp_path / "before" / folder, home / folder, dirs_exist_ok=True)
+        (home / folder / "notes of mine").write_text("x")
+        assert len(list((home / folder).iterdir())) == 3
+    with open_memory(home) as memory:
+        assert content(memory) == expected
+    assert {path.name for path in (home / "vectors").iterdir()} == {"g2.ledger", "notes of mine"}
+    assert {path.name for path in (home / "index").iterdir()} == {"g2", "notes of mine"}
+
+
 def test_a_ledger_of_a_newer_version_is_refused_as_that(home: Path, expected: Content) -> None:
     path = ledger(home)
     data = path.read_bytes()
@@ -149,10 +166,20 @@ def remove_segments(home: Path) -> None:
         shutil.rmtree(folder)
 
 
+def remove_points(home: Path) -> None:
+    (folder,) = (home / "index").iterdir()
+    index = open_edge(folder, HashEmbedder().dimension)
+    index.delete([5, 6])
+    index.close()
+
+
 @pytest.mark.parametrize(
     "damage",
-    [lambda home: shutil.rmtree(home / "index"), remove_generation, remove_markers, remove_segments],
-    ids=["folder gone", "generation gone", "marker gone", "segments gone"],
+    [
+        lambda home: shutil.rmtree(home / "index"),
+        *(remove_generation, remove_markers, remove_segments, remove_points),
+    ],
+    ids=["folder gone", "generation gone", "marker gone", "segments gone", "points gone"],
 )
 def test_an_index_that_is_gone_is_made_again_without_embedding(
     home: Path, expected: Content, damage: Callable[[Path], None]

@@ -58,11 +58,14 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
             legs = queries(shelf, question.text, "hybrid", [])
             candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
             assert shelf.index is not None
-            every = list(candidates.values())
-            look_beside(shelf.db, shelf.index, shelf.generation, legs[0], Scope("me"), every)
             rows = messages.get(shelf.db, candidates)
             voices = messages.voices(shelf.db, candidates)
             named = features(lexical.words(question.text), candidates, voices)
+            beside = look_beside(
+                shelf.db, shelf.index, shelf.generation, legs[0], Scope("me"), candidates, candidates
+            )
+            for key, cosine in beside.items():
+                named[key]["beside"] = cosine
             values = np.array([[row[name] for name in NAMES] for row in named.values()])
             cited = np.array([float(rows[key].external_id in question.evidence) for key in named])
             cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))

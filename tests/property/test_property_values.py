@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -238,6 +239,14 @@ def test_what_is_exported_and_read_into_another_home_is_exported_the_same(
     assert all(line["content"] in stored for line in given if "message_id" not in line)
     for line in first:
         assert line["metadata"].pop("user_id") == user
+    forms = Counter((line["session_id"], line.get("message_id")) for line in given)
+    exported = {(line["session_id"], line["message_id"]): line for line in first}
+    for line in given:
+        key = line["session_id"], line.get("message_id")
+        if forms[key] == 1 and key in exported:
+            for name in ("role", "content", "author", "timestamp", "reply_to"):
+                assert exported[key].get(name) == line.get(name), name
+            assert exported[key]["metadata"].items() >= line.get("metadata", {}).items()
     _, second = through(homes[1], first)
     for line in second:
         assert line["metadata"].pop("user_id") == user
