@@ -20,8 +20,8 @@ from appliance.store.database import Database
 from appliance.store.index.base import Fields, Index, Point
 from appliance.store.vectors import Ledger, as_stored
 
-ROUND = 512
-"""Chunks a round: enough for batches of equal length, and a few seconds of work that a stop may cost."""
+ROUND = 1024
+"""Chunks a round: few enough that a stop costs seconds of work, enough that flushing costs nothing."""
 
 DROPS_A_ROUND = 10_000
 
