@@ -36,6 +36,7 @@ def clean(statement: str) -> tuple[set[str], list[str]]:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        stdin=subprocess.DEVNULL,
         timeout=60,
         check=False,
     )
@@ -105,6 +106,7 @@ def test_the_import_law_holds() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "models")))},
+        stdin=subprocess.DEVNULL,
         timeout=120,
         check=False,
     )

@@ -53,7 +53,7 @@ def questions(messages: Sequence[str], count: int, file: Path | None = None) -> 
     if file is None and LOCOMO.exists():
         asked = [question.text for talk in datasets.locomo(LOCOMO) for question in talk.questions]
         return chance.sample(asked, min(count, len(asked)))
-    found = []
+    found: list[str] = []
     while len(found) < count:
         words = _WORD.findall(chance.choice(messages))
         begin = chance.randrange(max(1, len(words) - 6))

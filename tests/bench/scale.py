@@ -43,6 +43,8 @@ LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
     (pipeline, "from_index"),
+    (pipeline, "look_beside"),
+    (messages, "voices"),
     (chunks, "messages_of"),
     (chunks, "chunks_of"),
     (chunks, "pending"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from appliance_models import HashEmbedder
 
 from appliance import Appliance
 from appliance.store import lexical
@@ -37,6 +39,14 @@ def found(memory: Appliance, query: str, limit: int = 50) -> list[int]:
         database.close()
 
 
+@pytest.fixture(scope="module")
+def otters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    folder = tmp_path_factory.mktemp("otters")
+    with Appliance.open(folder / "home", worker=False, embedder=HashEmbedder()) as memory:
+        stored(memory, folder, "the otter sleeps", "a beaver builds")
+        yield memory
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -47,9 +57,8 @@ def found(memory: Appliance, query: str, limit: int = 50) -> list[int]:
     ],
     ids=lambda query: repr(query[:20]),
 )
-def test_a_query_is_words_and_nothing_else(memory: Appliance, tmp_path: Path, query: str) -> None:
-    stored(memory, tmp_path, "the otter sleeps", "a beaver builds")
-    hits = found(memory, query)
+def test_a_query_is_words_and_nothing_else(otters: Appliance, query: str) -> None:
+    hits = found(otters, query)
     assert set(hits) <= {0, 1}
     assert (0 in hits) == ("otter" in query)
 
