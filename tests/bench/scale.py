@@ -159,7 +159,7 @@ def measure_open(home: Path, queries: Sequence[str]) -> measure.Document:
     watch = measure.Stopwatch()
     with watch.watching((derived, "open_derived")):
         began = time.perf_counter()
-        memory = Appliance.open(home, embedder=embedder, worker=False)
+        memory = Appliance.open(home, create=False, embedder=embedder, worker=False)
         opened = time.perf_counter()
         memory.search(queries[0])
         first = time.perf_counter()
@@ -182,7 +182,7 @@ def measure_search(home: Path, queries: Sequence[str], user: str) -> measure.Doc
     """Searches of one user's memory, with their query vectors at hand."""
     embedder = material.ProjectionEmbedder()
     embedder.learn(queries)
-    with Appliance.open(home, embedder=embedder, worker=False) as memory:
+    with Appliance.open(home, create=False, embedder=embedder, worker=False) as memory:
         for query in queries[:WARM_UP]:
             memory.search(query, user_id=user)
         found: dict[str, Any] = {}
@@ -233,7 +233,7 @@ def measure_verify(home: Path) -> measure.Document:
     """Everything checked against everything."""
     watch = measure.Stopwatch()
     with (
-        Appliance.open(home, embedder=material.ProjectionEmbedder(), worker=False) as memory,
+        Appliance.open(home, create=False, embedder=material.ProjectionEmbedder(), worker=False) as memory,
         watch.watching(*CHECKS),
     ):
         began = time.perf_counter()
@@ -263,7 +263,7 @@ def build_peer(home: Path, store: Path, count: int) -> measure.Document:
             "chunks",
             vectors_config=models.VectorParams(size=embedder.dimension, distance=models.Distance.COSINE),
         )
-        with Appliance.open(home, embedder=embedder, worker=False) as memory:
+        with Appliance.open(home, create=False, embedder=embedder, worker=False) as memory:
             page: list[tuple[int, str, dict[str, Any]]] = []
             for number, line in enumerate(memory.export()):
                 if number == count:
