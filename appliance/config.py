@@ -87,11 +87,11 @@ def load_with_origins(
         (str(home.config), _from_file(home)),
         ("environment", _from_environment(environment)),
     ):
-        _check(layer, origin)
+        _check(layer, origin, strict=origin != "environment")
         for name in flatten(layer):
             origins[name] = origin if origin != "environment" else _variable(name)
         _merge(values, layer)
-    return _check(values, "settings"), origins
+    return _check(values, "settings", strict=False), origins
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -124,14 +124,16 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for variable, value in environment.items():
         if not variable.startswith(PREFIX) or variable == HOME_VARIABLE:
             continue
-        name = known.get(variable)
-        if name is None:
+        if variable not in known:
             raise ConfigError("no such setting", where=variable, hint="known are " + ", ".join(sorted(known)))
-        *groups, leaf = name.split(".")
-        node = tree
+        one: dict[str, Any] = {}
+        *groups, leaf = known[variable].split(".")
+        node = one
         for group in groups:
             node = node.setdefault(group, {})
         node[leaf] = value
+        _check(one, variable, strict=False)
+        _merge(tree, one)
     return tree
 
 
@@ -139,10 +141,10 @@ def _variable(name: str) -> str:
     return PREFIX + name.replace(".", "_").upper()
 
 
-def _check(values: Mapping[str, Any], origin: str) -> Settings:
+def _check(values: Mapping[str, Any], origin: str, *, strict: bool) -> Settings:
+    """``strict=False`` reads numbers out of text, which is all that the environment has."""
     try:
-        # Values from the environment are text; strict=False reads numbers out of them.
-        return msgspec.convert(values, Settings, strict=origin not in ("environment", "settings"))
+        return msgspec.convert(values, Settings, strict=strict)
     except msgspec.ValidationError as error:
         raise ConfigError(
             str(error), where=origin, hint="'appliance config' lists every setting with its value"

@@ -154,7 +154,8 @@ class Appliance:
         """Read files, folders and zips into the memory.
 
         Returns when everything is durable and embedded, or with ``wait=False`` when it is durable and can
-        be found by its words. Reading an export again adds only what is new. ``format`` overrides
+        be found by its words. Reading an export again adds only what is new. What an export of ours says
+        of its owners stays theirs, unless a ``user_id`` or ``namespace`` takes it all. ``format`` overrides
         detection. ``dry_run`` reports what would happen and changes nothing. ``on_file`` is told the
         file and its messages so far, ``on_embedded`` the chunks done and pending.
 
@@ -163,7 +164,13 @@ class Appliance:
             UsageError: no such format.
         """
         began = time.perf_counter()
-        into = self._intake(Scope(self._user(user_id), namespace), format, dry_run, on_file)
+        into = self._intake(
+            Scope(self._user(user_id), namespace),
+            keep_owners=user_id is None and not namespace,
+            format=format,
+            dry_run=dry_run,
+            progress=on_file,
+        )
         tallies = list(intake.ingest(_as_paths(source), into))
         embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
         self._wake()
@@ -272,12 +279,11 @@ class Appliance:
 
     def export(self, *, user_id: str | None = None) -> Iterator[dict[str, Any]]:
         """Every stored message as a native JSONL object, session by session; of one user if named."""
-        scope = Scope(user_id) if user_id is not None else None
-        return export.lines(self._database.read(), scope, self.settings.user)
+        return export.lines(self._database.read(), user_id, self.settings.user)
 
     def export_markdown(self, *, user_id: str | None = None) -> Iterator[str]:
         """The same as Markdown, piece by piece."""
-        return export.markdown(self._database.read(), Scope(user_id) if user_id is not None else None)
+        return export.markdown(self._database.read(), user_id)
 
     # --- care -----------------------------------------------------------------------------------------
 
@@ -371,36 +377,43 @@ class Appliance:
             raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
         _check_text(text)
         info = self.session_info(reference)
-        record = MessageRecord(
-            session=info.external_id,
-            role=role,
-            text=text,
-            external_id=external_id or secrets.token_hex(8),
-            author=author,
-            sent_at=timestamp or datetime.now(UTC),
-            reply_to=reply_to,
-            metadata=metadata or {},
-        )
-        message = normalise(record, begin(SessionRecord(info.external_id)))
-        into = self._intake(Scope(info.user_id, info.namespace), None, False)
+        session, external_id = _key(info), external_id or secrets.token_hex(8)
+        into = self._intake(Scope(info.user_id, info.namespace))
         with self._database.write() as tx:
-            found = dedup.sort_out(tx, _key(info), [message])
-            intake.write(tx, _key(info), None, found, into)
-            stored = messages.known(tx, _key(info), [message.external_id])[message.external_id].id
+            known = messages.known(tx, session, [external_id]).get(external_id)
+            record = MessageRecord(
+                session=info.external_id,
+                role=role,
+                text=text,
+                external_id=external_id,
+                author=author,
+                sent_at=timestamp or (_moment(known.sent_at) if known else datetime.now(UTC)),
+                reply_to=reply_to,
+                metadata=metadata or {},
+            )
+            message = normalise(record, begin(SessionRecord(info.external_id)))
+            intake.write(tx, session, None, dedup.sort_out(tx, session, [message]), into)
+            stored = messages.known(tx, session, [external_id])[external_id].id
         self._wake()
         return self.message(messages.message_id(stored))
 
     # --- what the verbs share ---------------------------------------------------------------------------
 
     def _intake(
-        self, scope: Scope, format: str | None, dry_run: bool, progress: OnFile = lambda path, messages: None
+        self,
+        scope: Scope,
+        *,
+        keep_owners: bool = False,
+        format: str | None = None,
+        dry_run: bool = False,
+        progress: OnFile = lambda path, messages: None,
     ) -> intake.Intake:
-        generation = self._serving.begin()
+        self._serving.begin()
         return intake.Intake(
             database=self._database,
-            chunker=self._serving.chunker(self._serving.model_of(generation)),
-            generation=generation.id,
+            target=self._serving.target,
             scope=scope,
+            keep_owners=keep_owners,
             format=format,
             dry_run=dry_run,
             progress=progress,
@@ -450,6 +463,10 @@ def _key(info: SessionInfo) -> int:
     key = messages.session_key(info.id)
     assert key is not None
     return key
+
+
+def _moment(stored: str | None) -> datetime | None:
+    return datetime.fromisoformat(stored) if stored else None
 
 
 def _as_paths(source: Paths) -> list[Path]:

@@ -6,7 +6,8 @@ A search of full text needs no model, a status neither, so nothing here is loade
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import appliance_models
@@ -44,13 +45,14 @@ class Serving:
         self._database = database
         self._guard = threading.RLock()
         self._draining = threading.Lock()
-        self._urgent = 0
+        self._rebuilding = threading.Lock()
+        self._wanted: set[object] = set()
         self._model_name = embedder.name if embedder else settings.model.name
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._derived: Derived | None = None
 
     def close(self) -> None:
-        with self._guard, self._draining:
+        with self._undisturbed(), self._guard:
             if self._derived is not None:
                 self._derived.close()
                 self._derived = None
@@ -89,6 +91,8 @@ class Serving:
         Raises:
             ModelUnavailable: it is missing or damaged.
         """
+        if name in self._embedders:  # without the guard: this is asked within transactions
+            return self._embedders[name]
         with self._guard:
             if name not in self._embedders:
                 try:
@@ -125,6 +129,11 @@ class Serving:
                 self._derived = self._open(found)
             return self._derived
 
+    def target(self) -> tuple[int, Chunker]:
+        """The generation that serves and how to chunk for it, asked within the transaction that stores."""
+        found = self.generation() or self.begin()
+        return found.id, self.chunker(self.model_of(found))
+
     def chunker(self, model: Embedder) -> Chunker:
         return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
 
@@ -143,17 +152,25 @@ class Serving:
 
     def drain(self, progress: OnProgress = lambda done, pending: None) -> int:
         """Embed and index all that waits; how many chunks it was. A background run makes way for it."""
-        self._urgent += 1
-        try:
-            with self._draining:
-                return self._drain(lambda: True, progress)
-        finally:
-            self._urgent -= 1
+        with self._undisturbed():
+            return self._drain(lambda: True, progress)
 
     def drain_idly(self, goes_on: Callable[[], bool]) -> int:
         """The same in the background; it ends early when told to, or when somebody waits for a drain."""
         with self._draining:
-            return self._drain(lambda: goes_on() and not self._urgent, lambda done, pending: None)
+            return self._drain(lambda: goes_on() and not self._wanted, lambda done, pending: None)
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Nobody else drains within; a background run makes way. It is always taken before the guard, which
+        a drain takes too."""
+        wish = object()
+        self._wanted.add(wish)
+        try:
+            with self._draining:
+                yield
+        finally:
+            self._wanted.discard(wish)
 
     def _drain(self, goes_on: Callable[[], bool], progress: OnProgress) -> int:
         stores = self.stores()
@@ -196,22 +213,25 @@ class Serving:
 
     def rebuild_index(self, progress: OnProgress) -> int:
         """Make full text and index again, from the truth and the ledger; how many chunks were put."""
-        with self._guard:
+        with self._rebuilding, self._undisturbed(), self._guard:
             found = self.begin()
+            if self._derived is not None:
+                self._derived.close()
+                self._derived = None
+            derived.remove_index(self._home, found.id)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
-            with self._draining:
-                if self._derived is not None:
-                    self._derived.close()
-                    self._derived = None
-                derived.remove_index(self._home, found.id)
-                with self._database.write() as tx:
-                    chunks.requeue_all(tx, found.id)
+                chunks.requeue_all(tx, found.id)
         return self.drain(progress)
 
     def rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
         """Make a new generation with the named model (the present one without a name), and move to it when
         it is complete; how many chunks were put. Interrupted, it leaves the old one serving."""
+        with self._rebuilding:
+            done = self._rebuild_vectors(name, progress)
+        return done + self.drain()
+
+    def _rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
         found = self.generation()
         name = name or (found.model if found else self._model_name)
         model = self.load(name)
@@ -225,7 +245,7 @@ class Serving:
         except BaseException:
             stores.close()
             raise
-        with self._guard, self._draining:
+        with self._undisturbed(), self._guard:
             # What was stored meanwhile is chunked now, while nobody else can write, and embedded with the
             # rest later.
             with self._database.write() as tx:
@@ -236,7 +256,7 @@ class Serving:
             self._derived = stores
             for generation in gone:
                 derived.remove(self._home, generation)
-        return done + self.drain()
+        return done
 
     def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
         after = 0

@@ -29,6 +29,16 @@ LOCAL = "local"
 """The format name of conversations that were made here, not imported."""
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory it is; part of every query. An empty namespace is a namespace of its own, not a
+    wildcard; ``agent_id=None`` leaves the agent open."""
+
+    user_id: str
+    namespace: str = ""
+    agent_id: str | None = None
+
+
 # --- in -------------------------------------------------------------------------------------------
 
 
@@ -38,8 +48,9 @@ class SessionRecord:
 
     ``external_id`` is the source's own id, else one made from what identifies the chat (its name).
     ``created_at`` is aware where the source gives a zone, naive where it gives none, None where it
-    gives no time. ``format`` is where the conversation first came from, in an interchange file that
-    says so: what was exported and is read back belongs to the conversation that it left.
+    gives no time. ``format`` is where the conversation first came from and ``scope`` whose it was, in an
+    interchange file that says so: what was exported and is read back belongs to the conversation that
+    it left.
     """
 
     external_id: str
@@ -47,11 +58,15 @@ class SessionRecord:
     created_at: datetime | None = None
     metadata: Metadata = field(default_factory=dict)
     format: str | None = None
+    scope: Scope | None = None
 
     @property
     def key(self) -> str:
         """What its messages name it by, within one file."""
-        return self.external_id if self.format is None else f"{self.format}\x1f{self.external_id}"
+        if self.format is None and self.scope is None:
+            return self.external_id
+        owner = (self.scope.user_id, self.scope.namespace) if self.scope else ()
+        return "\x1f".join((self.format or "", *owner, self.external_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +143,6 @@ class IngestReport:
 
 
 # --- kept -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whose memory it is; part of every query. An empty namespace is a namespace of its own, not a
-    wildcard; ``agent_id=None`` leaves the agent open."""
-
-    user_id: str
-    namespace: str = ""
-    agent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

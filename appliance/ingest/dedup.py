@@ -45,7 +45,8 @@ def sort_out(
 ) -> Sorted:
     """Compare a stretch with the store, by id. ``course`` is that of the file it comes from.
 
-    A message that reads as it once did (an older export is read again) is no change.
+    A message that a file has as it once was (an older export is read again) is no change; without a file
+    somebody means it.
     """
     once = {message.external_id: message for message in batch}
     stored = messages.known(tx, session, list(once))
@@ -53,10 +54,10 @@ def sort_out(
     if course is not None:
         course.spot = spot
     changed = [
-        (known.id, once[external_id])
+        (known.id, _in_place(once[external_id], known))
         for external_id, known in stored.items()
         if differs(known, once[external_id])
-        and not messages.was_revision(tx, known.id, once[external_id].text, once[external_id].metadata)
+        and (course is None or not messages.was_revision(tx, known.id, once[external_id]))
     ]
     return Sorted(tuple(new), tuple(changed), len(batch) - len(new) - len(changed))
 
@@ -105,6 +106,12 @@ def _placed(
         placed += _between(spot, run, messages.next_position(tx, session, spot.order_at, spot.position))
         spot = Spot(placed[-1].order_at, placed[-1].position)
     return placed, spot
+
+
+def _in_place(form: NewMessage, known: Known) -> NewMessage:
+    """A new form of a stored message where that one stands; another time moves it."""
+    order_at = known.order_at if form.at is None or form.sent_at == known.sent_at else form.at
+    return replace(form, order_at=order_at, position=known.position)
 
 
 def _between(spot: Spot, run: Sequence[NewMessage], behind: int | None) -> Iterator[NewMessage]:

@@ -30,12 +30,17 @@ BATCH_CHARACTERS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What an ingest writes into, and for whom."""
+    """What an ingest writes into, and for whom.
+
+    ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
+    because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
+    ours says of its owners to them; else everything becomes ``scope``'s.
+    """
 
     database: Database
-    chunker: Chunker
-    generation: int
+    target: Callable[[], tuple[int, Chunker]]
     scope: Scope
+    keep_owners: bool = False
     format: str | None = None
     dry_run: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
@@ -165,7 +170,8 @@ def write(
     ``alone`` says that the session had no messages before. Returns how many chunks were made.
     """
     changed = [key for key, _ in found.changed]
-    touched = set() if alone else lexical.around(tx, session, found.new) | lexical.beside(tx, changed)
+    arriving = [*found.new, *(message for _, message in found.changed)]
+    touched = set() if alone else lexical.around(tx, session, arriving) | lexical.beside(tx, changed)
     lexical.withdraw(tx, touched)
     keys = messages.insert(tx, session, source, found.new)
     for key, message in found.changed:
@@ -177,7 +183,8 @@ def write(
         Chunkable(key, message.author, message.text, message.talk, message.order_at)
         for key, message in [*zip(keys, found.new, strict=True), *found.changed]
     ]
-    return chunks.put(tx, intake.generation, [*zip(written, intake.chunker.split(written), strict=True)])
+    generation, chunker = intake.target()
+    return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
 
 
 def _session(
@@ -187,10 +194,11 @@ def _session(
     messages when its file has got another name."""
     record = course.record
     format = record.format or format
+    scope = record.scope if intake.keep_owners and record.scope else intake.scope
     if course.made_ids and course.stored_as is None:
         first = [message.external_id for message in incoming[: dedup.RECOGNISE]]
-        named, held = messages.session_with(tx, intake.scope, format, first) or (record.external_id, 0)
+        named, held = messages.session_with(tx, scope, format, first) or (record.external_id, 0)
         course.stored_as = named if held == len(first) else record.external_id
     if course.stored_as is not None and course.stored_as != record.external_id:
         record = replace(record, external_id=course.stored_as, title=None)
-    return messages.enter_session(tx, intake.scope, format, record)
+    return messages.enter_session(tx, scope, format, record)

@@ -10,25 +10,24 @@ import msgspec
 
 from appliance.store import messages
 from appliance.store.messages import Row
-from appliance.types import Scope, SessionInfo
+from appliance.types import SessionInfo
 
 
-def lines(db: sqlite3.Connection, scope: Scope | None, owner: str) -> Iterator[dict[str, Any]]:
-    """Every message of a scope (of everybody without one) as a native JSONL object, in bounded memory.
+def lines(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
+    """Every message of a user (of everybody without one) as a native JSONL object, in bounded memory.
 
-    Keys that have nothing to say are left out. ``owner`` is the user whose name need not be said.
+    Keys that have nothing to say are left out. ``owner`` is the user whose name need not be said, but for
+    a namespace other than the plain one.
     """
-    for row, info in messages.every(db, scope):
+    for row, info in messages.every(db, user_id):
         yield _line(row, info, owner)
 
 
 def _line(row: Row, info: SessionInfo, owner: str) -> dict[str, Any]:
     metadata = msgspec.json.decode(row.metadata)
     metadata.setdefault("source", info.format)
-    if info.user_id != owner:
-        metadata["user_id"] = info.user_id
-    if info.namespace:
-        metadata["namespace"] = info.namespace
+    if info.user_id != owner or info.namespace:
+        metadata |= {"user_id": info.user_id} | ({"namespace": info.namespace} if info.namespace else {})
     line = {
         "session_id": info.external_id,
         "message_id": row.external_id,
@@ -43,10 +42,10 @@ def _line(row: Row, info: SessionInfo, owner: str) -> dict[str, Any]:
     return {name: value for name, value in line.items() if value is not None}
 
 
-def markdown(db: sqlite3.Connection, scope: Scope | None) -> Iterator[str]:
+def markdown(db: sqlite3.Connection, user_id: str | None) -> Iterator[str]:
     """The same as Markdown: a heading a session, a paragraph a message, machine records as quotes."""
     present: str | None = None
-    for row, info in messages.every(db, scope):
+    for row, info in messages.every(db, user_id):
         if info.id != present:
             present = info.id
             yield f"# {info.title or info.external_id}\n\n_{info.format}, {info.messages} messages_\n\n"

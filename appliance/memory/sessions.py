@@ -81,8 +81,8 @@ class Session:
         """Store a turn; when this returns it is on the disk and can be found.
 
         ``timestamp`` is now unless given; one without a zone is kept as local time of an unknown zone.
-        An ``external_id`` that the session already has makes this an edit: the earlier form is kept as a
-        revision.
+        An ``external_id`` that the session already has makes this an edit: the message keeps its time
+        unless another is given, and the earlier form is kept as a revision.
 
         Raises:
             UsageError: the role is unknown, or the text is not valid Unicode.

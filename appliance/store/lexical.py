@@ -114,7 +114,9 @@ def agrees(tx: sqlite3.Connection) -> bool:
     """Whether the full text holds exactly the words of the truth."""
     try:
         tx.execute("INSERT INTO message_fts (message_fts, rank) VALUES ('integrity-check', 1)")
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:  # the last byte is the kind
+            raise
         return False
     return True
 

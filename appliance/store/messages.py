@@ -230,10 +230,12 @@ def next_position(tx: sqlite3.Connection, session: int, order_at: int, position:
     return None if row is None else int(row[0])
 
 
-def was_revision(tx: sqlite3.Connection, message: int, text: str, metadata: str) -> bool:
-    """Whether a message once read like this: then an older export is being read again."""
+def was_revision(tx: sqlite3.Connection, key: int, form: NewMessage) -> bool:
+    """Whether a message once was just so: then an older export is being read again."""
     row = tx.execute(
-        "SELECT 1 FROM revision WHERE message_id = ? AND text = ? AND metadata = ?", (message, text, metadata)
+        "SELECT 1 FROM revision WHERE message_id = ? AND text = ? AND metadata = ? AND role IS ?"
+        " AND author IS ? AND sent_at IS ? AND reply_to IS ?",
+        (key, form.text, form.metadata, form.role, form.author, form.sent_at, form.reply_to),
     ).fetchone()
     return row is not None
 
@@ -258,17 +260,18 @@ def insert(
 
 
 def revise(tx: sqlite3.Connection, key: int, source: int | None, message: NewMessage) -> None:
-    """Give a message its new form; the old one is kept as a revision."""
+    """Give a message its new form, and the place that goes with it; the old form is kept as a revision."""
     tx.execute(
-        "INSERT INTO revision (message_id, number, text, metadata, source_id, replaced_at)"
-        " SELECT id, revision, text, metadata, source_id, ? FROM message WHERE id = ?",
+        "INSERT INTO revision (message_id, number, text, metadata, role, author, sent_at, reply_to, source_id,"
+        " replaced_at) SELECT id, revision, text, metadata, role, author, sent_at, reply_to, source_id, ?"
+        " FROM message WHERE id = ?",
         (now(), key),
     )
     tx.execute(
-        "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?,"
-        " sent_at = ?, at = ?, source_id = ?, revision = revision + 1 WHERE id = ?",
+        "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
+        " at = ?, order_at = ?, position = ?, source_id = ?, revision = revision + 1 WHERE id = ?",
         (message.text, message.metadata, message.role, message.author, message.talk, message.reply_to,
-         message.sent_at, message.at, source, key),
+         message.sent_at, message.at, message.order_at, message.position, source, key),
     )  # fmt: skip
 
 
@@ -335,9 +338,12 @@ def _next_key(sign: str, order: str) -> str:
     )
 
 
-def every(db: sqlite3.Connection, scope: Scope | None = None) -> Iterator[tuple[Row, SessionInfo]]:
-    """Every message with its session, session by session, each in order, in bounded memory."""
-    for info in sessions(db, scope):
+def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:
+    """Every message with its session, session by session, each in order, in bounded memory; of one user,
+    in all namespaces, if named."""
+    for info in sessions(db):
+        if user_id is not None and info.user_id != user_id:
+            continue
         key = session_key(info.id)
         assert key is not None
         after = (-(1 << 62), -1, 0)

@@ -87,12 +87,26 @@ SCHEMA_1 = (
 )
 
 
+# A revision keeps the whole old form, not its words and marks alone.
+SCHEMA_2 = (
+    "ALTER TABLE revision ADD COLUMN role TEXT",
+    "ALTER TABLE revision ADD COLUMN author TEXT",
+    "ALTER TABLE revision ADD COLUMN sent_at TEXT",
+    "ALTER TABLE revision ADD COLUMN reply_to TEXT",
+)
+
+
 def _schema_1(db: Database) -> None:
     for statement in SCHEMA_1:
         db.execute(statement)
 
 
-MIGRATIONS = (_schema_1,)
+def _schema_2(db: Database) -> None:
+    for statement in SCHEMA_2:
+        db.execute(statement)
+
+
+MIGRATIONS = (_schema_1, _schema_2)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

@@ -15,7 +15,7 @@ from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_id
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.when import read_time
-from appliance.types import LOCAL, MessageRecord, Problem, Record, Role, SessionRecord
+from appliance.types import LOCAL, MessageRecord, Problem, Record, Role, Scope, SessionRecord
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 # Other programs' words for the same four; taken, and said so once.
@@ -120,8 +120,9 @@ def _message(value: Any, where: str, seen: set[str], roles: set[str]) -> Iterato
     if sent is None and given is not None:
         yield Problem(where, f"timestamp {str(given)[:60]!r} can't be read; left open", harmless=True)
     title = value.get("session_title")
+    origin, scope = _left_from(metadata)
     header = SessionRecord(
-        session, title if type(title) is str and title else None, sent, format=_origin(metadata)
+        session, title if type(title) is str and title else None, sent, format=origin, scope=scope
     )
     if header.key not in seen:
         seen.add(header.key)
@@ -171,15 +172,20 @@ def _metadata(value: dict[str, Any], where: str) -> tuple[dict[str, Any], list[P
     return metadata, notes
 
 
-def _origin(metadata: dict[str, Any]) -> str | None:
-    """The format that an exported message first came from, taken out of its metadata."""
+def _left_from(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
+    """The format and the owner that an exported message says it left, taken out of its metadata."""
     from appliance.ingest.parse import FORMATS
 
     source = metadata.get("source")
     if not isinstance(source, str) or (source not in FORMATS and source != LOCAL):
-        return None
+        return None, None
     del metadata["source"]
-    return None if source == "native" else source
+    scope = None
+    user, namespace = metadata.get("user_id"), metadata.get("namespace", "")
+    if isinstance(user, str) and isinstance(namespace, str):
+        metadata.pop("namespace", None)
+        scope = Scope(metadata.pop("user_id"), namespace)
+    return None if source == "native" else source, scope
 
 
 def _missing(value: dict[str, Any]) -> str:

@@ -1,0 +1,115 @@
+"""Edits, owners and rebuilds: what changes keeps its history, its place and its owner."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+from appliance_models import HashEmbedder
+
+from appliance import Appliance
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def line(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "session_id": "s",
+        "message_id": f"s-{number}",
+        "role": "user",
+        "content": f"message {number}",
+        "timestamp": f"2025-04-01T09:0{number}:00Z",
+    } | more
+
+
+def test_an_edit_by_hand_can_go_back_to_an_earlier_form_and_keeps_its_time(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    first = session.add("user", "A", external_id="x", author="Ana")
+    session.add("user", "later")
+    session.add("user", "B", external_id="x", author="Ana")
+    again = session.add("user", "A", external_id="x", author="Ana")
+    assert again.text == "A"
+    assert again.timestamp == first.timestamp
+    assert [m.text for m in session.messages()] == ["A", "later"]
+    findings = memory.verify()
+    assert not findings.problems
+    assert findings.checked["revisions"] == 2
+
+
+def test_a_contact_renamed_twice_has_its_newest_name(memory: Appliance, tmp_path: Path) -> None:
+    for name in ("Ana", "Ana M.", "Ana Maria"):
+        memory.ingest(write(tmp_path / "a.jsonl", [line(1, author=name)]))
+    assert memory.message("s-1").author == "Ana Maria"
+    memory.ingest(write(tmp_path / "a.jsonl", [line(1, author="Ana")]))
+    assert memory.message("s-1").author == "Ana Maria", "an older export does not undo it"
+
+
+def test_another_time_moves_a_message(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(write(tmp_path / "a.jsonl", [line(n) for n in range(1, 8)]))
+    memory.ingest(write(tmp_path / "b.jsonl", [line(2, timestamp="2025-04-01T09:06:30Z")]))
+    order = [m.external_id for m in memory.session_messages("s")]
+    assert order == ["s-1", "s-3", "s-4", "s-5", "s-6", "s-2", "s-7"]
+    assert [x["message_id"] for x in memory.export()] == order
+    assert not memory.verify().problems, "old and new neighbours are renewed"
+
+
+def test_an_export_of_several_people_goes_back_to_each(memory: Appliance, tmp_path: Path) -> None:
+    for user, namespace in (("me", ""), ("ana", ""), ("ana", "work")):
+        memory.ingest(
+            write(tmp_path / "a.jsonl", [line(1, author=user + namespace)]), user_id=user, namespace=namespace
+        )
+    everything = list(memory.export())
+    assert len(everything) == 3
+    assert len(list(memory.export(user_id="ana"))) == 2, "all her namespaces"
+    out = write(tmp_path / "out.jsonl", everything)
+    assert memory.ingest(out).total("duplicates") == 3
+    with Appliance.open(tmp_path / "other", worker=False, embedder=HashEmbedder()) as other:
+        other.ingest(out)
+        # Sessions that were last active together have no order of their own.
+        assert sorted(map(str, other.export())) == sorted(map(str, everything))
+        assert [h.author for h in other.search("message", user_id="ana", namespace="work")] == ["anawork"]
+    with Appliance.open(tmp_path / "taken", worker=False, embedder=HashEmbedder()) as taken:
+        taken.ingest(write(tmp_path / "one.jsonl", everything[:1]), user_id="ben")
+        assert taken.search("message", user_id="ben")
+
+
+def test_a_rebuild_in_the_middle_of_an_ingest(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(write(tmp_path / "a.jsonl", [line(1)]))
+    lines = [line(2, session_id="t", message_id=f"t-{n}", content=f"number {n}") for n in range(2500)]
+    rebuilt: list[int] = []
+
+    def once(path: str, messages: int) -> None:
+        if not rebuilt:
+            rebuilt.append(memory.reindex(vectors=True))
+
+    report = memory.ingest(write(tmp_path / "b.jsonl", lines), on_file=once)
+    assert rebuilt
+    assert report.complete and report.pending == 0
+    assert not memory.verify().problems
+
+
+def test_drains_and_rebuilds_from_several_threads_end(home: Path, tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl", [line(1, message_id=f"s-{n}", content=f"number {n}") for n in range(300)]
+    )
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        memory.ingest(path, wait=False)
+        work = [
+            memory.embed_pending,
+            memory.reindex,
+            lambda: memory.reindex(vectors=True),
+            memory.embed_pending,
+        ] * 3
+        threads = [threading.Thread(target=each, daemon=True) for each in work]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads), "no two wait for each other"
+        memory.embed_pending()
+        assert not memory.verify().problems
