@@ -28,7 +28,7 @@ from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
 from appliance.serving import OnProgress, Serving
-from appliance.store import check, lexical, messages
+from appliance.store import check, lexical, messages, sessions
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -331,8 +331,8 @@ class Appliance:
         scope = Scope(self._user(user_id), namespace, agent_id)
         record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
         with self._database.write() as tx:
-            key, _ = messages.enter_session(tx, scope, LOCAL, record)
-        return self.session_info(messages.session_id(key))
+            key, _ = sessions.enter(tx, scope, LOCAL, record)
+        return self.session_info(sessions.public_id(key))
 
     def session_info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
         """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
@@ -341,7 +341,7 @@ class Appliance:
             NotFound: there is none.
             UsageError: several conversations have this external id.
         """
-        return messages.session(self._database.read(), reference, user_id, owner=self.settings.user)
+        return sessions.find(self._database.read(), reference, user_id, owner=self.settings.user)
 
     def list_sessions(
         self,
@@ -353,7 +353,7 @@ class Appliance:
     ) -> list[SessionInfo]:
         """A user's sessions, the last active first."""
         scope = Scope(self._user(user_id), namespace, agent_id)
-        return messages.sessions(self._database.read(), scope, -1 if limit is None else limit)
+        return sessions.listed(self._database.read(), scope, -1 if limit is None else limit)
 
     def session_messages(self, reference: str) -> list[Message]:
         """A session's messages, in order."""
@@ -460,7 +460,7 @@ class Appliance:
 
 
 def _key(info: SessionInfo) -> int:
-    key = messages.session_key(info.id)
+    key = sessions.key_of(info.id)
     assert key is not None
     return key
 

@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from appliance.moments import iso, microseconds
-from appliance.store.messages import NewMessage, to_json
+from appliance.store.messages import NewMessage
+from appliance.store.sql import to_json
 from appliance.types import MessageRecord, SessionRecord
 
 ID_BYTES = 10

@@ -17,7 +17,7 @@ from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
 from appliance.ingest.parse.base import Document
-from appliance.store import chunks, lexical, messages
+from appliance.store import chunks, lexical, messages, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.messages import NewMessage
@@ -197,8 +197,8 @@ def _session(
     scope = record.scope if intake.keep_owners and record.scope else intake.scope
     if course.made_ids and course.stored_as is None:
         first = [message.external_id for message in incoming[: dedup.RECOGNISE]]
-        named, held = messages.session_with(tx, scope, format, first) or (record.external_id, 0)
+        named, held = sessions.holding(tx, scope, format, first) or (record.external_id, 0)
         course.stored_as = named if held == len(first) else record.external_id
     if course.stored_as is not None and course.stored_as != record.external_id:
         record = replace(record, external_id=course.stored_as, title=None)
-    return messages.enter_session(tx, scope, format, record)
+    return sessions.enter(tx, scope, format, record)

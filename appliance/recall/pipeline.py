@@ -18,7 +18,7 @@ from appliance.recall.features import Features, features
 from appliance.recall.rank import Ranked, contributions, rank
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE
-from appliance.store import chunks, lexical, messages
+from appliance.store import chunks, lexical, messages, sessions
 from appliance.store.index.base import Index, LegQuery
 from appliance.types import Filters, Hit, Hits, Mode, Source
 
@@ -108,7 +108,7 @@ def describe(
     rows = messages.get(db, [found.message for found in ranked])
     ranked = [found for found in ranked if found.message in rows]
     shown = [rows[found.message] for found in ranked]
-    heads = messages.session_heads(db, [row.session_id for row in shown])
+    heads = sessions.heads(db, [row.session_id for row in shown])
     paths = messages.source_paths(db, [row.source_id for row in shown if row.source_id])
     hits = []
     for place, found in enumerate(ranked, 1):
@@ -120,7 +120,7 @@ def describe(
                 score=found.score,
                 message_id=messages.message_id(row.id),
                 external_id=row.external_id,
-                session_id=messages.session_id(row.session_id),
+                session_id=sessions.public_id(row.session_id),
                 external_session_id=head.external_id,
                 session_title=head.title,
                 role=row.role,

@@ -12,7 +12,8 @@ from appliance.errors import StoreCorrupt
 from appliance.store import chunks, lexical
 from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
-from appliance.store.messages import PAGE, message_id
+from appliance.store.messages import message_id
+from appliance.store.sql import PAGE
 from appliance.types import Problem
 
 SAME_VECTOR = 0.999

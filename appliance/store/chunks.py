@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from appliance.moments import now
-from appliance.store.messages import PAGE, marks, next_key, pages
+from appliance.store.sql import PAGE, marks, next_key, pages
 from appliance.types import Role
 
 PASSAGE_FORM = "said/1"

@@ -14,9 +14,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from appliance.store.messages import NewMessage, marks, pages
+from appliance.store.messages import NewMessage
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
+from appliance.store.sql import marks, pages
 from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Filters
 

@@ -1,4 +1,4 @@
-"""Sessions and messages in the truth: what an ingest writes, inside its transaction, and what is read back.
+"""Messages in the truth: what an ingest writes, inside its transaction, and what is read back.
 
 Keys are SQLite's integers; what leaves the program is ``s12`` for a session and ``m345`` for a message,
 so that an id says what it names. An id is never used twice.
@@ -10,18 +10,15 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from appliance.errors import NotFound, UsageError
-from appliance.moments import iso, iso_of, now
-from appliance.types import Message, Role, Scope, SessionInfo, SessionRecord
-
-T = TypeVar("T")
-
-PAGE = 500
-"""How many keys go into one IN (...) list, and how many rows into one page of a long reading."""
+from appliance.errors import NotFound
+from appliance.moments import now
+from appliance.store import sessions
+from appliance.store.sql import PAGE, marks, next_key, pages
+from appliance.types import Message, Role, SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +83,6 @@ class Voice:
     author: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHead:
-    """What a hit says of its session."""
-
-    external_id: str
-    title: str | None
-    format: str
-    user_id: str
-
-
 _COLUMNS = (
     "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
     " m.talk, m.reply_to, m.metadata, m.revision, m.source_id"
@@ -106,24 +93,15 @@ def message_id(key: int) -> str:
     return f"m{key}"
 
 
-def session_id(key: int) -> str:
-    return f"s{key}"
-
-
 def message_key(public: str) -> int | None:
     """The store's key of a public message id, or None when it is not one."""
     return int(public[1:]) if re.fullmatch(r"m[1-9]\d{0,17}", public) else None
 
 
-def session_key(public: str) -> int | None:
-    """The store's key of a public session id, or None when it is not one."""
-    return int(public[1:]) if re.fullmatch(r"s[1-9]\d{0,17}", public) else None
-
-
 def public(row: Row) -> Message:
     return Message(
         id=message_id(row.id),
-        session_id=session_id(row.session_id),
+        session_id=sessions.public_id(row.session_id),
         external_id=row.external_id,
         role=row.role,
         author=row.author,
@@ -145,55 +123,6 @@ def enter_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> i
         (path, format, size, now()),
     ).fetchone()
     return int(key)
-
-
-def enter_session(
-    tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord
-) -> tuple[int, bool]:
-    """The key of a session, and whether it is new. A title or metadata that the export has now are kept."""
-    where = (scope.user_id, scope.namespace, format, record.external_id)
-    found = tx.execute(
-        "SELECT id, title, metadata FROM session"
-        " WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?",
-        where,
-    ).fetchone()
-    if found is None:
-        cursor = tx.execute(
-            "INSERT INTO session (user_id, namespace, format, external_id, agent_id, title, started_at,"
-            " created_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *where,
-                scope.agent_id or "",
-                record.title,
-                iso(record.created_at) if record.created_at else None,
-                now(),
-                to_json(record.metadata),
-            ),
-        )
-        return int(cursor.lastrowid or 0), True
-    key, title, metadata = found
-    merged = to_json({**msgspec.json.decode(metadata), **record.metadata})
-    if (record.title and record.title != title) or merged != metadata:
-        tx.execute(
-            "UPDATE session SET title = ?, metadata = ? WHERE id = ?", (record.title or title, merged, key)
-        )
-    return int(key), False
-
-
-def session_with(
-    tx: sqlite3.Connection, scope: Scope, format: str, external_ids: Sequence[str]
-) -> tuple[str, int] | None:
-    """The external id of the session that holds most of the given messages, and how many it holds."""
-    counts: dict[str, int] = {}
-    for page in pages(external_ids):
-        for external_id, count in tx.execute(
-            "SELECT s.external_id, count(*) FROM message m JOIN session s ON s.id = m.session_id"
-            " WHERE s.user_id = ? AND s.namespace = ? AND s.format = ?"
-            f" AND m.external_id IN ({marks(page)}) GROUP BY s.id",
-            (scope.user_id, scope.namespace, format, *page),
-        ):
-            counts[external_id] = counts.get(external_id, 0) + count
-    return max(counts.items(), key=lambda item: item[1], default=None)
 
 
 def known(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> dict[str, Known]:
@@ -275,12 +204,6 @@ def revise(tx: sqlite3.Connection, key: int, source: int | None, message: NewMes
     )  # fmt: skip
 
 
-def next_key(tx: sqlite3.Connection, table: str) -> int:
-    """The next key of an AUTOINCREMENT table, for rows that are inserted with their keys given."""
-    row = tx.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
-    return int(row[0]) + 1 if row else 1
-
-
 # --- read back ---------------------------------------------------------------------------------------
 
 
@@ -341,10 +264,10 @@ def _next_key(sign: str, order: str) -> str:
 def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:
     """Every message with its session, session by session, each in order, in bounded memory; of one user,
     in all namespaces, if named."""
-    for info in sessions(db):
+    for info in sessions.listed(db):
         if user_id is not None and info.user_id != user_id:
             continue
-        key = session_key(info.id)
+        key = sessions.key_of(info.id)
         assert key is not None
         after = (-(1 << 62), -1, 0)
         while True:
@@ -362,76 +285,6 @@ def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[
             if len(rows) < PAGE:
                 break
             after = (rows[-1].order_at, rows[-1].position, rows[-1].id)
-
-
-_SESSION = (
-    "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
-    " (SELECT count(*) FROM message m WHERE m.session_id = s.id),"
-    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
-    "  ORDER BY m.order_at, m.position, m.id LIMIT 1),"
-    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
-    "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1),"
-    " s.created_at, s.metadata FROM session s"
-)
-
-
-def _info(values: tuple[Any, ...]) -> SessionInfo:
-    key, external_id, title, user, namespace, agent, format, count, first, last, created, metadata = values
-    return SessionInfo(
-        id=session_id(key),
-        external_id=external_id,
-        title=title,
-        user_id=user,
-        namespace=namespace,
-        agent_id=agent,
-        format=format,
-        messages=count,
-        first_at=first,
-        last_at=last,
-        created_at=iso_of(created),
-        metadata=msgspec.json.decode(metadata),
-    )
-
-
-def sessions(db: sqlite3.Connection, scope: Scope | None = None, limit: int = -1) -> list[SessionInfo]:
-    """The sessions of a scope (of everybody without one), the last active first."""
-    where, values = ("", ())
-    if scope is not None:
-        where, values = " WHERE s.user_id = ? AND s.namespace = ?", (scope.user_id, scope.namespace)  # type: ignore[assignment]
-        if scope.agent_id is not None:
-            where, values = where + " AND s.agent_id = ?", (*values, scope.agent_id)  # type: ignore[assignment]
-    order = (
-        " ORDER BY coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at)"
-        " DESC, s.id DESC LIMIT ?"
-    )
-    return [_info(row) for row in db.execute(_SESSION + where + order, (*values, limit))]
-
-
-def session(
-    db: sqlite3.Connection, reference: str, user_id: str | None = None, *, owner: str | None = None
-) -> SessionInfo:
-    """The session of a public id or, failing that, of an external id; only a session of ``user_id`` where
-    one is named. Of several with one external id, ``owner``'s is meant.
-
-    Raises:
-        NotFound: there is none.
-        UsageError: several conversations have this external id.
-    """
-    key = session_key(reference)
-    rows = db.execute(_SESSION + " WHERE s.id = ?", (key,)).fetchall() if key else []
-    rows = rows or db.execute(_SESSION + " WHERE s.external_id = ? LIMIT 100", (reference,)).fetchall()
-    found = [_info(row) for row in rows]
-    if user_id is not None:
-        found = [info for info in found if info.user_id == user_id]
-    if len(found) > 1:
-        found = [info for info in found if info.user_id == owner] or found
-    if len(found) > 1:
-        ids = ", ".join(info.id for info in found)
-        raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
-    if not found:
-        whose = "there is no" if user_id is None else f"{user_id} has no"
-        raise NotFound(f"{whose} session {reference!r}", hint="'appliance sessions' lists them")
-    return found[0]
 
 
 def message(db: sqlite3.Connection, reference: str) -> Row:
@@ -462,33 +315,3 @@ def source_paths(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     for page in pages(sorted(set(keys))):
         found.update(db.execute(f"SELECT id, path FROM source WHERE id IN ({marks(page)})", page))
     return found
-
-
-def session_heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:
-    """What hits say of the sessions of the given keys."""
-    found: dict[int, SessionHead] = {}
-    for page in pages(sorted(set(keys))):
-        for key, *values in db.execute(
-            f"SELECT id, external_id, title, format, user_id FROM session WHERE id IN ({marks(page)})", page
-        ):
-            found[key] = SessionHead(*values)
-    return found
-
-
-# --- small tools -------------------------------------------------------------------------------------
-
-
-def to_json(value: object) -> str:
-    """JSON text with sorted keys, so that equal values are equal texts."""
-    return msgspec.json.encode(value, order="deterministic").decode()
-
-
-def marks(values: Sequence[object]) -> str:
-    """The question marks of an IN (...) list."""
-    return ",".join("?" * len(values))
-
-
-def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The values in pieces that fit one IN (...) list."""
-    for start in range(0, len(values), PAGE):
-        yield values[start : start + PAGE]

@@ -14,7 +14,7 @@ needs_data = pytest.mark.skipif(not datasets.FOLDER.is_dir(), reason="no evaluat
 
 @needs_data
 def test_locomo_floor() -> None:
-    """Below the held-out figure by the noise of one set: 0.782 is what unseen conversations gave."""
+    """Below the held-out figure by the noise of one set: 0.783 is what unseen conversations gave."""
     result = run(SETS["locomo"]())
     assert result["questions"] == 760
     assert result["recall@10"] >= 0.76

@@ -1,0 +1,36 @@
+"""Small tools of everybody who writes SQL here."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+PAGE = 500
+"""How many keys go into one IN (...) list, and how many rows into one page of a long reading."""
+
+
+def marks(values: Sequence[object]) -> str:
+    """The question marks of an IN (...) list."""
+    return ",".join("?" * len(values))
+
+
+def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The values in pieces that fit one IN (...) list."""
+    for start in range(0, len(values), PAGE):
+        yield values[start : start + PAGE]
+
+
+def next_key(tx: sqlite3.Connection, table: str) -> int:
+    """The next key of an AUTOINCREMENT table, for rows that are inserted with their keys given."""
+    row = tx.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    return int(row[0]) + 1 if row else 1
+
+
+def to_json(value: object) -> str:
+    """JSON text with sorted keys, so that equal values are equal texts."""
+    return msgspec.json.encode(value, order="deterministic").decode()
