@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-
 from appliance import config, moments, paths
 from appliance.errors import NotFound, UsageError
 from appliance.ingest import dedup, embed

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import appliance_models
-
 from appliance.config import Settings
 from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.ingest import embed

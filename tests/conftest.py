@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from appliance_models import HashEmbedder
 
 from appliance import Appliance
+from appliance_models import HashEmbedder
 
 
 @pytest.fixture(autouse=True)

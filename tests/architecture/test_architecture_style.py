@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import appliance_models
 import pytest
 
 import appliance
+import appliance_models
 
 ROOT = Path(__file__).parents[2]
 LINES_AT_MOST = 500

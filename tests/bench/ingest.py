@@ -17,17 +17,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-import appliance_models
 import numpy as np
-from appliance_models import Embedder
 from numpy.typing import NDArray
 
+import appliance_models
 from appliance import Appliance
 from appliance.ingest import chunk, dedup, embed, pipeline
 from appliance.store import chunks, lexical, messages
 from appliance.store.derived import Derived
 from appliance.store.index.edge import EdgeIndex
 from appliance.store.vectors import Ledger
+from appliance_models import Embedder
 from tests.bench import material, measure
 
 TARGET_SHARE = 0.85

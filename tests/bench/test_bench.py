@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import appliance_models
 import pytest
 
+import appliance_models
 from tests.bench import embedding, ingest, material, measure, scale, startup
 
 ALL = ("embedding", "ingest", "scale", "startup")

@@ -7,10 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from appliance_models.files import SHIPPED_PACKS
 from cli_runs import Run, document
 
 from appliance import __version__
+from appliance_models.files import SHIPPED_PACKS
 
 PACK = "all-minilm-l6-v2-int8"
 COUNTS = [

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from appliance_models import HashEmbedder
-
 from appliance import Appliance
+from appliance_models import HashEmbedder
 
 WORKER = """
 import json, sys

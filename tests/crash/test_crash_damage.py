@@ -14,7 +14,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from appliance_models import HashEmbedder
 from crash_runs import Content, chat, content, open_memory, write
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from appliance import Appliance
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.index.edge import open_edge
 from appliance.store.vectors import HEADER_BYTES
+from appliance_models import HashEmbedder
 
 LINES = chat("ana", 150)
 

@@ -7,9 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from appliance_models import HashEmbedder
-
 from appliance import Appliance
+from appliance_models import HashEmbedder
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> Path:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from appliance_models import HashEmbedder
 
 from appliance import Appliance
 from appliance.errors import HomeError, HomeLocked, ModelUnavailable, NotFound, UsageError
+from appliance_models import HashEmbedder
 
 Line = dict[str, Any]
 

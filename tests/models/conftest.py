@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from appliance_models import DEFAULT_MODEL, OnnxEmbedder
 from appliance_models.files import SHIPPED_PACKS
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime  # type: ignore[import-untyped, unused-ignore]
+
 from appliance_models import OnnxEmbedder
 from appliance_models.files import SHIPPED_PACKS
 from appliance_models.pieces import encode_ids

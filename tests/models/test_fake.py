@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from appliance_models import Embedder, HashEmbedder, TextTooLong
 
 

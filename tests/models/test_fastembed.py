@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from appliance_models import DEFAULT_MODEL, ModelMissing, OnnxEmbedder, TextTooLong, UnknownModel, load
 
 TEXTS = ["The harbour was empty.", "", "👍", "\ud800", "Zwei Karten für heute Abend, bitte."]

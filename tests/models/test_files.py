@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from appliance_models import (
     DEFAULT_MODEL,
     ModelCorrupt,

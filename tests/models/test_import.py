@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from appliance_models import (
     DEFAULT_MODEL,
     ModelCorrupt,

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import appliance_models
 import pytest
+
+import appliance_models
 
 MODELS = str(Path(appliance_models.__file__).parents[1])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+
 from appliance_models import DEFAULT_MODEL, OnnxEmbedder, TextTooLong, load
 from appliance_models.files import SHIPPED_PACKS
 from appliance_models.pieces import token_windows

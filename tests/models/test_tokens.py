@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from appliance_models import ModelCorrupt, ModelMissing, TokenCounter, encoding_for
-from appliance_models import tokens as tokens_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from appliance_models import ModelCorrupt, ModelMissing, TokenCounter, encoding_for
+from appliance_models import tokens as tokens_module
 
 
 @pytest.fixture(autouse=True)

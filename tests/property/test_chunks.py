@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from appliance_models import HashEmbedder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appliance.ingest.chunk import Chunker
 from appliance.store.chunks import Chunkable, passage
+from appliance_models import HashEmbedder
 
 WINDOW = 40
 CHUNKER = Chunker(HashEmbedder().count_tokens, WINDOW, 0.15)

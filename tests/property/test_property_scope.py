@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from appliance_models import HashEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from appliance import Appliance
 from appliance.errors import NotFound
+from appliance_models import HashEmbedder
 
 SCOPES = (("me", ""), ("ana", ""), ("ben", ""), ("ana", "work"), ("ana", "me"), ("", "ana"), ("ANA", ""))
 SHARED = "the violin lies in the harbour office, ask about the copper key on tuesday".split()

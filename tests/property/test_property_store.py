@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from appliance_models import HashEmbedder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from appliance import Appliance
+from appliance_models import HashEmbedder
 
 Line = dict[str, Any]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from appliance_models import HashEmbedder, encoding_for
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from appliance.context.budget import SHORTEST, shorten
 from appliance.recall.snippet import snippet
 from appliance.store import lexical
 from appliance.types import Source
+from appliance_models import HashEmbedder, encoding_for
 
 pieces = st.one_of(
     st.text(max_size=60),

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from appliance_models import HashEmbedder
 from numpy.typing import NDArray
 
 from appliance import Appliance
+from appliance_models import HashEmbedder
 
 Line = dict[str, Any]
 MINUTE = "2024-01-01T10:30:00Z"

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from appliance_models import HashEmbedder
 
 from appliance import Appliance
 from appliance.store import lexical
 from appliance.store.database import Database
 from appliance.types import Filters, Scope
+from appliance_models import HashEmbedder
 
 ME = Filters(Scope("me"))
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from appliance_models import HashEmbedder
 
 from appliance import Appliance
 from appliance.store.index import edge
 from appliance.store.index.base import Fields, Point
 from appliance.store.vectors import HEADER_BYTES
 from appliance.types import Problem
+from appliance_models import HashEmbedder
 
 LINES = [
     {"session_id": "s", "message_id": f"s-{i}", "role": "user", "content": text}
