@@ -8,56 +8,155 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from appliance.store import chunks, lexical, messages
 from appliance.store.index.base import Index, LegQuery, Scored
-from appliance.types import Filters, Scope
+from appliance.types import Filters, Role, Scope
 
 POOL = 100
 """How many chunks each leg may propose. On LoCoMo and BEAM the first twenty hits are the same as with 200."""
 
-BESIDE = 100
-"""How many of the best candidates are looked at together with their neighbours."""
+BESIDE = 60
+"""How many of the best candidates are looked at together with their neighbours. On LoCoMo and BEAM the first
+ten hits are the same as when all are."""
+
+Column = NDArray[np.float64]
+"""A number for each candidate."""
+
+Rows = NDArray[np.intp]
+"""Candidates by their place in the columns."""
 
 
-@dataclass(slots=True)
-class Candidate:
-    """A message that was found. ``scores`` are raw: cosine, or BM25; ``ranks`` count from 1 and name only
-    the legs that proposed it; ``span`` is the best chunk's place in the text."""
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The messages that were found, one a row, in columns of the same length.
 
-    message: int
-    scores: dict[str, float] = field(default_factory=dict)
-    ranks: dict[str, int] = field(default_factory=dict)
-    span: tuple[int, int] | None = None
+    ``scores`` are raw, by leg: cosine or BM25, NaN where the leg has none for the message. ``ranks`` count
+    from 1 by leg, NaN where the leg did not propose it. ``spans`` has the best chunk's start and end in each
+    message's text, -1 where no chunk was looked at.
+    """
+
+    messages: NDArray[np.int64]
+    roles: Sequence[Role]
+    authors: Sequence[str | None]
+    spans: NDArray[np.int64]
+    scores: Mapping[str, Column]
+    ranks: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def legs(self, row: int) -> dict[str, dict[str, float | int | None]]:
+        """What each leg said of one candidate."""
+        return {
+            leg: {"score": float(column[row]), "rank": self._rank(leg, row)}
+            for leg, column in self.scores.items()
+            if not np.isnan(column[row])
+        }
+
+    def span(self, row: int) -> tuple[int, int] | None:
+        start, end = self.spans[row].tolist()
+        return (start, end) if end >= 0 else None
+
+    def _rank(self, leg: str, row: int) -> int | None:
+        rank = self.ranks[leg][row] if leg in self.ranks else np.nan
+        return None if np.isnan(rank) else int(rank)
+
+
+def nobody() -> Candidates:
+    return Candidates(np.zeros(0, np.int64), (), (), np.zeros((0, 2), np.int64), {}, {})
 
 
 def from_index(
     db: sqlite3.Connection, index: Index, queries: Sequence[LegQuery], filters: Filters
-) -> dict[int, Candidate]:
-    """The messages whose chunks the index's legs find, by message key."""
+) -> Candidates:
+    """The messages whose chunks the index's legs find."""
     if not queries:
-        return {}
+        return nobody()
     proposed = index.search(queries, filters, POOL)
-    found = sorted({scored.id for leg in proposed for scored in leg})
     # A chunk may have been dropped from the truth, and its point not yet from the index.
-    places = chunks.messages_of(db, found)
-    candidates: dict[int, Candidate] = {}
-    best: dict[int, float] = {}
+    pieces = chunks.spoken(db, sorted({scored.id for leg in proposed for scored in leg}))
+    found, rows = np.unique(np.array([piece.message for piece in pieces], np.int64), return_inverse=True)
+    row_of = dict(zip((piece.chunk for piece in pieces), rows.tolist(), strict=True))
+    scores: dict[str, Column] = {}
+    ranks: dict[str, Column] = {}
+    shown: list[chunks.Spoken] = []
     for query, leg in zip(queries, proposed, strict=True):
-        scores = {scored.id: scored.score for scored in leg if scored.id in places}
-        others = [chunk for chunk in places if chunk not in scores]
-        scores |= index.score([query], others, filters.scope)[0]
-        for chunk, score in scores.items():
-            message, start, stop = places[chunk]
-            candidate = candidates.setdefault(message, Candidate(message))
-            candidate.scores[query.leg] = max(score, candidate.scores.get(query.leg, score))
-            # The passage shown is the one that the first leg asked for likes best.
-            if query is queries[0] and score > best.get(message, score - 1):
-                best[message], candidate.span = score, (start, stop)
-        _rank(query.leg, leg, places, candidates)
-    return candidates
+        known = dict(leg)
+        known |= index.score([query], [chunk for chunk in row_of if chunk not in known], filters.scope)[0]
+        each = np.array([known.get(chunk, np.nan) for chunk in row_of])
+        scores[query.leg] = np.full(len(found), np.nan)
+        np.fmax.at(scores[query.leg], rows, each)
+        ranks[query.leg] = _ranks(leg, row_of, len(found))
+        # The passage shown is the one that the first leg asked for likes best.
+        if query is queries[0]:
+            shown = [pieces[place] for place in _best_of_each(rows, each)]
+    return Candidates(
+        messages=found,
+        roles=[piece.role for piece in shown],
+        authors=[piece.author for piece in shown],
+        spans=np.array([(piece.start, piece.end) for piece in shown], np.int64).reshape(-1, 2),
+        scores=scores,
+        ranks=ranks,
+    )
+
+
+def _best_of_each(rows: Rows, scores: Column) -> list[int]:
+    """The place of each row's best score; NaN is the worst."""
+    order = np.lexsort((-scores, rows))
+    _, first = np.unique(rows[order], return_index=True)
+    return [int(place) for place in order[first]]
+
+
+def _ranks(leg: Sequence[Scored], row_of: Mapping[int, int], count: int) -> Column:
+    """The place of each message among those that a leg proposed, by its best chunk."""
+    ranks = np.full(count, np.nan)
+    order = list(dict.fromkeys(row_of[scored.id] for scored in leg if scored.id in row_of))
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks
+
+
+def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: int | None) -> Candidates:
+    """The messages that FTS5 finds: those that wait in a generation's outbox, or all of them.
+
+    Its BM25 stands in for both lexical legs.
+    """
+    found = lexical.search(db, query, filters, POOL, pending_in=generation)
+    bm25 = np.array([hit.score for hit in found])
+    return Candidates(
+        messages=np.array([hit.message for hit in found], np.int64),
+        roles=[hit.role for hit in found],
+        authors=[hit.author for hit in found],
+        spans=np.full((len(found), 2), -1, np.int64),
+        scores={"own": bm25, "window": bm25},
+        ranks={"text": np.arange(1.0, len(found) + 1)},
+    )
+
+
+def joined(one: Candidates, other: Candidates) -> Candidates:
+    """All of one, and of the other those that the first has not."""
+    new = np.flatnonzero(~np.isin(other.messages, one.messages)).tolist()
+
+    def columns(these: Mapping[str, Column], those: Mapping[str, Column]) -> dict[str, Column]:
+        missing, lacking = np.full(len(one), np.nan), np.full(len(other), np.nan)
+        return {
+            leg: np.concatenate([these.get(leg, missing), those.get(leg, lacking)[new]])
+            for leg in {**these, **those}
+        }
+
+    return Candidates(
+        messages=np.concatenate([one.messages, other.messages[new]]),
+        roles=[*one.roles, *(other.roles[row] for row in new)],
+        authors=[*one.authors, *(other.authors[row] for row in new)],
+        spans=np.concatenate([one.spans, other.spans[new]]),
+        scores=columns(one.scores, other.scores),
+        ranks=columns(one.ranks, other.ranks),
+    )
 
 
 def look_beside(
@@ -66,45 +165,22 @@ def look_beside(
     generation: int,
     dense: LegQuery,
     scope: Scope,
-    candidates: Mapping[int, Candidate],
-    best: Collection[int],
-) -> dict[int, float]:
+    candidates: Candidates,
+    best: Rows,
+) -> Column:
     """The best cosine of a direct neighbour of each of the ``best`` candidates, 0 where none is alike."""
-    neighbours = messages.beside_each(db, list(best))
-    known = {key: candidate.scores.get("dense") for key, candidate in candidates.items()}
-    others = {other for pair in neighbours.values() for other in pair if known.get(other) is None}
+    known = _without_nan(candidates.messages.tolist(), candidates.scores["dense"].tolist())
+    keys = candidates.messages[best].tolist()
+    neighbours = messages.beside_each(db, keys)
+    others = {other for pair in neighbours.values() for other in pair if other not in known}
     pieces = chunks.chunks_of(db, generation, sorted(others))
     (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], scope)
     for message, piece in pieces.items():
         known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
-    return {key: max([0.0, *(known.get(other) or 0.0 for other in pair)]) for key, pair in neighbours.items()}
+    return np.array(
+        [max([0.0, *(known.get(other, 0.0) for other in neighbours.get(key, ()))]) for key in keys]
+    )
 
 
-def _rank(
-    leg: str,
-    found: Sequence[Scored],
-    places: dict[int, tuple[int, int, int]],
-    candidates: dict[int, Candidate],
-) -> None:
-    rank = 0
-    for scored in found:
-        if scored.id not in places:
-            continue
-        candidate = candidates[places[scored.id][0]]
-        if leg not in candidate.ranks:
-            rank += 1
-            candidate.ranks[leg] = rank
-
-
-def from_text(
-    db: sqlite3.Connection, query: str, filters: Filters, generation: int | None
-) -> dict[int, Candidate]:
-    """The messages that FTS5 finds: those that wait in a generation's outbox, or all of them.
-
-    Its BM25 stands in for both lexical legs.
-    """
-    found = lexical.search(db, query, filters, POOL, pending_in=generation)
-    return {
-        hit.message: Candidate(hit.message, {"own": hit.score, "window": hit.score}, {"text": rank})
-        for rank, hit in enumerate(found, 1)
-    }
+def _without_nan(keys: Iterable[int], values: Iterable[float]) -> dict[int, float]:
+    return {key: value for key, value in zip(keys, values, strict=True) if value == value}

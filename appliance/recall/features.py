@@ -14,8 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from appliance.recall.candidates import Candidate
-from appliance.store.messages import Voice
+import numpy as np
+
+from appliance.recall.candidates import Candidates, Column
 
 MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",
@@ -33,32 +34,26 @@ HALF_BM25 = 2.0
 
 _WORD = re.compile(r"\w+")
 
-Features = dict[str, float]
+Features = dict[str, Column]
+"""A column for each feature, with a value for each candidate."""
 
 
-def features(
-    words: Sequence[str], candidates: Mapping[int, Candidate], voices: Mapping[int, Voice]
-) -> dict[int, Features]:
-    """Each candidate's features, by message key; ``words`` are the question's without stop words, and
-    ``voices`` say who said what. Candidates without a voice, gone since they were found, are left out.
-    ``beside`` is filled in later, for the best.
-    """
+def features(words: Sequence[str], candidates: Candidates) -> Features:
+    """Each candidate's features; ``words`` are the question's without stop words. ``beside`` is filled in
+    later, for the best."""
     asked = set(words)
-    found: dict[int, Features] = {}
-    for key, candidate in candidates.items():
-        if key not in voices:
-            continue
-        dense = candidate.scores.get("dense", 0.0)
-        own = _saturated(candidate.scores.get("own", 0.0), len(words))
-        found[key] = {
-            "dense": dense,
-            "own": own,
-            "window": _saturated(candidate.scores.get("window", 0.0), len(words)),
-            "beside": 0.0,
-            "author": float(names(asked, voices[key].author)),
-            "told": max(dense, own, 0.0) if voices[key].role == "user" else 0.0,
-        }
-    return found
+    named = {author: names(asked, author) for author in set(candidates.authors)}
+    dense = _known(candidates, "dense")
+    own = _saturated(_known(candidates, "own"), len(words))
+    person = np.array([role == "user" for role in candidates.roles], bool)
+    return {
+        "dense": dense,
+        "own": own,
+        "window": _saturated(_known(candidates, "window"), len(words)),
+        "beside": np.zeros(len(candidates)),
+        "author": np.array([named[author] for author in candidates.authors], np.float64),
+        "told": np.where(person, np.maximum(np.maximum(dense, own), 0.0), 0.0),
+    }
 
 
 def names(asked: set[str], author: str | None) -> bool:
@@ -67,6 +62,12 @@ def names(asked: set[str], author: str | None) -> bool:
     return any(len(part) > 2 and part in asked for part in parts)
 
 
-def _saturated(bm25: float, words: int) -> float:
+def _known(candidates: Candidates, leg: str) -> Column:
+    """A leg's scores, 0 where it has none."""
+    scores = candidates.scores.get(leg)
+    return np.zeros(len(candidates)) if scores is None else np.nan_to_num(scores)
+
+
+def _saturated(bm25: Column, words: int) -> Column:
     a_word = bm25 / max(words, 1)
     return a_word / (a_word + HALF_BM25)

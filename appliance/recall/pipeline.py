@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.recall.candidates import BESIDE, Candidate, from_index, from_text, look_beside
+from appliance.recall.candidates import (
+    BESIDE,
+    Candidates,
+    Column,
+    from_index,
+    from_text,
+    joined,
+    look_beside,
+    nobody,
+)
 from appliance.recall.features import Features, features
-from appliance.recall.rank import Ranked, contributions, rank
+from appliance.recall.rank import best_first, contributions, score
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE
 from appliance.store import chunks, lexical, messages, sessions
@@ -44,18 +53,18 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     legs = queries(shelf, query, mode, notes)
     candidates = find(shelf, query, legs, filters, mode, notes)
     words = lexical.words(query)
-    valued = features(words, candidates, messages.voices(shelf.db, candidates))
-    ranked = rank(valued, EVIDENCE)
+    values = features(words, candidates)
+    scores = score(values, EVIDENCE)
+    order = best_first(scores, candidates.messages)
     if shelf.index is not None and legs and legs[0].leg == "dense":
-        best = {found.message: valued[found.message] for found in ranked[:BESIDE]}
-        cosines = look_beside(
+        best = order[:BESIDE]
+        values["beside"][best] = look_beside(
             shelf.db, shelf.index, shelf.generation, legs[0], filters.scope, candidates, best
         )
-        for message, cosine in cosines.items():
-            best[message]["beside"] = cosine
+        scores = score(values, EVIDENCE)
         # It only ever adds, so the others stay behind.
-        ranked = rank(best, EVIDENCE) + ranked[BESIDE:]
-    hits = describe(shelf.db, words, ranked[:limit], candidates, valued)
+        order = np.concatenate([best[best_first(scores[best], candidates.messages[best])], order[BESIDE:]])
+    hits = describe(shelf.db, words, order[:limit].tolist(), candidates, values, scores)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
 
@@ -83,60 +92,54 @@ def queries(shelf: Shelf, query: str, mode: Mode, notes: list[str]) -> list[LegQ
 
 def find(
     shelf: Shelf, query: str, legs: Sequence[LegQuery], filters: Filters, mode: Mode, notes: list[str]
-) -> dict[int, Candidate]:
+) -> Candidates:
     """Candidates of every leg that can run; FTS5 finds what the index does not hold yet."""
     if shelf.index is None:
-        return {} if mode == "dense" else from_text(shelf.db, query, filters, None)
+        return nobody() if mode == "dense" else from_text(shelf.db, query, filters, None)
     candidates = from_index(shelf.db, shelf.index, legs, filters)
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
         if mode != "dense":
-            for key, candidate in from_text(shelf.db, query, filters, shelf.generation).items():
-                candidates.setdefault(key, candidate)
+            candidates = joined(candidates, from_text(shelf.db, query, filters, shelf.generation))
     return candidates
 
 
 def describe(
     db: sqlite3.Connection,
     words: Sequence[str],
-    ranked: Sequence[Ranked],
-    candidates: Mapping[int, Candidate],
-    valued: Mapping[int, Features],
+    order: Sequence[int],
+    candidates: Candidates,
+    values: Features,
+    scores: Column,
 ) -> list[Hit]:
-    """The ranked messages as hits, with their texts and reasons."""
-    rows = messages.get(db, [found.message for found in ranked])
-    ranked = [found for found in ranked if found.message in rows]
-    shown = [rows[found.message] for found in ranked]
-    heads = sessions.heads(db, [row.session_id for row in shown])
-    paths = messages.source_paths(db, [row.source_id for row in shown if row.source_id])
+    """The ranked messages as hits, with their texts and reasons; ``order`` names candidates by their row."""
+    keys = candidates.messages.tolist()
+    rows = messages.get(db, [keys[row] for row in order])
+    order = [row for row in order if keys[row] in rows]
+    shown = [rows[keys[row]] for row in order]
+    heads = sessions.heads(db, [message.session_id for message in shown])
+    paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
     hits = []
-    for place, found in enumerate(ranked, 1):
-        row, candidate = rows[found.message], candidates[found.message]
-        head = heads[row.session_id]
+    for place, (row, message) in enumerate(zip(order, shown, strict=True), 1):
+        head = heads[message.session_id]
         hits.append(
             Hit(
                 rank=place,
-                score=found.score,
-                message_id=messages.message_id(row.id),
-                external_id=row.external_id,
-                session_id=sessions.public_id(row.session_id),
+                score=float(scores[row]),
+                message_id=messages.message_id(message.id),
+                external_id=message.external_id,
+                session_id=sessions.public_id(message.session_id),
                 external_session_id=head.external_id,
                 session_title=head.title,
-                role=row.role,
-                author=row.author,
-                timestamp=row.sent_at,
-                text=row.text,
-                snippet=snippet(row.text, words, candidate.span),
-                source=Source(head.format, paths.get(row.source_id) if row.source_id else None),
+                role=message.role,
+                author=message.author,
+                timestamp=message.sent_at,
+                text=message.text,
+                snippet=snippet(message.text, words, candidates.span(row)),
+                source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
                 tier="hot",
-                why={
-                    "score": contributions(valued[found.message], EVIDENCE),
-                    "legs": {
-                        leg: {"score": score, "rank": candidate.ranks.get(leg)}
-                        for leg, score in candidate.scores.items()
-                    },
-                },
+                why={"score": contributions(values, EVIDENCE, row), "legs": candidates.legs(row)},
             )
         )
     return hits

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.recall.candidates import Column, Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate with its score, the sum of ``contributions``."""
-
-    message: int
-    score: float
-
-
-def rank(features: Mapping[int, Mapping[str, float]], weights: Mapping[str, float]) -> list[Ranked]:
-    """All candidates, best first; of equal scores the newer message comes first."""
-    weighed = tuple(weights.items())
-    scores = [(sum(w * values[name] for name, w in weighed), message) for message, values in features.items()]
-    return [Ranked(message, score) for score, message in sorted(scores, reverse=True)]
+def score(
+    features: Mapping[str, Column], weights: Mapping[str, float], rows: Rows | slice = np.s_[:]
+) -> Column:
+    """The scores of all candidates, or of the given rows."""
+    total = np.zeros(1)
+    for name, weight in weights.items():
+        total = total + weight * features[name][rows]
+    return total
 
 
-def contributions(features: Mapping[str, float], weights: Mapping[str, float]) -> dict[str, float]:
-    """What each feature adds to the score, in the order of the weights."""
-    return {name: weight * features[name] for name, weight in weights.items()}
+def best_first(scores: Column, messages: NDArray[np.int64]) -> Rows:
+    """The order of the scores, largest first; of equal ones the newer message comes first."""
+    return np.lexsort((-messages, -scores))
+
+
+def contributions(features: Mapping[str, Column], weights: Mapping[str, float], row: int) -> dict[str, float]:
+    """What each feature adds to a candidate's score, in the order of the weights."""
+    return {name: weight * float(features[name][row]) for name, weight in weights.items()}

@@ -11,6 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from appliance.moments import now
 from appliance.store.sql import PAGE, marks, next_key, pages
@@ -43,6 +44,17 @@ class Chunkable:
     text: str
     talk: bool
     order_at: int
+
+
+class Spoken(NamedTuple):
+    """A chunk's place in its message, and who said that."""
+
+    chunk: int
+    message: int
+    start: int
+    end: int
+    role: Role
+    author: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,14 +293,18 @@ def settle(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
 
 
-def messages_of(db: sqlite3.Connection, chunks: Sequence[int]) -> dict[int, tuple[int, int, int]]:
-    """Each chunk's (message, start, end)."""
-    found: dict[int, tuple[int, int, int]] = {}
+def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> list[Spoken]:
+    """The given chunks with their messages' speakers, by key; those that are gone are left out."""
+    found: list[Spoken] = []
     for page in pages(chunks):
-        for key, message, start, end in db.execute(
-            f"SELECT id, message_id, start, stop FROM chunk WHERE id IN ({marks(page)})", page
-        ).fetchall():
-            found[key] = (message, start, end)
+        found += map(
+            Spoken._make,
+            db.execute(
+                "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author"
+                f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN ({marks(page)})",
+                page,
+            ).fetchall(),
+        )
     return found
 
 

@@ -19,7 +19,7 @@ from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
 from appliance.store.sql import marks, pages
 from appliance.store.stopwords import STOP_WORDS
-from appliance.types import Filters
+from appliance.types import Filters, Role
 
 POSTINGS = 20_000
 """The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word
@@ -38,10 +38,12 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """A message found by its words. ``score`` is BM25, larger is better."""
+    """A message found by its words, and who said it. ``score`` is BM25, larger is better."""
 
     message: int
     score: float
+    role: Role
+    author: str | None
 
 
 def around(tx: sqlite3.Connection, session: int, messages: Sequence[NewMessage]) -> set[int]:
@@ -161,7 +163,7 @@ def search(
         )
         values = (*values, pending_in)
     rows = db.execute(
-        f"SELECT m.id, -bm25(message_fts, 1.0, {NEIGHBOUR_WEIGHT}) AS score FROM message_fts"
+        f"SELECT m.id, -bm25(message_fts, 1.0, {NEIGHBOUR_WEIGHT}) AS score, m.role, m.author FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {narrowed} ORDER BY score DESC, m.id LIMIT ?",
         (" OR ".join(map(_quoted, chosen)), *values, limit),

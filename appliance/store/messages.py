@@ -75,14 +75,6 @@ class Row:
     source_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """Who said a message."""
-
-    role: Role
-    author: str | None
-
-
 _COLUMNS = (
     "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
     " m.talk, m.reply_to, m.metadata, m.revision, m.source_id"
@@ -213,15 +205,6 @@ def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
     for page in pages(list(keys)):
         for values in db.execute(f"SELECT {_COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page):
             found[values[0]] = Row(*values)
-    return found
-
-
-def voices(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Voice]:
-    """Who said each of the given messages; those that are not there are absent."""
-    found: dict[int, Voice] = {}
-    for page in pages(list(keys)):
-        query = f"SELECT id, role, author FROM message WHERE id IN ({marks(page)})"
-        found.update((key, Voice(role, author)) for key, role, author in db.execute(query, page).fetchall())
     return found
 
 

@@ -44,14 +44,13 @@ LEGS = (
     (EdgeIndex, "score"),
     (pipeline, "from_index"),
     (pipeline, "look_beside"),
-    (messages, "voices"),
-    (chunks, "messages_of"),
+    (chunks, "spoken"),
     (chunks, "chunks_of"),
     (chunks, "pending"),
     (messages, "beside_each"),
     (messages, "get"),
     (pipeline, "features"),
-    (pipeline, "rank"),
+    (pipeline, "score"),
     (pipeline, "describe"),
 )
 CHECKS = (

@@ -58,16 +58,20 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
             legs = queries(shelf, question.text, "hybrid", [])
             candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
             assert shelf.index is not None
-            rows = messages.get(shelf.db, candidates)
-            voices = messages.voices(shelf.db, candidates)
-            named = features(lexical.words(question.text), candidates, voices)
-            beside = look_beside(
-                shelf.db, shelf.index, shelf.generation, legs[0], Scope("me"), candidates, candidates
+            keys = candidates.messages.tolist()
+            rows = messages.get(shelf.db, keys)
+            named = features(lexical.words(question.text), candidates)
+            named["beside"] = look_beside(
+                shelf.db,
+                shelf.index,
+                shelf.generation,
+                legs[0],
+                Scope("me"),
+                candidates,
+                np.arange(len(candidates)),
             )
-            for key, cosine in beside.items():
-                named[key]["beside"] = cosine
-            values = np.array([[row[name] for name in NAMES] for row in named.values()])
-            cited = np.array([float(rows[key].external_id in question.evidence) for key in named])
+            values = np.column_stack([named[name] for name in NAMES])
+            cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
             cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
     return cases
 

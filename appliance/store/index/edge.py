@@ -185,7 +185,9 @@ class EdgeIndex:
         check_limit(limit)
         narrowed = _filter_of(filters)
         statistics = self._statistics(None if filters is None else filters.scope)
-        return [self._query(_request(query, narrowed, limit, _RESCORED, statistics)) for query in queries]
+        return [
+            _ranked(self._query(_request(query, narrowed, limit, _RESCORED, statistics))) for query in queries
+        ]
 
     def score(
         self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
@@ -202,7 +204,7 @@ class EdgeIndex:
         answers = [
             self._query(_request(query, narrowed, len(wanted), _EXACT, statistics)) for query in queries
         ]
-        return [{scored.id: scored.score for scored in answer} for answer in answers]
+        return [{_int_id(point.id): point.score for point in answer} for answer in answers]
 
     def count(self, filters: Filters | None = None) -> int:
         request = q.CountRequest(exact=True, filter=_filter_of(filters))
@@ -257,14 +259,12 @@ class EdgeIndex:
         if len(self._scopes) < 2:
             self._scopes |= {scope_key(point.fields.user_id, point.fields.namespace) for point in added}
 
-    def _query(self, request: q.QueryRequest | None) -> list[Scored]:
-        """Best first; equal scores by id, because the engine leaves their order open. None stands for a query
-        without a term, which finds nothing."""
+    def _query(self, request: q.QueryRequest | None) -> list[q.ScoredPoint]:
+        """None stands for a query without a term, which finds nothing."""
         if request is None:
             return []
         with self._engine("search") as shard:
-            found = [Scored(_int_id(point.id), point.score) for point in shard.query(request)]
-        return sorted(found, key=lambda scored: (-scored.score, scored.id))
+            return shard.query(request)
 
     @contextmanager
     def _engine(self, what: str) -> Iterator[q.EdgeShard]:
@@ -452,6 +452,12 @@ def _condition(condition: Condition) -> q.FieldCondition:
             return q.FieldCondition(field, match=q.MatchAny(list(values)))
         case Between(field, since, until):
             return q.FieldCondition(field, range=q.RangeFloat(gte=since, lt=until))
+
+
+def _ranked(points: Sequence[q.ScoredPoint]) -> list[Scored]:
+    """Best first; equal scores by id, because the engine leaves their order open."""
+    ordered = sorted([(-point.score, _int_id(point.id)) for point in points])
+    return [Scored(id, -negated) for negated, id in ordered]
 
 
 def _int_id(id: q.PointId) -> int:
