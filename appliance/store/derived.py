@@ -16,7 +16,7 @@ from appliance.paths import Home, make_private
 from appliance.store import chunks
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
-from appliance.store.index import edge
+from appliance.store.index import edge, shard
 from appliance.store.index.base import Index
 from appliance.store.vectors import Ledger
 
@@ -95,7 +95,7 @@ def _open_edge(folder: Path, dimension: int, points: int) -> tuple[Index, str]:
         index.close()
     except (StoreCorrupt, StoreVersion) as error:
         reason = str(error)
-    edge.discard(folder)
+    shard.discard(folder)
     return edge.open_edge(folder, dimension), f"the index is made again from the vectors ({reason})"
 
 
@@ -129,4 +129,4 @@ def remove_strays(home: Home, database: Database) -> None:
 
 def remove_index(home: Home, generation: int) -> None:
     """Remove a generation's index, which must be closed: it is made again when it is next opened."""
-    edge.discard(index_path(home, generation))
+    shard.discard(index_path(home, generation))

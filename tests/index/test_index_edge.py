@@ -13,9 +13,10 @@ import pytest
 from index_points import DIMENSION, point, unit
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreVersion
-from appliance.store.index import edge as module
+from appliance.store.index import shard
 from appliance.store.index.base import SCHEMA, LegQuery
-from appliance.store.index.edge import discard, open_edge
+from appliance.store.index.edge import open_edge
+from appliance.store.index.shard import discard, translated
 from appliance.types import Filters, Scope
 
 
@@ -124,7 +125,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_settling_keeps_every_point_and_drops_the_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SETTLED_FROM", 200)
+    monkeypatch.setattr(shard, "_SETTLED_FROM", 200)
     index = open_edge(tmp_path / "index", DIMENSION)
     index.upsert([point(id, f"cat word{id}", user_id=f"user{id % 3}") for id in range(1, 1501)])
     queries = [LegQuery("dense", vector=unit(77)), LegQuery("own", text="word77 word78")]
@@ -173,9 +174,9 @@ def test_the_engines_panics_come_out_as_ours() -> None:
     class Panic(BaseException):
         pass
 
-    with pytest.raises(ApplianceError), module._translated("be tried"):
+    with pytest.raises(ApplianceError), translated("be tried"):
         raise Panic("thread panicked")
-    with pytest.raises(KeyboardInterrupt), module._translated("be tried"):
+    with pytest.raises(KeyboardInterrupt), translated("be tried"):
         raise KeyboardInterrupt
 
 

@@ -1,11 +1,7 @@
 """The embedded index: qdrant-edge, flat and exact, in one folder.
 
-    <folder>/engine.json    what made it: engine version, dimension, schema number
-    <folder>/shard/         the engine's own files
-
 Every search scans the 4-bit codes of the points that pass the filter and rescores three times as many
-candidates as are wanted with the stored vectors; no graph is ever built. The folder can always be thrown
-away (``discard``): truth and vector ledger hold everything that is in it.
+candidates as are wanted with the stored vectors; no graph is ever built. ``shard`` keeps it on disk.
 
 New points are written to a segment that is held in memory and is built up again, point by point, at each
 open. ``settle`` turns it into one that is only mapped: see there for what that costs and gives.
@@ -13,13 +9,9 @@ open. ``settle`` turns it into one that is only mapped: see there for what that 
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,9 +19,9 @@ import numpy as np
 import qdrant_edge as q
 from numpy.typing import NDArray
 
-from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreError, StoreVersion
+from appliance.errors import StoreCorrupt, StoreError
 from appliance.store.index import sparse
-from appliance.store.index.base import SCHEMA, LegQuery, Point, Scored
+from appliance.store.index.base import LegQuery, Point, Scored
 from appliance.store.index.checks import (
     check_dimension,
     check_filters,
@@ -49,11 +41,8 @@ from appliance.store.index.narrow import (
     payload,
     scope_key,
 )
+from appliance.store.index.shard import REINDEX, open_shard, translated
 from appliance.types import Filters, Scope
-
-_REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messages and vectors"
-_MARKER = "engine.json"
-_SHARD = "shard"
 
 # A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held
 # in memory several times over while it is written.
@@ -61,15 +50,7 @@ _POINTS_A_BATCH = 250
 _FLOATS_A_BATCH = 250_000
 _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
-_READ_BYTES = 1 << 20
 
-# Past this many points of 2-byte floats a segment is settled. Opening 10,000 unsettled points takes 0.1 s and
-# 20 MB; settling that few takes about 2 s.
-_SETTLED_FROM = 10_000
-# Settling merges the smallest segments beyond this number; with two, every call would rewrite everything.
-_SEGMENTS = 8
-
-_NEVER_KB = 10**9
 _RESCORED = q.SearchParams(quantization=q.QuantizationSearchParams(rescore=True, oversampling=3.0))
 _EXACT = q.SearchParams(exact=True, quantization=q.QuantizationSearchParams(ignore=True))
 
@@ -83,55 +64,13 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
     made it, StoreCorrupt when it can't be read; the last two are cured by ``discard`` and a rebuild.
     """
     check_dimension(dimension)
-    shard = folder / _SHARD
-    if not shard.exists():
-        return EdgeIndex(_create(folder, dimension), dimension, is_fresh=True)
-    _check_marker(folder / _MARKER, dimension)
-    if prewarm:
-        read_ahead(shard)
-    loaded = _load(shard)
+    shard, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
     try:
-        return EdgeIndex(loaded, dimension, is_fresh=False)
+        return EdgeIndex(shard, dimension, is_fresh=is_fresh)
     except StoreError as error:
-        with suppress(StoreError), _translated("close"):
-            loaded.close()
-        raise StoreCorrupt(str(error), where=str(folder), hint=_REINDEX) from error
-
-
-def discard(folder: Path) -> None:
-    """Remove an index that isn't open, so that ``open_edge`` makes a new one. No folder is no error."""
-    try:
-        if folder.exists():
-            # Renamed first: a removal cut short leaves no half index behind under the old name.
-            doomed = folder.with_name(f"{folder.name}.discarded")
-            shutil.rmtree(doomed, ignore_errors=True)
-            folder.rename(doomed)
-            shutil.rmtree(doomed)
-    except OSError as error:
-        raise HomeError(f"the index can't be removed: {error}", where=str(folder)) from error
-
-
-def read_ahead(shard: Path) -> None:
-    """Read once, in large pieces, what the engine reads when it loads. It drops these files from the page
-    cache when it has loaded and maps them in steps of 4 KB: without this the next open takes seconds on a
-    good disk and minutes on a slow one. Asking the kernel to do it (WILLNEED) was no help: it comes late."""
-    for root, _, names in os.walk(shard):
-        for name in names:
-            path = Path(root, name)
-            if not _is_read_later(path):
-                with suppress(OSError), path.open("rb", buffering=0) as file:
-                    while file.read(_READ_BYTES):
-                        pass
-
-
-def _is_read_later(path: Path) -> bool:
-    """Original vectors are read when rescoring; of a settled segment, stored values hardly ever."""
-    if path.name in ("matrix.dat", "inverted_index.dat") or path.parent.name == "vectors":
-        return True
-    if not path.name.startswith("page_"):
-        return False
-    owner = path.parents[1] if path.parent.name == "store" else path.parent
-    return (owner.parent / "vector_index-own" / "inverted_index.dat").exists()
+        with suppress(StoreError), translated("close"):
+            shard.close()
+        raise StoreCorrupt(str(error), where=str(folder), hint=REINDEX) from error
 
 
 class EdgeIndex:
@@ -238,7 +177,7 @@ class EdgeIndex:
         with self._lock:
             shard, self._shard = self._shard, None
             if shard is not None:
-                with _translated("close"):
+                with translated("close"):
                     shard.flush()
                     shard.close()
 
@@ -268,149 +207,13 @@ class EdgeIndex:
 
     @contextmanager
     def _engine(self, what: str) -> Iterator[q.EdgeShard]:
-        with self._lock, _translated(what):
+        with self._lock, translated(what):
             if self._shard is None:
                 raise StoreError(f"the index is closed, it can't {what}")
             yield self._shard
 
 
-# --- creating and loading --------------------------------------------------------------------------
-
-
-def _config(dimension: int) -> q.EdgeConfig:
-    return q.EdgeConfig(
-        vectors={
-            "dense": q.EdgeVectorParams(
-                size=dimension,
-                distance=q.Distance.Cosine,
-                datatype=q.VectorStorageDatatype.Float16,
-                memory=q.Memory.Cold,
-                quantization_config=q.TurboQuantQuantizationConfig(
-                    bits=q.TurboQuantBitSize.Bits4, memory=q.Memory.Cached
-                ),
-            )
-        },
-        sparse_vectors={
-            leg: q.EdgeSparseVectorParams(modifier=q.Modifier.Idf, memory=q.Memory.Cold)
-            for leg in ("own", "window")
-        },
-        payload_memory=q.Memory.Cold,
-        # m=0: a segment is settled without a graph.
-        hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NEVER_KB),
-        optimizers=q.EdgeOptimizersConfig(
-            indexing_threshold=max(1, _SETTLED_FROM * dimension * 2 // 1024), default_segment_number=_SEGMENTS
-        ),
-    )
-
-
-def _field_indexes() -> list[q.UpdateOperation]:
-    create = q.UpdateOperation.create_field_index
-    cold = q.Memory.Cold
-    return [
-        create("scope", q.KeywordIndexParams(is_tenant=True, memory=cold)),
-        *(create(name, q.KeywordIndexParams(memory=cold)) for name in ("talk", "agent_id", "role", "source")),
-        create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
-        create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
-    ]
-
-
-def _create(folder: Path, dimension: int) -> q.EdgeShard:
-    """Make the shard in its place and write the marker last: a shard without one was never finished."""
-    shard_folder = folder / _SHARD
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        shard_folder.mkdir(mode=0o700)
-        with _translated("be created"):
-            shard = q.EdgeShard.create(str(shard_folder), _config(dimension))
-            for operation in _field_indexes():
-                shard.update(operation)
-            shard.flush()
-        _write_marker(folder / _MARKER, dimension)
-    except OSError as error:
-        raise HomeError(f"the index can't be created: {error}", where=str(folder)) from error
-    return shard
-
-
-def _load(shard: Path) -> q.EdgeShard:
-    where = str(shard.parent)
-    try:
-        with _translated("be opened"):
-            return q.EdgeShard.load(str(shard))
-    except StoreError as error:
-        if "WouldBlock" in str(error):
-            hint = "close the other one, or let it answer: `appliance serve` is made to be shared"
-            raise HomeLocked("another process has the index open", where=where, hint=hint) from error
-        raise StoreCorrupt(str(error), where=where, hint=_REINDEX) from error
-
-
-def _identity(dimension: int) -> dict[str, str | int]:
-    return {
-        "engine": "qdrant-edge",
-        "version": distribution_version("qdrant-edge-py"),
-        "dimension": dimension,
-        "schema": SCHEMA,
-    }
-
-
-def _write_marker(path: Path, dimension: int) -> None:
-    temporary = path.with_name(f"{path.name}.new")
-    with open(temporary, "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(json.dumps(_identity(dimension)) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    _sync_folder(path.parent)
-
-
-def _check_marker(path: Path, dimension: int) -> None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreCorrupt(
-            "the index has lost the note of what made it", where=str(path), hint=_REINDEX
-        ) from None
-    except (OSError, ValueError) as error:
-        raise StoreCorrupt(f"can't be read: {error}", where=str(path), hint=_REINDEX) from error
-    expected = _identity(dimension)
-    if not isinstance(found, dict) or found.keys() != expected.keys():
-        raise StoreCorrupt("does not say what made the index", where=str(path), hint=_REINDEX)
-    for name, value in expected.items():
-        if _comparable(name, found[name]) != _comparable(name, value):
-            raise StoreVersion(
-                f"the index was made with {name} {found[name]}, this is {value}",
-                where=str(path),
-                hint=_REINDEX,
-            )
-
-
-def _comparable(name: str, value: object) -> object:
-    """Releases that differ in the last place only read each other's files."""
-    return str(value).split(".")[:2] if name == "version" else value
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 # --- between our values and the engine's -----------------------------------------------------------
-
-
-@contextmanager
-def _translated(what: str) -> Iterator[None]:
-    """Whatever the engine raises, its panics too (which are no Exception), comes out as StoreError."""
-    try:
-        yield
-    except (ApplianceError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        raise StoreError(f"the index can't {what}: {error}") from error
 
 
 def _point(point: Point) -> q.Point:
