@@ -222,10 +222,10 @@ class Appliance:
         if mode not in ("hybrid", "dense", "lexical"):
             raise UsageError(f"no mode {mode!r}", hint="hybrid, dense or lexical")
         filters = self._filters(user_id, namespace, agent_id, session_id, roles, sources, since, until)
-        shelf = self._serving.shelf(dense=mode != "lexical")
-        if shelf is None:
-            return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
-        return recall.search(shelf, query, filters, mode=mode, limit=limit)
+        with self._serving.shelf(dense=mode != "lexical") as shelf:
+            if shelf is None:
+                return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
+            return recall.search(shelf, query, filters, mode=mode, limit=limit)
 
     def context(
         self,
@@ -293,7 +293,8 @@ class Appliance:
 
     def verify(self) -> check.Findings:
         """Check that every character is in a chunk and that all stores agree; writes nothing."""
-        return check.verify(self._database, self._serving.stores())
+        with self._serving.reading() as stores:
+            return check.verify(self._database, stores)
 
     def reindex(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import appliance_models
@@ -46,15 +46,15 @@ class Serving:
         self._draining = threading.Lock()
         self._rebuilding = threading.Lock()
         self._wanted: set[object] = set()
+        self._left = threading.Condition()
+        self._readers = 0
         self._model_name = embedder.name if embedder else settings.model.name
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._derived: Derived | None = None
 
     def close(self) -> None:
         with self._undisturbed(), self._guard:
-            if self._derived is not None:
-                self._derived.close()
-                self._derived = None
+            self._let_go()
 
     @property
     def model_name(self) -> str:
@@ -128,6 +128,29 @@ class Serving:
                 self._derived = self._open(found)
             return self._derived
 
+    @contextmanager
+    def reading(self) -> Iterator[Derived | None]:
+        """The open stores, which nobody closes within. Whoever closes them holds the guard and waits, so
+        nothing that takes the guard may be called within."""
+        with self._guard:
+            stores = self.stores()
+            with self._left:
+                self._readers += 1
+        try:
+            yield stores
+        finally:
+            with self._left:
+                self._readers -= 1
+                self._left.notify_all()
+
+    def _let_go(self) -> None:
+        """Close the stores once nobody reads them; with the guard, so that nobody new comes."""
+        with self._left:
+            self._left.wait_for(lambda: not self._readers)
+        if self._derived is not None:
+            self._derived.close()
+            self._derived = None
+
     def target(self) -> tuple[int, Chunker]:
         """The generation that serves and how to chunk for it, asked within the transaction that stores."""
         found = self.generation() or self.begin()
@@ -179,34 +202,39 @@ class Serving:
 
     # --- search ---------------------------------------------------------------------------------------
 
-    def shelf(self, *, dense: bool) -> Shelf | None:
-        """What a search looks through, None when nothing was ever stored. The model is loaded only for
-        ``dense`` or when a little waits for it; one that can't be loaded leaves the shelf without, and
-        the shelf says why."""
-        found = self.generation()
-        if found is None:
-            return None
-        try:
-            stores = self.stores()
-        except StoreCorrupt as error:
-            return Shelf(self._database.read(), None, found.id, None, str(error))
-        assert stores is not None
-        model, lacks = None, ""
-        few_wait = 0 < self.pending() <= SOON
-        if dense or few_wait:
+    @contextmanager
+    def shelf(self, *, dense: bool) -> Iterator[Shelf | None]:
+        """What a search looks through, open as long as the search is within; None when nothing was ever
+        stored. The model is loaded only for ``dense`` or when a little waits for it; one that can't be
+        loaded leaves the shelf without, and the shelf says why."""
+        with ExitStack() as leases:
+            yield self._shelf(leases, dense)
+
+    def _shelf(self, leases: ExitStack, dense: bool) -> Shelf | None:
+        while (found := self.generation()) is not None:
+            model, lacks = None, ""
+            few_wait = 0 < self.pending() <= SOON
+            if dense or few_wait:
+                try:
+                    model = self.model_of(found)
+                except ModelUnavailable as error:
+                    lacks = str(error)
             try:
-                model = self.model_of(stores.generation)
-            except ModelUnavailable as error:
-                lacks = str(error)
-        if model is not None and few_wait:
-            self.drain()
-        return Shelf(
-            db=self._database.read(),
-            index=stores.index,
-            generation=stores.generation.id,
-            embed=model.embed_query if model else None,
-            lacks=lacks,
-        )
+                if model is not None and few_wait:
+                    self.drain()
+                stores = leases.enter_context(self.reading())
+            except StoreCorrupt as error:
+                return Shelf(self._database.read(), None, found.id, None, str(error))
+            if stores is not None and stores.generation.id == found.id:
+                return Shelf(
+                    db=self._database.read(),
+                    index=stores.index,
+                    generation=found.id,
+                    embed=model.embed_query if model else None,
+                    lacks=lacks,
+                )
+            leases.close()  # a rebuild ended just now: once more, with its model
+        return None
 
     # --- rebuilding -----------------------------------------------------------------------------------
 
@@ -214,9 +242,7 @@ class Serving:
         """Make full text and index again, from the truth and the ledger; how many chunks were put."""
         with self._rebuilding, self._undisturbed(), self._guard:
             found = self.begin()
-            if self._derived is not None:
-                self._derived.close()
-                self._derived = None
+            self._let_go()
             derived.remove_index(self._home, found.id)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
@@ -250,8 +276,7 @@ class Serving:
             with self._database.write() as tx:
                 self._chunk_all(new, self.chunker(model))
                 gone = chunks.activate(tx, new.id)
-            if self._derived is not None:
-                self._derived.close()
+            self._let_go()
             self._derived = stores
             for generation in gone:
                 derived.remove(self._home, generation)

@@ -51,28 +51,28 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
     with Appliance.open(home, worker=False) as memory:
         if fresh:
             memory.ingest(write(conversation, homes))
-        shelf = memory._serving.shelf(dense=True)
-        assert shelf is not None
-        cases = []
-        for question in conversation.questions:
-            legs = queries(shelf, question.text, "hybrid", [])
-            candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
-            assert shelf.index is not None
-            keys = candidates.messages.tolist()
-            rows = messages.get(shelf.db, keys)
-            named = features(lexical.words(question.text), candidates)
-            named["beside"] = look_beside(
-                shelf.db,
-                shelf.index,
-                shelf.generation,
-                legs[0],
-                Scope("me"),
-                candidates,
-                np.arange(len(candidates)),
-            )
-            values = np.column_stack([named[name] for name in NAMES])
-            cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
-            cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
+        with memory._serving.shelf(dense=True) as shelf:
+            assert shelf is not None
+            cases = []
+            for question in conversation.questions:
+                legs = queries(shelf, question.text, "hybrid", [])
+                candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
+                assert shelf.index is not None
+                keys = candidates.messages.tolist()
+                rows = messages.get(shelf.db, keys)
+                named = features(lexical.words(question.text), candidates)
+                named["beside"] = look_beside(
+                    shelf.db,
+                    shelf.index,
+                    shelf.generation,
+                    legs[0],
+                    Scope("me"),
+                    candidates,
+                    np.arange(len(candidates)),
+                )
+                values = np.column_stack([named[name] for name in NAMES])
+                cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
+                cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
     return cases
 
 

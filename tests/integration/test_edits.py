@@ -112,3 +112,33 @@ def test_drains_and_rebuilds_from_several_threads_end(home: Path, tmp_path: Path
         assert not any(thread.is_alive() for thread in threads), "no two wait for each other"
         memory.embed_pending()
         assert not memory.verify().problems
+
+
+def test_a_search_answers_while_everything_is_made_again(home: Path, tmp_path: Path) -> None:
+    done = threading.Event()
+    troubles: list[BaseException] = []
+    answers: list[bool] = []
+    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
+        lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(300)]
+        memory.ingest(write(tmp_path / "chat.jsonl", lines))
+
+        def search() -> None:
+            while not done.is_set():
+                try:
+                    hits = memory.search("ferry number 7", limit=300)
+                except BaseException as error:
+                    troubles.append(error)
+                    return
+                answers.append("the ferry number 7" in [hit.text for hit in hits])
+
+        threads = [threading.Thread(target=search, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for again in range(8):
+            memory.reindex(vectors=bool(again % 2))
+        done.set()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+    assert not troubles, troubles
+    assert answers and all(answers)
