@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from appliance.paths import Home
-from appliance.store import chunks
+from appliance.store import chunks, derived, vectors
+from appliance.store.chunks import Generation
 
 
 def status(
@@ -40,18 +41,37 @@ def status(
             "vectors": _size(home.vectors),
             "index": _size(home.index),
         },
-        "health": _health(generation.model if generation else None, configured_model, pending, trouble),
+        "health": _health(home, db, generation, configured_model, pending, trouble),
     }
 
 
-def _health(model: str | None, configured: str, pending: int, trouble: Exception | None) -> str:
+def _health(
+    home: Home,
+    db: sqlite3.Connection,
+    generation: Generation | None,
+    configured: str,
+    pending: int,
+    trouble: Exception | None,
+) -> str:
     if trouble is not None:
         return f"embedding stopped: {trouble}"
-    if model is not None and model != configured:
-        return f"the settings name the model {configured}, the memory uses {model}: see 'appliance reindex'"
+    if generation is not None and _is_cut(home, db, generation):
+        return "vectors are missing: 'appliance reindex --vectors' computes them again, no message is lost"
+    if generation is not None and generation.model != configured:
+        return (
+            f"the settings name the model {configured}, the memory uses {generation.model}:"
+            " see 'appliance reindex'"
+        )
     if pending:
         return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
     return "ok"
+
+
+def _is_cut(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:
+    """Whether the ledger's file is shorter than what the truth counts on."""
+    rows, path = chunks.rows(db, generation.id), derived.ledger_path(home, generation.id)
+    there = path.stat().st_size if path.exists() else 0
+    return rows > 0 and there < vectors.shortest(generation.dimension, rows)
 
 
 def _size(path: Path) -> int:

@@ -41,9 +41,7 @@ class Ledger:
         """
         self.path = path
         self.dimension = dimension
-        self._row = np.dtype(
-            [("digest", f"V{DIGEST_BYTES}"), ("crc", "<u4"), ("vector", "<f2", (dimension,))]
-        )
+        self._row = _row(dimension)
         header = {"format": FORMAT, "model": identity, "dimension": dimension, "dtype": "float16"}
         created = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
@@ -153,12 +151,21 @@ class Ledger:
             )
 
 
+def shortest(dimension: int, rows: int) -> int:
+    """How many bytes a ledger with so many rows has at least."""
+    return HEADER_BYTES + rows * _row(dimension).itemsize
+
+
 def as_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The vectors as the ledger will give them back, rounded to float16."""
     return vectors.astype(np.float16).astype(np.float32)
 
 
 _REBUILD = "run 'appliance reindex --vectors' to compute the vectors again; no message is lost"
+
+
+def _row(dimension: int) -> np.dtype[Any]:
+    return np.dtype([("digest", f"V{DIGEST_BYTES}"), ("crc", "<u4"), ("vector", "<f2", (dimension,))])
 
 
 def _crc(row: Any) -> int:

@@ -82,12 +82,15 @@ def test_a_ledger_that_lost_rows_is_named_and_made_again(
 ) -> None:
     damage(ledger(home))
     with open_memory(home) as memory:
+        # That the header is spoilt shows when it is read; a status reads no vectors.
+        assert ("vectors are missing" in memory.status()["health"]) == (damage is not spoil_header)
         with pytest.raises(StoreCorrupt) as refused:
             FIRST[first](memory, export)
         assert refused.value.exit_code == 3
         assert str(home / "vectors") in str(refused.value)
         assert "reindex --vectors" in str(refused.value.hint)
         memory.reindex(vectors=True)
+        assert memory.status()["health"] == "ok"
         memory.ingest(export)
         if first == "ingest":  # what it had stored before it came to the ledger stayed
             assert len(memory.session_messages("ben")) == 5
