@@ -59,6 +59,8 @@ class ContextSettings(Section, frozen=True):
 class Settings(Section, frozen=True):
     user: str = "me"
     """Whose memories are meant when a call names no user."""
+    name: str = ""
+    """What you are called in your chats, for exports that only say "me"."""
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
     index: IndexSettings = msgspec.field(default_factory=IndexSettings)
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)

@@ -415,6 +415,7 @@ class Appliance:
             scope=scope,
             keep_owners=keep_owners,
             format=format,
+            me=self.settings.name or None,
             dry_run=dry_run,
             progress=progress,
         )

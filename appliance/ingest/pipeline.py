@@ -34,7 +34,8 @@ class Intake:
 
     ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
     because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
-    ours says of its owners to them; else everything becomes ``scope``'s.
+    ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
+    where a format only says "me".
     """
 
     database: Database
@@ -42,6 +43,7 @@ class Intake:
     scope: Scope
     keep_owners: bool = False
     format: str | None = None
+    me: str | None = None
     dry_run: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
 
@@ -90,7 +92,7 @@ def ingest(paths: Sequence[Path], intake: Intake) -> Iterator[Tally]:
 
     A file that can't be read costs only itself, and a record that can't be read costs only itself.
     """
-    for found in sources.recognise(paths, intake.format):
+    for found in sources.recognise(paths, intake.format, intake.me):
         if isinstance(found, sources.PassedOver):
             yield _passed_over(found)
         else:

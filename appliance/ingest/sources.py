@@ -8,13 +8,14 @@ in a folder or zip need not.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import IO, BinaryIO, Literal, cast
 
 from appliance.errors import InputError
 from appliance.ingest.parse import detect
-from appliance.ingest.parse.base import Document, Parser
+from appliance.ingest.parse.base import Document, Parser, Surroundings
 from appliance.ingest.parse.text import CHUNK, READ_ERRORS
 from appliance.types import Problem
 
@@ -70,16 +71,18 @@ class Recognised:
     parser: Parser
 
 
-def recognise(paths: Iterable[str | Path], forced: str | None = None) -> Iterator[Recognised | PassedOver]:
+def recognise(
+    paths: Iterable[str | Path], forced: str | None = None, me: str | None = None
+) -> Iterator[Recognised | PassedOver]:
     """The documents of ``paths`` that some parser reads, and what was passed over.
 
     A file that the user named and nobody recognises has failed; so has a named zip or folder in
     which nothing at all was recognised. ``forced`` is the format of every document that isn't
-    obviously something else.
+    obviously something else; ``me`` is what the person is called where a format only says "me".
     """
     for path in paths:
         settled = False
-        for item in expand([path]):
+        for item in expand([path], me):
             if isinstance(item, PassedOver):
                 settled = settled or item.status == "failed"
                 yield item
@@ -105,15 +108,41 @@ def _unrecognised(document: Document, error: InputError) -> PassedOver:
     return _skipped(document.name, reason)
 
 
-def expand(paths: Iterable[str | Path]) -> Iterator[Document | PassedOver]:
+def expand(paths: Iterable[str | Path], me: str | None = None) -> Iterator[Document | PassedOver]:
     """The documents at ``paths``, in order: a file, the files of a folder (sorted, all the way down),
     the members of a zip, whatever it is called. A document can be opened any number of times.
     """
     for path in paths:
-        yield from _expand(Path(path), explicit=True, seen=set())
+        yield from _expand(Path(path), _Root(Path(path), me), explicit=True, seen=set())
 
 
-def _expand(path: Path, *, explicit: bool, seen: set[tuple[int, int]]) -> Iterator[Document | PassedOver]:
+@dataclass(frozen=True, slots=True)
+class _Root:
+    """What a user named. Nothing outside of it is found by a document's parser."""
+
+    path: Path
+    me: str | None
+    memory: dict[Hashable, object] = field(default_factory=dict)
+
+    def around(self, path: Path) -> Surroundings:
+        return Surroundings(partial(self._find, path.parent), self.me, self.memory)
+
+    def _find(self, folder: Path, relative: str) -> Document | None:
+        path = Path(os.path.normpath(folder / relative))
+        root = self.path if self.path.is_dir() else self.path.parent
+        # Links are followed as they are when a folder is read; names must not lead out of it.
+        if not path.is_relative_to(os.path.normpath(root)) or not path.is_file():
+            return None
+        return _document(path, self, path.stat().st_size, explicit=False)
+
+
+def _document(path: Path, root: _Root, size: int, *, explicit: bool) -> Document:
+    return Document(_shown(path), size, partial(_open_file, path), explicit, path, root.around(path))
+
+
+def _expand(
+    path: Path, root: _Root, *, explicit: bool, seen: set[tuple[int, int]]
+) -> Iterator[Document | PassedOver]:
     try:
         facts = path.stat()
     except OSError as error:
@@ -124,14 +153,14 @@ def _expand(path: Path, *, explicit: bool, seen: set[tuple[int, int]]) -> Iterat
             yield _skipped(path, "a link to a folder that was read already")
         else:
             seen.add((facts.st_dev, facts.st_ino))
-            yield from _folder(path, seen)
+            yield from _folder(path, root, seen)
     elif not stat.S_ISREG(facts.st_mode):
         yield (_failed if explicit else _skipped)(path, "not a regular file")
     else:
-        yield from _file(path, facts.st_size, explicit=explicit)
+        yield from _file(path, root, facts.st_size, explicit=explicit)
 
 
-def _folder(path: Path, seen: set[tuple[int, int]]) -> Iterator[Document | PassedOver]:
+def _folder(path: Path, root: _Root, seen: set[tuple[int, int]]) -> Iterator[Document | PassedOver]:
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
@@ -145,10 +174,10 @@ def _folder(path: Path, seen: set[tuple[int, int]]) -> Iterator[Document | Passe
         if (reason := _no_chat(name, beside)) and not inner.is_dir():
             yield _skipped(inner, reason)
         else:
-            yield from _expand(inner, explicit=False, seen=seen)
+            yield from _expand(inner, root, explicit=False, seen=seen)
 
 
-def _file(path: Path, size: int, *, explicit: bool) -> Iterator[Document | PassedOver]:
+def _file(path: Path, root: _Root, size: int, *, explicit: bool) -> Iterator[Document | PassedOver]:
     try:
         with path.open("rb") as stream:
             mark = stream.read(4)
@@ -156,12 +185,12 @@ def _file(path: Path, size: int, *, explicit: bool) -> Iterator[Document | Passe
         yield _unreadable(path, error)
         return
     if mark in _ZIP_MARKS:
-        yield from _zip(path)
+        yield from _zip(path, root)
     else:
-        yield Document(_shown(path), size, partial(_open_file, path), explicit)
+        yield _document(path, root, size, explicit=explicit)
 
 
-def _zip(path: Path) -> Iterator[Document | PassedOver]:
+def _zip(path: Path, root: _Root) -> Iterator[Document | PassedOver]:
     name = _shown(path)
     try:
         archive = zipfile.ZipFile(path)
@@ -174,6 +203,7 @@ def _zip(path: Path) -> Iterator[Document | PassedOver]:
             _parent(_member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_last(_member_name(m)))
         }
         taken: set[str] = set()
+        inside = _Inside(archive, path, root)
         for member in sorted(members, key=_member_name):
             inner = _member_name(member)
             if any(_is_litter(part) for part in inner.split("/")):
@@ -192,7 +222,29 @@ def _zip(path: Path) -> Iterator[Document | PassedOver]:
                 while shown in taken:
                     shown, number = f"{name}/{inner} ({number})", number + 1
                 taken.add(shown)
-                yield Document(shown, member.file_size, partial(_open_member, archive, path, member), False)
+                yield inside.document(shown, member)
+
+
+class _Inside:
+    """The members of a zip by their names, for each other's parsers."""
+
+    def __init__(self, archive: zipfile.ZipFile, path: Path, root: _Root) -> None:
+        self._archive, self._path, self._me = archive, path, root.me
+        self._members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
+        self._memory: dict[Hashable, object] = {}
+
+    def document(self, shown: str, member: zipfile.ZipInfo) -> Document:
+        find = partial(self._find, _parent(_member_name(member)))
+        opened = partial(_open_member, self._archive, self._path, member)
+        around = Surroundings(find, self._me, self._memory)
+        return Document(shown, member.file_size, opened, explicit=False, around=around)
+
+    def _find(self, folder: str, relative: str) -> Document | None:
+        name = posixpath.normpath(posixpath.join(folder, relative))
+        member = self._members.get(name)
+        if member is None or member.flag_bits & _ENCRYPTED:
+            return None
+        return self.document(f"{_shown(self._path)}/{name}", member)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:

@@ -11,19 +11,36 @@ import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import cast
 
 from appliance.errors import InputError, UsageError
+from appliance.ingest.parse import sqlite
 from appliance.ingest.parse import text as texts
 from appliance.ingest.parse.base import HEAD_BYTES, Document, Head, Parser
 from appliance.types import Problem, Record
 
-FORMATS: dict[str, str] = {
-    "native": "appliance.ingest.parse.native",
-    "chatgpt": "appliance.ingest.parse.chatgpt",
-    "claude": "appliance.ingest.parse.claude",
-    "whatsapp": "appliance.ingest.parse.whatsapp",
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Where a format's parser is, and what its files are called where content alone does not decide."""
+
+    module: str
+    name: str = r"(?!)"
+
+
+_HERE = "appliance.ingest.parse."
+
+FORMATS: dict[str, Format] = {
+    "native": Format(_HERE + "native", r"\.jsonl$"),
+    "chatgpt": Format(_HERE + "chatgpt", r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$"),
+    "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
+    "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
 }
+
+ENTRY_POINTS = "memory_appliance.formats"
+"""Other packages add formats under this group of entry points: a name, and the module of its parser."""
 
 # Below this a parser only finds something of its format in a document that is probably another's.
 _SURE_ENOUGH = 0.5
@@ -32,12 +49,6 @@ _TIE = 0.05
 # A file with more damaged places than this is summed up, not listed.
 _PROBLEMS_LISTED = 1000
 
-_NAMES: dict[str, re.Pattern[str]] = {
-    "native": re.compile(r"\.jsonl$", re.IGNORECASE),
-    "chatgpt": re.compile(r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$", re.IGNORECASE),
-    "claude": re.compile(r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+", re.IGNORECASE),
-    "whatsapp": re.compile(r"whatsapp|(?:^|/)_chat\.txt$", re.IGNORECASE),
-}
 _EXPORT_NAME = re.compile(
     r"(?:^|/)(?:conversations(?:-\d+)?\.json|_chat\.txt|[^/]*whatsapp[^/]*\.txt|[^/]+\.jsonl)$", re.I
 )
@@ -78,13 +89,25 @@ class _Nothing:
         yield Problem("", "the file holds no messages", harmless=True)
 
 
+@cache
+def formats() -> dict[str, Format]:
+    """The formats by their names: this package's, and those that others add."""
+    added = {
+        point.name: Format(point.value)
+        for point in entry_points(group=ENTRY_POINTS)
+        if point.name not in FORMATS
+    }
+    return FORMATS | added
+
+
 def parser_of(format_name: str) -> Parser:
     """The parser of a format by its name.
 
-    Raises UsageError for a name that is not in ``FORMATS``."""
-    if format_name not in FORMATS:
-        raise UsageError(f"unknown format {format_name!r}", hint=f"known formats: {', '.join(FORMATS)}")
-    return cast(Parser, importlib.import_module(FORMATS[format_name]))
+    Raises UsageError for a name that nobody has added."""
+    known = formats()
+    if format_name not in known:
+        raise UsageError(f"unknown format {format_name!r}", hint=f"known formats: {', '.join(known)}")
+    return cast(Parser, importlib.import_module(known[format_name].module))
 
 
 def detect(document: Document, forced: str | None = None) -> tuple[str | None, Parser]:
@@ -105,19 +128,19 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         return forced, _Nothing()
     if forced is not None:
         return forced, _Listed(parser_of(forced))
-    weighed = sorted(((parser_of(name).matches(head), name) for name in FORMATS), reverse=True)
+    weighed = sorted(((parser_of(name).matches(head), name) for name in formats()), reverse=True)
     best, chosen = weighed[0]
     if best < _SURE_ENOUGH:
         raise InputError(
             f"not recognised: no chat export that is known begins with {_beginning(head.text)}",
             where=document.name,
-            hint=f"if it is one of them, say which with --format {'|'.join(FORMATS)}",
+            hint=f"if it is one of them, say which with --format {'|'.join(formats())}",
         )
     equals = [name for score, name in weighed if best - score < _TIE]
     if len(equals) == 1:
         return chosen, _Listed(parser_of(chosen))
     fits = " and ".join(f"{name} ({score:.2f})" for score, name in weighed if name in equals)
-    named = [name for name in equals if _NAMES[name].search(document.name)]
+    named = [name for name in equals if re.search(formats()[name].name, document.name, re.I)]
     if len(named) != 1:
         raise InputError(
             f"looks like {fits} alike, and the name doesn't tell",
@@ -142,6 +165,8 @@ def read_head(document: Document) -> Head:
         if not data:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"can't be read: {reason}", where=document.name) from error
+    if data.startswith(sqlite.MAGIC):
+        return Head(document.name, "", True, sqlite.tables(document))
     truncated = len(data) > HEAD_BYTES
     data = data[:HEAD_BYTES]
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):

@@ -174,10 +174,10 @@ def _metadata(value: dict[str, Any], where: str) -> tuple[dict[str, Any], list[P
 
 def _left_from(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
     """The format and the owner that an exported message says it left, taken out of its metadata."""
-    from appliance.ingest.parse import FORMATS
+    from appliance.ingest.parse import formats
 
     source = metadata.get("source")
-    if not isinstance(source, str) or (source not in FORMATS and source != LOCAL):
+    if not isinstance(source, str) or (source not in formats() and source != LOCAL):
         return None, None
     del metadata["source"]
     scope = None
