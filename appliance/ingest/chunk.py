@@ -68,7 +68,13 @@ class Chunker:
             (bounds[first], bounds[last])
             for first, last in _pack(weights, _joints(text, bounds), room, int(room * self.overlap))
         ]
-        return [chunk for start, stop in spans for chunk in self._checked(text, author, start, stop)]
+        chunks: list[Span] = []
+        for start, stop in spans:
+            for chunk in self._checked(text, author, start, stop):
+                # The first half of a chunk may lie within what it repeats.
+                if not chunks or chunk.end > chunks[-1].end:
+                    chunks.append(chunk)
+        return chunks
 
     def _checked(self, text: str, author: str | None, start: int, stop: int) -> list[Span]:
         """The span, halved while it does not fit: tokens do not always add up, and pieces joined can need

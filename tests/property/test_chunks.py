@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from appliance.ingest.chunk import Chunker
@@ -28,6 +28,11 @@ texts = st.lists(pieces, max_size=30).map("".join)
 
 
 @settings(max_examples=300, deadline=None)
+@example(
+    text="0:0:000000000000:\x1b0:{00:0\x1b0\r0\x1b0\x08000:0000{{0",
+    author="0:{0\x1b0:0\x1b0:0\x1b0\U00018cd60\U00018cd6",
+    overlap=0.5,
+)
 @given(text=texts, author=st.one_of(st.none(), st.text(min_size=1, max_size=30)), overlap=st.floats(0, 0.5))
 def test_chunks_cover_every_character(text: str, author: str | None, overlap: float) -> None:
     chunker = Chunker(HashEmbedder().count_tokens, WINDOW, overlap)
