@@ -56,6 +56,15 @@ class ContextSettings(Section, frozen=True):
     """The share of the budget that recent turns may take; what they leave goes to memories."""
 
 
+class WatchSettings(Section, frozen=True):
+    folders: tuple[str, ...] = ()
+    """Folders that are watched beside the inbox in the home; in the environment separated like a PATH."""
+    settle: Annotated[float, Meta(ge=0.0, le=3600.0)] = 2.0
+    """Seconds that a file must not have changed before it is read."""
+    rescan: Annotated[float, Meta(ge=1.0)] = 600.0
+    """Seconds between two looks at everything, because the system's events get lost."""
+
+
 class Settings(Section, frozen=True):
     user: str = "me"
     """Whose memories are meant when a call names no user."""
@@ -66,6 +75,7 @@ class Settings(Section, frozen=True):
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+    watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Settings:
@@ -121,7 +131,8 @@ def _from_file(home: Home) -> dict[str, Any]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    known = {_variable(name): name for name in flatten(msgspec.to_builtins(Settings()))}
+    defaults = flatten(msgspec.to_builtins(Settings()))
+    known = {_variable(name): name for name in defaults}
     tree: dict[str, Any] = {}
     for variable, value in environment.items():
         if not variable.startswith(PREFIX) or variable == HOME_VARIABLE:
@@ -133,7 +144,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         node = one
         for group in groups:
             node = node.setdefault(group, {})
-        node[leaf] = value
+        several = isinstance(defaults[known[variable]], list | tuple)
+        node[leaf] = value.split(os.pathsep) if several else value
         _check(one, variable, strict=False)
         _merge(tree, one)
     return tree

@@ -17,11 +17,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import config, moments, paths
+from appliance import __version__, config, moments, paths
 from appliance.errors import NotFound, UsageError
 from appliance.ingest import dedup, embed
 from appliance.ingest import pipeline as intake
 from appliance.ingest.normalise import begin, normalise
+from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
 from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
@@ -34,6 +35,7 @@ from appliance.types import (
     LOCAL,
     ROLES,
     Context,
+    FileReport,
     Filters,
     Hits,
     IngestReport,
@@ -57,6 +59,9 @@ MEMORIES = 40
 
 TURNS = 200
 """How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+OnRead = Callable[[FileReport], None]
+"""Told what became of a file in a watched folder."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 OnFile = Callable[[str, int], None]
@@ -179,6 +184,43 @@ class Appliance:
             embedded=embedded,
             pending=self._serving.pending(),
             seconds=time.perf_counter() - began,
+        )
+
+    def watcher(
+        self,
+        folders: Sequence[str | os.PathLike[str]] = (),
+        *,
+        user_id: str | None = None,
+        namespace: str = "",
+        on_read: OnRead = lambda report: None,
+        on_trouble: Callable[[str], None] = lambda words: None,
+    ) -> Watcher:
+        """What reads the inbox, the configured folders and ``folders`` whenever an export lands there.
+
+        Call its ``run`` (it ends at ``stop``, or with ``once=True`` when all that is there has been read);
+        what it reads is durable and found by its words, and the worker embeds it. ``on_read`` is told what
+        became of each file, ``on_trouble`` what hinders the watching.
+
+        Raises:
+            HomeError: a folder does not exist.
+        """
+        scope, kept = Scope(self._user(user_id), namespace), user_id is None and not namespace
+
+        def read(root: Path, file: Path) -> list[FileReport]:
+            tallies = list(intake.ingest([file], self._intake(scope, keep_owners=kept), within=root))
+            self._wake()
+            return [tally.report() for tally in tallies]
+
+        given = [*self.settings.watch.folders, *folders]
+        return Watcher(
+            [self.home.inbox, *(Path(folder).expanduser() for folder in given)],
+            self._database,
+            read,
+            reader=__version__,
+            habits=Habits(self.settings.watch.settle, self.settings.watch.rescan),
+            apart=[place for name, place in self.home.places().items() if name not in ("home", "inbox")],
+            on_read=on_read,
+            on_trouble=on_trouble,
         )
 
     def embed_pending(self, progress: OnProgress = lambda done, pending: None) -> int:

@@ -41,12 +41,16 @@ class Home:
         return self.root / "models"
 
     @property
+    def inbox(self) -> Path:
+        return self.root / "inbox"
+
+    @property
     def lock(self) -> Path:
         return self.root / "lock"
 
     def places(self) -> dict[str, Path]:
         """Every location, by name."""
-        names = ("root", "config", "database", "vectors", "index", "models", "lock")
+        names = ("root", "config", "database", "vectors", "index", "models", "inbox", "lock")
         return {("home" if name == "root" else name): getattr(self, name) for name in names}
 
 
@@ -87,7 +91,7 @@ def create_home(home: Home) -> Home:
         HomeError: the path is a file, or can't be made, read or written.
     """
     try:
-        for folder in (home.root, home.vectors, home.index, home.models):
+        for folder in (home.root, home.vectors, home.index, home.models, home.inbox):
             if folder.is_dir():
                 continue
             folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, models, out, read, tour
+from appliance.cli import about, care, find, intake, models, out, read, tour, watching
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -39,7 +39,7 @@ _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
 VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Begin": {"demo": tour.demo},
-    "In": {"ingest": intake.ingest, "add": intake.add},
+    "In": {"ingest": intake.ingest, "watch": watching.watch, "add": intake.add},
     "Out": {
         "search": find.search,
         "context": find.context,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from appliance.errors import StoreError, UsageError
 
 NOT_YET_KEPT = ("archived", "summaries", "facts")
 """Counts that the shape has and this version has nothing of."""
+
+TOLD = 10
+"""How many files that could not be read are named on a screen."""
 
 
 def status(home: options.Home = None, json: options.Json = False) -> None:
@@ -31,6 +34,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         "home": root,
         "counts": {**facts["counts"], **{name: facts["counts"].get(name, 0) for name in NOT_YET_KEPT}},
         "model": facts["model"],
+        "files": facts["files"],
         "disk_bytes": facts["disk_bytes"],
         "daemon": facts.get("daemon"),
         "health": facts["health"],
@@ -50,8 +54,16 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
             "model": model["name"] + made,
             "disk": disk,
+            **({"watched files": watched} if (watched := _watched(shape["files"])) else {}),
         }
     )
+    for trouble in shape["files"]["troubles"][:TOLD]:
+        out.line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _watched(files: dict[str, Any]) -> str:
+    counted = {state: count for state, count in files.items() if state != "troubles" and count}
+    return ", ".join(f"{count:,} {state}" for state, count in counted.items())
 
 
 def verify(home: options.Home = None, json: options.Json = False) -> None:

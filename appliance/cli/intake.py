@@ -41,7 +41,7 @@ def ingest(
         typer.Option(
             "--format",
             metavar="F",
-            help="native, chatgpt, claude or whatsapp; detected unless given.",
+            help="A format by its name (docs/formats.md); detected unless given.",
             show_default=False,
         ),
     ] = None,
@@ -114,17 +114,7 @@ def _begun(home: str | None) -> bool:
 def shape(report: IngestReport) -> dict[str, Any]:
     """An ingest as ``ingest --json`` prints it."""
     return {
-        "files": [
-            {
-                "path": file.path,
-                "format": file.format,
-                "status": file.status,
-                **{count: getattr(file, count) for count in COUNTS},
-                "errors": _places(file.errors),
-                "notes": _places(file.notes),
-            }
-            for file in report.files
-        ],
+        "files": [file_shape(file) for file in report.files],
         "totals": {
             **{count: report.total(count) for count in COUNTS},
             "chunks": report.chunks,
@@ -132,6 +122,18 @@ def shape(report: IngestReport) -> dict[str, Any]:
             "pending": report.pending,
         },
         "seconds": report.seconds,
+    }
+
+
+def file_shape(file: FileReport) -> dict[str, Any]:
+    """What became of one file, as JSON has it."""
+    return {
+        "path": file.path,
+        "format": file.format,
+        "status": file.status,
+        **{count: getattr(file, count) for count in COUNTS},
+        "errors": _places(file.errors),
+        "notes": _places(file.notes),
     }
 
 

@@ -63,11 +63,11 @@ def reading(home: str | None, verb: str) -> Appliance:
     return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
 
 
-def writing(home: str | None, verb: str) -> Appliance:
-    """Open the memory, begin it if there is none; a context manager."""
+def writing(home: str | None, verb: str, *, worker: bool = False) -> Appliance:
+    """Open the memory, begin it if there is none; a context manager. ``worker`` embeds in the background."""
     from appliance.engine import Appliance
 
-    return Appliance.open(home, create=True, worker=False, purpose=f"appliance {verb}")
+    return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
 
 
 def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:

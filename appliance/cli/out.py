@@ -72,6 +72,13 @@ def document(value: object) -> None:
     write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
+def document_line(value: object) -> None:
+    """Print one JSON document on a line of its own, for whoever reads along."""
+    import msgspec
+
+    write(msgspec.json.encode(value) + b"\n")
+
+
 def write(data: bytes) -> None:
     """Put bytes on stdout as they are, after what was printed before."""
     sys.stdout.flush()

@@ -87,12 +87,13 @@ class Batch:
     messages: dict[str, list[NewMessage]]
 
 
-def ingest(paths: Sequence[Path], intake: Intake) -> Iterator[Tally]:
-    """Read files, folders and zips; yields what became of each file, in their order.
+def ingest(paths: Sequence[Path], intake: Intake, within: Path | None = None) -> Iterator[Tally]:
+    """Read files, folders and zips; yields what became of each file, in their order. ``within`` is the folder
+    that they were found in, if nobody named them.
 
     A file that can't be read costs only itself, and a record that can't be read costs only itself.
     """
-    for found in sources.recognise(paths, intake.format, intake.me):
+    for found in sources.recognise(paths, intake.format, intake.me, within):
         if isinstance(found, sources.PassedOver):
             yield _passed_over(found)
         else:

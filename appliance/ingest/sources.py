@@ -72,17 +72,21 @@ class Recognised:
 
 
 def recognise(
-    paths: Iterable[str | Path], forced: str | None = None, me: str | None = None
+    paths: Iterable[str | Path],
+    forced: str | None = None,
+    me: str | None = None,
+    within: Path | None = None,
 ) -> Iterator[Recognised | PassedOver]:
     """The documents of ``paths`` that some parser reads, and what was passed over.
 
     A file that the user named and nobody recognises has failed; so has a named zip or folder in
     which nothing at all was recognised. ``forced`` is the format of every document that isn't
-    obviously something else; ``me`` is what the person is called where a format only says "me".
+    obviously something else; ``me`` is what the person is called where a format only says "me". With
+    ``within``, the paths were found in that folder, not named: what is no chat there has not failed.
     """
     for path in paths:
         settled = False
-        for item in expand([path], me):
+        for item in expand([path], me, within):
             if isinstance(item, PassedOver):
                 settled = settled or item.status == "failed"
                 yield item
@@ -96,7 +100,7 @@ def recognise(
                 continue
             settled = True
             yield found
-        if not settled:
+        if not settled and within is None:
             yield _failed(path, "no chat export was found in it", "name the file itself, and its --format")
 
 
@@ -108,12 +112,15 @@ def _unrecognised(document: Document, error: InputError) -> PassedOver:
     return _skipped(document.name, reason)
 
 
-def expand(paths: Iterable[str | Path], me: str | None = None) -> Iterator[Document | PassedOver]:
+def expand(
+    paths: Iterable[str | Path], me: str | None = None, within: Path | None = None
+) -> Iterator[Document | PassedOver]:
     """The documents at ``paths``, in order: a file, the files of a folder (sorted, all the way down),
     the members of a zip, whatever it is called. A document can be opened any number of times.
     """
     for path in paths:
-        yield from _expand(Path(path), _Root(Path(path), me), explicit=True, seen=set())
+        root = _Root(within or Path(path), me)
+        yield from _expand(Path(path), root, explicit=within is None, seen=set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _folder(path: Path, root: _Root, seen: set[tuple[int, int]]) -> Iterator[Doc
         return
     beside = any(_CONVERSATIONS.fullmatch(name) for name in names)
     for name in names:
-        if _is_litter(name):
+        if is_litter(name):
             continue
         inner = path / name
         if (reason := _no_chat(name, beside)) and not inner.is_dir():
@@ -206,7 +213,7 @@ def _zip(path: Path, root: _Root) -> Iterator[Document | PassedOver]:
         inside = _Inside(archive, path, root)
         for member in sorted(members, key=_member_name):
             inner = _member_name(member)
-            if any(_is_litter(part) for part in inner.split("/")):
+            if any(is_litter(part) for part in inner.split("/")):
                 continue
             shown = f"{name}/{inner}"
             reason = _no_chat(_last(inner), _parent(inner) in folders)
@@ -294,7 +301,8 @@ def _member_name(member: zipfile.ZipInfo) -> str:
     return name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
 
 
-def _is_litter(name: str) -> bool:
+def is_litter(name: str) -> bool:
+    """Whether a name is that of a hidden file, of what a program is still writing, or of a system's own."""
     return name.startswith((".", "~$")) or name in _LITTER_NAMES or name.lower().endswith(_LITTER_SUFFIXES)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from appliance.paths import Home
-from appliance.store import chunks, derived, vectors
+from appliance.store import catalogue, chunks, derived, vectors
 from appliance.store.chunks import Generation
+
+TROUBLES = 100
+"""How many of the files that could not be read are named, the latest first."""
 
 
 def status(
@@ -21,6 +24,7 @@ def status(
         table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
         for table in ("source", "session", "message")
     }
+    found = catalogue.counts(db)
     made = chunks.count(db, generation.id) if generation else 0
     return {
         "counts": {
@@ -35,6 +39,10 @@ def status(
             "name": generation.model if generation else configured_model,
             "dimension": generation.dimension if generation else None,
             "generation": generation.id if generation else None,
+        },
+        "files": {
+            **{state: found.get(state, 0) for state in get_args(catalogue.State)},
+            "troubles": [{"path": path, "reason": reason} for path, reason in catalogue.failed(db, TROUBLES)],
         },
         "disk_bytes": {
             "database": sum(_size(p) for p in home.root.glob("recall.db*")),

@@ -96,17 +96,17 @@ SCHEMA_2 = (
 )
 
 
-def _schema_1(db: Database) -> None:
-    for statement in SCHEMA_1:
-        db.execute(statement)
+# Paths are the bytes that the system uses: not all are UTF-8.
+SCHEMA_3 = (
+    "CREATE TABLE file (path BLOB PRIMARY KEY, root BLOB NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,"
+    " digest BLOB, state TEXT NOT NULL CHECK (state IN ('queued', 'read', 'partial', 'skipped', 'failed')),"
+    " reason TEXT NOT NULL DEFAULT '', reader TEXT NOT NULL DEFAULT '', seen_at INTEGER NOT NULL, read_at INTEGER)"
+    " WITHOUT ROWID",
+    "CREATE INDEX file_state ON file (state)",
+)
 
 
-def _schema_2(db: Database) -> None:
-    for statement in SCHEMA_2:
-        db.execute(statement)
-
-
-MIGRATIONS = (_schema_1, _schema_2)
+MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:
@@ -127,11 +127,11 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
     from sqlite_utils import Database, Migrations
 
     numbered = Migrations("recall")
-    for number, migration in enumerate(MIGRATIONS, 1):
+    for number, statements in enumerate(MIGRATIONS, 1):
 
-        def apply(db: Database, number: int = number, migration: object = migration) -> None:
-            assert callable(migration)
-            migration(db)
+        def apply(db: Database, number: int = number, statements: tuple[str, ...] = statements) -> None:
+            for statement in statements:
+                db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
 
         numbered(name=f"{number:04}")(apply)
