@@ -189,6 +189,8 @@ class Watcher:
                 if self._stopping.is_set():
                     return 0.0
                 self._take(waiting.file)
+                if waiting.file.path in self._waiting:  # it changed while it was read
+                    pause = min(pause, self._habits.settle)
         return pause
 
     def _still(self, waiting: _Waiting) -> bool:
@@ -216,11 +218,11 @@ class Watcher:
             self._settle(replace(file, state="read", digest=digest))
             return
         reports = self._read(file.root, file.path)
-        if _facts(file.path) != file.facts:
+        if (facts := _facts(file.path)) not in (None, file.facts):
             # It changed while it was read: what was whole is stored, and the rest comes with the next reading.
-            self._note([] if (facts := _facts(file.path)) is None else [replace(file, facts=facts)])
-            return
-        self._settle(_outcome(file, digest, reports))
+            self._note([replace(file, facts=facts)])
+        else:
+            self._settle(_outcome(file, digest, reports))
         for report in reports:
             self._on_read(report)
 
