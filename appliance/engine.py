@@ -333,10 +333,16 @@ class Appliance:
         trouble = self._worker.trouble if self._worker else None
         return status(self.home, self._database.read(), self._serving.model_name, trouble)
 
-    def verify(self) -> check.Findings:
-        """Check that every character is in a chunk and that all stores agree; writes nothing."""
+    def verify(self, *, deep: bool = False) -> check.Findings:
+        """Check that every character is in a chunk and that all stores agree; writes nothing. ``deep`` also
+        counts each chunk's tokens, to see that the model reads it to its end.
+
+        Raises:
+            ModelUnavailable: ``deep``, and the model can't be loaded.
+        """
+        window = self._serving.window() if deep else None
         with self._serving.reading() as stores:
-            return check.verify(self._database, stores)
+            return check.verify(self._database, stores, window)
 
     def reindex(
         self,

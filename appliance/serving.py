@@ -18,6 +18,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.recall.pipeline import Shelf
 from appliance.store import chunks, derived, lexical
+from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
@@ -155,6 +156,14 @@ class Serving:
         """The generation that serves and how to chunk for it, asked within the transaction that stores."""
         found = self.generation() or self.begin()
         return found.id, self.chunker(self.model_of(found))
+
+    def window(self) -> Window | None:
+        """What the serving model reads of a passage; None in a home that nothing was ever stored in."""
+        found = self.generation()
+        if found is None:
+            return None
+        model = self.model_of(found)
+        return Window(model.max_tokens, model.count_tokens)
 
     def chunker(self, model: Embedder) -> Chunker:
         return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -34,10 +35,10 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         "home": root,
         "counts": {**facts["counts"], **{name: facts["counts"].get(name, 0) for name in NOT_YET_KEPT}},
         "model": facts["model"],
-        "files": facts["files"],
         "disk_bytes": facts["disk_bytes"],
         "daemon": facts.get("daemon"),
         "health": facts["health"],
+        "files": facts["files"],
     }
     if json:
         out.document(shape)
@@ -66,26 +67,34 @@ def _watched(files: dict[str, Any]) -> str:
     return ", ".join(f"{count:,} {state}" for state, count in counted.items())
 
 
-def verify(home: options.Home = None, json: options.Json = False) -> None:
+def verify(
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Count each chunk's tokens, too: minutes.", show_default=False)
+    ] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
     """Check every character and every row; changes nothing.
 
-    Every character of every message lies in a chunk; chunks, vectors, index and full text agree. Ends
-    with 3 when something does not, and names it.
+    Every character of every message of every source lies in a chunk; chunks, vectors, index and full text
+    agree. Ends with 3 when something does not, and names it. --deep sees that no chunk is longer than the
+    model reads. --json has the books of each source.
 
     \b
     Examples:
       appliance verify
-      appliance verify --json | jq .problems
-    """
+      appliance verify --json | jq .sources
+    """  # fmt: skip
     began = time.perf_counter()
     with options.reading(home, "verify") as memory:
-        findings = memory.verify()
+        findings = memory.verify(deep=deep)
     seconds = time.perf_counter() - began
     if json:
         out.document(
             {
                 "ok": not findings.problems,
                 "checked": findings.checked,
+                "sources": [{"path": path, **asdict(book)} for path, book in findings.sources.items()],
                 "problems": [{"where": p.where, "message": p.message} for p in findings.problems],
                 "seconds": seconds,
             }

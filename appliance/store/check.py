@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,12 +19,36 @@ from appliance.types import Problem
 SAME_VECTOR = 0.999
 """The least cosine between a vector in the ledger and the same one in the index, which rounds differently."""
 
+BY_HAND = "(by hand)"
+"""Stands for the source of what no file brought."""
+
+
+@dataclass(slots=True)
+class Book:
+    """What became of one source's text: its messages and their characters, those that lie in chunks, the
+    chunks, and those that have their vector."""
+
+    messages: int = 0
+    characters: int = 0
+    covered: int = 0
+    chunks: int = 0
+    embedded: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How many tokens a model reads of a passage, and how it counts them."""
+
+    tokens: int
+    count: Callable[[Sequence[str]], list[int]]
+
 
 @dataclass(slots=True)
 class Findings:
-    """What was looked at, in counts, and what does not agree."""
+    """What was looked at, in counts, all of it and by source, and what does not agree."""
 
     checked: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, Book] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def add(self, where: str, message: str) -> None:
@@ -34,24 +58,27 @@ class Findings:
         self.checked[what] = self.checked.get(what, 0) + number
 
 
-def verify(database: Database, derived: Derived | None) -> Findings:
+def verify(database: Database, derived: Derived | None, window: Window | None = None) -> Findings:
     """Check the database, the coverage of every message by its chunks, the ledger, the index and the full
-    text. Reads everything; writes nothing."""
+    text; with a ``window`` also that the model reads each chunk to its end. Reads everything; writes
+    nothing."""
     findings = Findings()
     try:
-        _check_all(database, derived, findings)
+        _check_all(database, derived, window, findings)
     except (sqlite3.DatabaseError, StoreCorrupt) as error:
         findings.add("recall.db", f"can't be read further ({error}): {RESTORE}")
     return findings
 
 
-def _check_all(database: Database, derived: Derived | None, findings: Findings) -> None:
+def _check_all(
+    database: Database, derived: Derived | None, window: Window | None, findings: Findings
+) -> None:
     db = database.read()
     check_database(db, findings)
     check_full_text(database, findings)
     if derived is not None:
         generation = derived.generation.id
-        check_coverage(db, generation, findings)
+        check_coverage(db, generation, window, findings)
         check_ledger(db, derived, findings)
         check_index(db, derived, findings)
 
@@ -74,33 +101,59 @@ def check_full_text(database: Database, findings: Findings) -> None:
             )
 
 
-def check_coverage(db: sqlite3.Connection, generation: int, findings: Findings) -> None:
-    """Every character of every message lies in a chunk, and every chunk's digest is that of its text."""
-    for key, author, text, spans in _messages_with_chunks(db, generation):
+def check_coverage(
+    db: sqlite3.Connection, generation: int, window: Window | None, findings: Findings
+) -> None:
+    """Every character of every message lies in a chunk, every chunk's digest is that of its text, and the
+    model reads it to its end."""
+    paths: dict[int | None, str] = {None: BY_HAND, **dict(db.execute("SELECT id, path FROM source"))}
+    queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
+    for message in _messages_with_chunks(db, generation):
+        where, length = message_id(message.id), len(message.text)
+        passages: dict[str, int] = {}
         covered = 0
-        for chunk, start, stop, digest in spans:
-            findings.count("chunks")
+        for chunk, start, stop, digest in message.spans:
             if start > covered:
-                findings.add(message_id(key), f"characters {covered} to {start} are in no chunk")
-            if not 0 <= start < stop <= len(text):
-                findings.add(
-                    message_id(key), f"chunk {chunk} spans {start} to {stop} of {len(text)} characters"
-                )
-            elif chunks.digest(chunks.passage(author, text[start:stop])) != digest:
-                findings.add(message_id(key), f"chunk {chunk} was made from another text")
+                findings.add(where, f"characters {covered} to {start} are in no chunk")
+            if not 0 <= start < stop <= length:
+                findings.add(where, f"chunk {chunk} spans {start} to {stop} of {length} characters")
+                continue
+            passage = chunks.passage(message.author, message.text[start:stop])
+            passages[passage] = stop - start
+            if chunks.digest(passage) != digest:
+                findings.add(where, f"chunk {chunk} was made from another text")
             covered = max(covered, stop)
-        if covered < len(text):
-            findings.add(message_id(key), f"characters {covered} to {len(text)} are in no chunk")
-        findings.count("characters", len(text))
+        if covered < length:
+            findings.add(where, f"characters {covered} to {length} are in no chunk")
+        if window is not None:
+            for passage, tokens in zip(passages, window.count(list(passages)), strict=True):
+                # A single character that needs more can't be cut any further.
+                if tokens > window.tokens and passages[passage] > 1:
+                    findings.add(where, f"a chunk has {tokens} tokens, and the model reads {window.tokens}")
+        findings.count("chunks", len(message.spans))
+        findings.count("characters", length)
+        book = findings.sources.setdefault(paths.get(message.source, BY_HAND), Book())
+        book.messages += 1
+        book.characters += length
+        book.covered += min(covered, length)
+        book.chunks += len(message.spans)
+        book.embedded += sum(chunk not in queued for chunk, *_ in message.spans)
 
 
-def _messages_with_chunks(
-    db: sqlite3.Connection, generation: int
-) -> Iterator[tuple[int, str | None, str, list[tuple[int, int, int, bytes]]]]:
+@dataclass(frozen=True, slots=True)
+class _Message:
+    id: int
+    author: str | None
+    text: str
+    source: int | None
+    spans: list[tuple[int, int, int, bytes]]
+
+
+def _messages_with_chunks(db: sqlite3.Connection, generation: int) -> Iterator[_Message]:
     after = 0
     while True:
         page = db.execute(
-            "SELECT id, author, text FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
+            "SELECT id, author, text, source_id FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
         ).fetchall()
         if not page:
             return
@@ -111,8 +164,8 @@ def _messages_with_chunks(
             (generation, page[0][0], page[-1][0]),
         ):
             spans.setdefault(message, []).append((span[0], span[1], span[2], span[3]))
-        for key, author, text in page:
-            yield key, author, text, spans.get(key, [])
+        for key, author, text, source in page:
+            yield _Message(key, author, text, source, spans.get(key, []))
         after = page[-1][0]
 
 

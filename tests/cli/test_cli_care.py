@@ -28,7 +28,8 @@ COUNTS = [
 
 def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     report = document(run("status", "--json"))
-    assert list(report) == ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
+    contract = ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
+    assert list(report) == [*contract, "files"]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
     assert (report["version"], report["home"]) == (__version__, str(kept))
@@ -45,7 +46,9 @@ def test_status_reads_well(run: Run, kept: Path) -> None:
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:
     assert "all agree" in run("verify").stdout
     report = document(run("verify", "--json"))
-    assert list(report) == ["ok", "checked", "problems", "seconds"]
+    assert list(report) == ["ok", "checked", "sources", "problems", "seconds"]
+    assert all(book["covered"] == book["characters"] for book in report["sources"])
+    assert sum(book["messages"] for book in report["sources"]) == report["checked"]["messages"]
     assert (report["ok"], report["problems"]) == (True, [])
 
 

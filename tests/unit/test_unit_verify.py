@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from appliance import Appliance
+from appliance.store.check import BY_HAND, Book
+from appliance.store.chunks import digest
 from appliance.store.index import edge
 from appliance.store.index.base import Fields, Point
 from appliance.store.vectors import HEADER_BYTES
@@ -176,3 +178,24 @@ def test_verify_changes_nothing(whole: Path) -> None:
             list(connection.execute("SELECT * FROM chunk")),
             list(connection.execute("SELECT * FROM message")),
         )
+
+
+def test_a_deep_look_finds_what_the_model_would_not_read_to_its_end(whole: Path) -> None:
+    text = LINES[2]["content"]
+    with behind_its_back(whole) as db:
+        # As an engine would have left it that chunked for a longer window: one chunk, with its right digest.
+        db.execute("DELETE FROM chunk WHERE message_id = 3 AND start > 0")
+        db.execute("UPDATE chunk SET stop = ?, digest = ? WHERE message_id = 3", (len(text), digest(text)))
+    with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
+        assert not any("tokens" in problem.message for problem in memory.verify().problems)
+        (found,) = [p for p in memory.verify(deep=True).problems if "tokens" in p.message]
+    assert found.where == "m3" and f"the model reads {HashEmbedder().max_tokens}" in found.message
+
+
+def test_the_books_account_for_every_source(whole: Path, tmp_path: Path) -> None:
+    with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
+        memory.sessions.create(title="notes").add("user", "by hand")
+        books = memory.verify(deep=True).sources
+    lengths = sum(len(line["content"]) for line in LINES)
+    assert books[str(tmp_path / "a.jsonl")] == Book(3, lengths, lengths, 4, 4)
+    assert books[BY_HAND] == Book(1, 7, 7, 1, 0)

@@ -1,0 +1,80 @@
+"""``watch``: the verb that reads folders by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli_runs import ROOT, TRIP, Run, command, document, environment, write
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "exports"
+    made.mkdir()
+    write(made / "trip.jsonl", TRIP)
+    (made / "notes.txt").write_text("milk, bread")
+    return made
+
+
+def test_once_reads_and_ends(run: Run, folder: Path) -> None:
+    done = run("watch", folder, "--once")
+    assert done.exit_code == 0
+    assert done.stdout == f"ok  {folder}/trip.jsonl  native  4 new, 0 updated, 0 known\n"
+    assert run("watch", folder, "--once").stdout == ""
+    shown = run("status").stdout
+    assert "watched files  1 read, 1 skipped\n" in shown
+    assert run("search", "hotel").exit_code == 0
+
+
+def test_once_as_json_is_one_document(run: Run, folder: Path) -> None:
+    files = document(run("watch", folder, "--once", "--json"))["files"]
+    assert [(Path(file["path"]).name, file["status"], file["new"]) for file in files] == [
+        ("notes.txt", "skipped", 0),
+        ("trip.jsonl", "ok", 4),
+    ]
+    assert document(run("status", "--json"))["files"] == {
+        "queued": 0, "read": 1, "partial": 0, "skipped": 1, "failed": 0, "troubles": [],
+    }  # fmt: skip
+
+
+def test_what_fails_is_told_by_the_exit_code_and_by_status(run: Run, folder: Path) -> None:
+    with (folder / "trip.jsonl").open("a") as file:
+        file.write("{broken\n")
+    done = run("watch", folder, "--once")
+    assert done.exit_code == 1 and "line 5" in done.stderr
+    shown = run("status").stdout
+    assert "1 partial" in shown and f"{folder}/trip.jsonl: line 5" in shown
+
+
+def test_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    done = run("watch", tmp_path / "gone", "--once")
+    assert done.exit_code != 0 and "no such folder" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_reads_what_lands_until_it_is_told_to_end(folder: Path, number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        command("watch", folder, "--json"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment(APPLIANCE_WATCH_SETTLE="0.1"),
+    )
+    assert process.stdout is not None and process.stderr is not None
+    with process.stdout as said, process.stderr as told:
+        assert "Ctrl-C" in told.readline()
+        first = [json.loads(said.readline()) for _ in range(2)]
+        assert {Path(file["path"]).name for file in first} == {"notes.txt", "trip.jsonl"}
+        later = [{**line, "session_id": "later"} for line in TRIP]
+        write(folder / "later.part", later).replace(folder / "later.jsonl")
+        assert json.loads(said.readline())["new"] == 4
+        process.send_signal(number)
+        assert process.wait(30) == 0
+        assert said.read() == "" and told.read() == ""
