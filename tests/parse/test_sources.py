@@ -14,7 +14,7 @@ from appliance.errors import InputError, UsageError
 from appliance.ingest.parse import detect
 from appliance.ingest.parse.base import Document
 from appliance.ingest.sources import PassedOver, Recognised, expand, recognise
-from appliance.types import MessageRecord
+from appliance.types import MessageRecord, Problem
 
 LINE = b'{"session_id":"s","role":"user","content":"x"}\n'
 CHAT = json.dumps(
@@ -132,6 +132,23 @@ def test_a_bad_member_does_not_cost_the_others(tmp_path):
     assert names(found, Recognised, path) == ["b.jsonl"]
     (bad,) = (f for f in found if isinstance(f, PassedOver))
     assert (bad.status, bad.path) == ("failed", f"{path}/a.jsonl")
+
+
+def test_a_zip_bomb_is_stopped_and_what_came_before_it_is_kept(tmp_path):
+    path = tmp_path / "bomb.zip"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("a.jsonl", "w", force_zip64=True) as member,
+    ):
+        member.write(LINE * 3)
+        for _ in range(200):
+            member.write(b" " * (1 << 20) + b"\n")
+    assert path.stat().st_size < 1 << 20
+    (found,) = recognise([path])
+    records = list(found.parser.parse(found.document))
+    assert sum(isinstance(record, MessageRecord) for record in records) == 3
+    (problem,) = (record for record in records if isinstance(record, Problem))
+    assert "250 times its size" in problem.message
 
 
 def test_an_encrypted_member_is_refused(tmp_path):
