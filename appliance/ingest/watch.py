@@ -12,6 +12,7 @@ import hashlib
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,6 +27,14 @@ from appliance.types import FileReport
 
 LONGEST_WAIT = 60.0
 """Seconds after which a file is read although things beside it go on changing."""
+
+RESTS = 9.0
+"""A file that goes on growing (an agent's session) is read whole each time: what is known already is passed
+over by its ids, and titles and branches may have changed. So that this costs a tenth of a processor at
+most, it then rests for so many times as long as its reading took."""
+
+READINGS = 3
+"""How often a file that changes while it is read is read by ``run(once=True)``."""
 
 WITHOUT_EVENTS = 30.0
 """Seconds between two looks at everything where the system does not tell of changes."""
@@ -86,6 +95,8 @@ class Watcher:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._waiting: dict[Path, _Waiting] = {}
+        self._rested: dict[Path, float] = {}
+        self._readings: Counter[Path] = Counter()
 
     def stop(self) -> None:
         """Let ``run`` end after the file that it is reading."""
@@ -105,8 +116,8 @@ class Watcher:
                     scanned = time.monotonic()
                 self._note(self._seen())
                 pause = self._read_what_is_ready()
-                if once and not self._waiting:
-                    return
+                if once and all(self._readings[path] >= READINGS for path in self._waiting):
+                    return  # what never rests stays in the queue
                 due = scanned + self._habits.rescan - time.monotonic()
                 self._woken.wait(max(0.0, min(due, pause)))
                 self._woken.clear()
@@ -188,7 +199,13 @@ class Watcher:
             for waiting in sorted(group, key=lambda waiting: waiting.file.path):
                 if self._stopping.is_set():
                     return 0.0
+                if (rest := self._rested.get(waiting.file.path, 0.0) - now) > 0:
+                    pause = min(pause, rest)
+                    continue
+                began = time.time()
+                self._readings[waiting.file.path] += 1
                 self._take(waiting.file)
+                self._rested[waiting.file.path] = time.time() + RESTS * (time.time() - began)
                 if waiting.file.path in self._waiting:  # it changed while it was read
                     pause = min(pause, self._habits.settle)
         return pause

@@ -174,6 +174,29 @@ def test_what_goes_on_changing_is_read_all_the_same(
     assert len(contents(memory)) == n + 1
 
 
+def test_a_long_file_that_grows_is_not_read_all_the_time(memory: Appliance, folder: Path) -> None:
+    path = folder / "live.jsonl"
+    path.write_text(lines("live", 3))
+    watcher = memory.watcher([folder])
+    read, readings = watcher._read, []
+
+    def slow(root: Path, file: Path) -> Any:
+        readings.append(time.monotonic())
+        time.sleep(0.2)
+        return read(root, file)
+
+    watcher._read = slow
+    thread = threading.Thread(target=watcher.run, daemon=True)
+    thread.start()
+    eventually(lambda: len(readings) == 1 and memory.status()["files"]["read"] == 1)
+    path.write_text(lines("live", 4))
+    eventually(lambda: len(readings) == 2)
+    watcher.stop()
+    thread.join(20)
+    assert readings[1] - readings[0] >= 9 * 0.2
+    assert len(contents(memory)) == 4
+
+
 def test_a_file_that_fails_is_named_and_tried_again_when_it_changes(memory: Appliance, folder: Path) -> None:
     path = folder / "chat.jsonl"
     path.write_text("")
@@ -282,6 +305,25 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(memory: Appliance, f
     watcher.run(once=True)
     assert contents(memory) == [f"ana says {n}" for n in range(3)]
     assert memory.status()["files"]["read"] == 1
+
+
+def test_once_ends_although_a_file_never_rests(memory: Appliance, folder: Path) -> None:
+    (folder / "a.jsonl").write_text(lines("ana", 1))
+    watcher = memory.watcher([folder])
+    read, count = watcher._read, [1]
+
+    def growing(root: Path, file: Path) -> Any:
+        reports = read(root, file)
+        count[0] += 1
+        file.write_text(lines("ana", count[0]))
+        return reports
+
+    watcher._read = growing
+    watcher.run(once=True)
+    assert memory.status()["files"]["queued"] == 1 and len(contents(memory)) == watch.READINGS
+    watcher._read = read
+    read_once(memory, folder)
+    assert len(contents(memory)) == count[0] and memory.status()["files"]["queued"] == 0
 
 
 def test_without_events_everything_is_looked_at_now_and_then(
