@@ -440,7 +440,9 @@ class Appliance:
                 metadata=metadata or {},
             )
             message = normalise(record, begin(SessionRecord(info.external_id)))
-            intake.write(tx, session, None, dedup.sort_out(tx, session, [message]), into)
+            change = intake.Change()
+            intake.write(tx, session, None, dedup.sort_out(tx, session, [message]), change)
+            intake.finish(tx, change, into)
             stored = messages.known(tx, session, [external_id])[external_id].id
         self._wake()
         return self.message(messages.message_id(stored))

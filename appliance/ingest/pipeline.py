@@ -148,15 +148,27 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
     """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
     with intake.database.write() as tx:
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
+        change = Change()
         for key, incoming in batch.messages.items():
             session, is_new = _session(tx, batch.courses[key], incoming, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
-                tally.chunks += write(tx, session, source, found, intake, alone=is_new)
+                write(tx, session, source, found, change, alone=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
                 is_new = False
+        tally.chunks += finish(tx, change, intake)
+
+
+@dataclass(slots=True)
+class Change:
+    """What a transaction has written and still has to index, all at once: messages to enter into the full
+    text, to chunk, and to queue again because what stands beside them changed."""
+
+    entering: set[int] = field(default_factory=set)
+    written: list[Chunkable] = field(default_factory=list)
+    beside: set[int] = field(default_factory=set)
 
 
 def write(
@@ -164,28 +176,35 @@ def write(
     session: int,
     source: int | None,
     found: dedup.Sorted,
-    intake: Intake,
+    change: Change,
     *,
     alone: bool = False,
-) -> int:
-    """Store new and changed messages of a session with their full text, chunks and outbox entries.
-
-    ``alone`` says that the session had no messages before. Returns how many chunks were made.
-    """
+) -> None:
+    """Store new and changed messages of a session; ``finish`` then indexes them. ``alone`` says that the
+    session had no messages before."""
     changed = [key for key, _ in found.changed]
     arriving = [*found.new, *(message for _, message in found.changed)]
     touched = set() if alone else lexical.around(tx, session, arriving) | lexical.beside(tx, changed)
-    lexical.withdraw(tx, touched)
+    # What has not been entered yet can't be withdrawn.
+    lexical.withdraw(tx, touched - change.entering)
     keys = messages.insert(tx, session, source, found.new)
     for key, message in found.changed:
         messages.revise(tx, key, source, message)
-    lexical.enter(tx, touched | set(keys))
-    chunks.requeue(tx, touched.difference(changed))
     chunks.drop(tx, changed)
-    written = [
+    change.entering |= touched | set(keys)
+    change.beside |= touched.difference(changed)
+    change.written += [
         Chunkable(key, message.author, message.text, message.talk, message.order_at)
         for key, message in [*zip(keys, found.new, strict=True), *found.changed]
     ]
+
+
+def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
+    """Full text, chunks and outbox entries of all that was written; how many chunks were made."""
+    lexical.enter(tx, change.entering)
+    # Of a message that was written twice the last form counts.
+    written = list({message.id: message for message in change.written}.values())
+    chunks.requeue(tx, change.beside.difference(message.id for message in written))
     generation, chunker = intake.target()
     return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
 

@@ -107,6 +107,64 @@ def short_messages(messages: Sequence[str], count: int) -> list[dict[str, Any]]:
     return [record | {"content": chance.choice(pool)} for record in made]
 
 
+def write_chatgpt(path: Path, messages: Sequence[str], megabytes: float) -> Path:
+    """A ChatGPT export of about so many megabytes: conversations of some twenty turns, short questions and
+    long answers, with the fields that a real one has."""
+    chance = random.Random(6)
+    pool = sentences(messages)
+    left = int(megabytes * 1_000_000)
+    with path.open("w", encoding="utf-8") as file:
+        file.write("[")
+        number = 0
+        while left > 0:
+            text = json.dumps(_chatgpt_conversation(number, pool, chance), ensure_ascii=False)
+            file.write(text if number == 0 else f",\n{text}")
+            left -= len(text.encode())
+            number += 1
+        file.write("]")
+    return path
+
+
+def _chatgpt_conversation(number: int, pool: Sequence[str], chance: random.Random) -> dict[str, Any]:
+    at = 1_700_000_000.0 + number * 3_600
+    mapping: dict[str, Any] = {"root": {"id": "root", "message": None, "parent": None, "children": []}}
+    above = "root"
+    for turn in range(chance.randint(8, 32)):
+        asked = turn % 2 == 0
+        node = f"{number:08x}-{turn:04x}-4aaa-8bbb-{chance.getrandbits(48):012x}"
+        text = " ".join(chance.choices(pool, k=chance.randint(1, 4) if asked else chance.randint(8, 40)))
+        mapping[above]["children"].append(node)
+        mapping[node] = {
+            "id": node,
+            "message": {
+                "id": node,
+                "author": {"role": "user" if asked else "assistant", "name": None, "metadata": {}},
+                "create_time": at + turn * 40,
+                "update_time": None,
+                "content": {"content_type": "text", "parts": [text]},
+                "status": "finished_successfully",
+                "end_turn": not asked,
+                "weight": 1.0,
+                "metadata": {} if asked else {"model_slug": "gpt-4o", "finish_details": {"type": "stop"}},
+                "recipient": "all",
+                "channel": None,
+            },
+            "parent": above,
+            "children": [],
+        }
+        above = node
+    return {
+        "title": chance.choice(pool)[:40],
+        "create_time": at,
+        "update_time": at + 1_000,
+        "mapping": mapping,
+        "current_node": above,
+        "conversation_id": f"{number:08x}-0000-4000-8000-000000000000",
+        "id": f"{number:08x}-0000-4000-8000-000000000000",
+        "default_model_slug": "gpt-4o",
+    }
+
+
 def write_jsonl(path: Path, records: Sequence[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
     return path

@@ -44,7 +44,7 @@ def test_finding_makes_nothing_and_making_makes_it_private(home: Path) -> None:
         paths.create_home(found)
     finally:
         os.umask(old)
-    assert {path.name for path in home.iterdir()} == {"vectors", "index", "models"}
+    assert {path.name for path in home.iterdir()} == {"vectors", "index", "models", "inbox"}
     assert {mode(path) for path in (home, *home.iterdir())} == {0o700}
     assert paths.create_home(found) == found
 
