@@ -196,6 +196,9 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
             ]
         ).encode(),
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+        "librechat": json.dumps(
+            [{"conversationId": f"c{n}", "messages": [{"messageId": "m", "text": "x"}]} for n in range(9000)]
+        ).encode(),
         "open_webui": json.dumps(
             [{"id": f"c{n}", "chat": {"messages": [{"role": "user", "content": "x"}]}} for n in range(9000)]
         ).encode(),

@@ -38,6 +38,7 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "open_webui": Format(_HERE + "open_webui", r"webui"),
+    "librechat": Format(_HERE + "librechat", r"librechat|chatbot"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

@@ -15,6 +15,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
+from appliance.ingest.parse.salvage import is_whole
+from appliance.ingest.parse.when import read_time
 from appliance.types import MessageRecord, Problem, Role
 
 _ROLES: dict[str, Role] = {
@@ -73,6 +75,7 @@ class Place:
     reply_to: str | None = None
     branch: bool = False
     where: str = ""
+    author: str | None = None
 
 
 def role_of(word: str) -> Role | None:
@@ -156,12 +159,96 @@ def records(
     if words.strip():
         own = dict(metadata or {}) | ({"attachments": content.attachments} if content.attachments else {})
         yield MessageRecord(
-            place.session, role, words, place.identity, None, place.sent, place.reply_to, own | side,
+            place.session, role, words, place.identity, place.author, place.sent, place.reply_to, own | side,
             place.where,
         )  # fmt: skip
     elif not before and not after:
         yield Problem(place.where, "the message is empty; passed over", harmless=True)
     yield from after
+
+
+def listed(
+    session: str, given: Sequence[Any], where: str, first: int = 1
+) -> Iterator[MessageRecord | Problem]:
+    """The messages of a plain list of turns: ``role`` and ``content``, or ``from`` and ``value``.
+
+    The format has no ids: a turn's number in its conversation, from ``first`` on, is what it is known by,
+    when the conversation goes on too."""
+    names: dict[str, tuple[str, str]] = {}
+    used: set[str] = set()
+    for number, turn in enumerate(given, first):
+        place = f"{where}, message {number}"
+        if not isinstance(turn, dict):
+            if turn is not None:
+                yield Problem(place, f"not an object but a {type(turn).__name__}; passed over")
+        elif not is_whole(turn):
+            yield Problem(place, "the message is damaged or cut off; passed over")
+        else:
+            identity = as_id(turn.get("id"))
+            if identity is None or identity in used or identity.isdecimal():
+                identity = str(number)
+            used.add(identity)
+            yield from _turn(session, turn, identity, names, place)
+
+
+def opening(given: Sequence[Any]) -> Iterator[str]:
+    """What a conversation without an id is known by: its turns up to the first answer, which stay as they
+    are when it goes on."""
+    for turn in given:
+        speaker, content = _speaker(as_dict(turn)), content_of(_content(as_dict(turn)))
+        yield f"{speaker}\x1e{content.text}"
+        if role_of(speaker) == "assistant":
+            break
+
+
+def is_turn(turn: Any) -> bool:
+    """Whether this is a turn with a speaker that is known."""
+    return isinstance(turn, dict) and role_of(_speaker(turn)) is not None
+
+
+def _turn(
+    session: str, turn: dict[str, Any], identity: str, names: dict[str, tuple[str, str]], where: str
+) -> Iterator[MessageRecord | Problem]:
+    spoken = _speaker(turn)
+    role = role_of(spoken)
+    content = content_of(_content(turn))
+    if role is None and spoken == "function_call":
+        role, content.pieces = "assistant", [Piece("call", content.text)]
+    if role is None:
+        yield Problem(where, f"unknown role {spoken!r}; kept as system")
+        role = "system"
+    if thought := as_text(turn.get("reasoning_content")) or as_text(turn.get("reasoning")):
+        content.pieces.insert(0, Piece("reasoning", thought))
+    name = as_text(turn.get("name"))
+    reply_to: str | None = None
+    metadata: dict[str, Any] = {}
+    if role == "tool":
+        answered = as_id(turn.get("tool_call_id"))
+        reply_to, asked = names.get(answered or "", (None, ""))
+        name = name or asked
+        metadata["tools"] = [{"kind": "result"} | ({"name": name} if name else {})]
+    elif role == "system" and role_of(spoken) == "system":
+        metadata["hidden"] = True
+    for call, piece in calls_of(turn):
+        content.pieces.append(piece)
+        if call is not None and piece.kind == "call":
+            names[call] = (f"{identity}-call-{len(content.pieces)}", piece.name)
+    given = next(
+        (turn[key] for key in ("timestamp", "created_at", "createdAt", "date") if turn.get(key)), None
+    )
+    sent = read_time(given)
+    if sent is None and given is not None:
+        yield unreadable(where, given)
+    place = Place(session, identity, sent, reply_to, False, where, name or None)
+    yield from records(place, role, content, metadata)
+
+
+def _speaker(turn: dict[str, Any]) -> str:
+    return next((word for key in ("from", "role") if (word := as_text(turn.get(key)))), "")
+
+
+def _content(turn: dict[str, Any]) -> Any:
+    return next((turn[key] for key in ("value", "content", "text") if turn.get(key) is not None), None)
 
 
 def system_prompt(session: str, text: str, where: str) -> MessageRecord:
