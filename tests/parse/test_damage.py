@@ -199,6 +199,10 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "librechat": json.dumps(
             [{"conversationId": f"c{n}", "messages": [{"messageId": "m", "text": "x"}]} for n in range(9000)]
         ).encode(),
+        "sharegpt": json.dumps(
+            [{"id": f"c{n}", "conversations": [{"from": "human", "value": "x"}]} for n in range(9000)]
+        ).encode(),
+        "openai_jsonl": b'{"messages": [{"role": "user", "content": "x"}]}\n' * 20_000,
         "open_webui": json.dumps(
             [{"id": f"c{n}", "chat": {"messages": [{"role": "user", "content": "x"}]}} for n in range(9000)]
         ).encode(),

@@ -39,6 +39,8 @@ FORMATS: dict[str, Format] = {
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "open_webui": Format(_HERE + "open_webui", r"webui"),
     "librechat": Format(_HERE + "librechat", r"librechat|chatbot"),
+    "sharegpt": Format(_HERE + "sharegpt", r"sharegpt"),
+    "openai_jsonl": Format(_HERE + "openai_jsonl", r"openai"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -40,6 +41,9 @@ _TEXTS = frozenset(("text", "input_text", "output_text"))
 _REASONING = frozenset(("think", "thinking", "reasoning"))
 _CALLS = frozenset(("tool_call", "tool_use", "function_call"))
 _RESULTS = frozenset(("tool_result", "function_call_output"))
+
+_TURN_IDS = ("id", "uuid", "message_id", "messageId")
+_TURN_TIMES = ("timestamp", "created_at", "createdAt", "create_time", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +171,19 @@ def records(
     yield from after
 
 
-def listed(
-    session: str, given: Sequence[Any], where: str, first: int = 1
-) -> Iterator[MessageRecord | Problem]:
+def listed(session: str, given: Iterable[Any], where: str) -> Iterator[MessageRecord | Problem]:
     """The messages of a plain list of turns: ``role`` and ``content``, or ``from`` and ``value``.
 
-    The format has no ids: a turn's number in its conversation, from ``first`` on, is what it is known by,
-    when the conversation goes on too."""
+    Where a turn has no id, its number in the conversation is what it is known by: it stays the same when
+    the conversation goes on. Problems among the turns are handed on."""
     names: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
-    for number, turn in enumerate(given, first):
+    number = 0
+    for turn in given:
+        if isinstance(turn, Problem):
+            yield turn
+            continue
+        number += 1
         place = f"{where}, message {number}"
         if not isinstance(turn, dict):
             if turn is not None:
@@ -184,7 +191,7 @@ def listed(
         elif not is_whole(turn):
             yield Problem(place, "the message is damaged or cut off; passed over")
         else:
-            identity = as_id(turn.get("id"))
+            identity = next((i for key in _TURN_IDS if (i := as_id(turn.get(key)))), None)
             if identity is None or identity in used or identity.isdecimal():
                 identity = str(number)
             used.add(identity)
@@ -199,6 +206,12 @@ def opening(given: Sequence[Any]) -> Iterator[str]:
         yield f"{speaker}\x1e{content.text}"
         if role_of(speaker) == "assistant":
             break
+
+
+def numbered(identity: str, taken: Counter[str]) -> str:
+    """A session's id, told apart from those of the file that are the same."""
+    taken[identity] += 1
+    return identity if taken[identity] == 1 else f"{identity}-{taken[identity]}"
 
 
 def is_turn(turn: Any) -> bool:
@@ -219,6 +232,8 @@ def _turn(
         role = "system"
     if thought := as_text(turn.get("reasoning_content")) or as_text(turn.get("reasoning")):
         content.pieces.insert(0, Piece("reasoning", thought))
+    if not content.text and (refused := as_text(turn.get("refusal"))):
+        content.pieces.append(Piece("text", refused))
     name = as_text(turn.get("name"))
     reply_to: str | None = None
     metadata: dict[str, Any] = {}
