@@ -41,6 +41,7 @@ FORMATS: dict[str, Format] = {
     "librechat": Format(_HERE + "librechat", r"librechat|chatbot"),
     "sharegpt": Format(_HERE + "sharegpt", r"sharegpt"),
     "openai_jsonl": Format(_HERE + "openai_jsonl", r"openai"),
+    "google_chat": Format(_HERE + "google_chat", r"google chat"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
