@@ -199,6 +199,9 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "google_chat": json.dumps(
             {"messages": [{"creator": {"name": "A"}, "text": "x", "topic_id": "t"} for _ in range(9000)]}
         ).encode(),
+        "teams": json.dumps(
+            [{"id": f"{n}", "messageType": "message", "body": {"content": "x"}} for n in range(9000)]
+        ).encode(),
         "librechat": json.dumps(
             [{"conversationId": f"c{n}", "messages": [{"messageId": "m", "text": "x"}]} for n in range(9000)]
         ).encode(),

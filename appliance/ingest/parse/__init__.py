@@ -42,6 +42,7 @@ FORMATS: dict[str, Format] = {
     "sharegpt": Format(_HERE + "sharegpt", r"sharegpt"),
     "openai_jsonl": Format(_HERE + "openai_jsonl", r"openai"),
     "google_chat": Format(_HERE + "google_chat", r"google chat"),
+    "teams": Format(_HERE + "teams", r"teams"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
