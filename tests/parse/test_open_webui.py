@@ -280,6 +280,22 @@ def test_a_broken_row_costs_only_itself(tmp_path: Path) -> None:
     assert {p.where.split()[1] for p in problems if not p.harmless} == {"1", "2", "3"}
 
 
+def test_other_columns_and_types(tmp_path: Path) -> None:
+    path = tmp_path / "webui.db"
+    inner = json.dumps(chat([turn("q", None, "kept")]))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE chat (id, chat)")
+        connection.execute("CREATE TABLE config (id)")
+        rows = [(7, inner.encode()), (None, inner), ("c", 5), ("d", b"\xff\x00"), ("e", "null")]
+        connection.executemany("INSERT INTO chat VALUES (?, ?)", rows)
+    _, messages, problems = records(path)
+    assert [(m.session, m.text) for m in messages] == [
+        ("7", "kept"),
+        (messages[1].session, "kept"),
+    ]
+    assert {p.where for p in problems} == {"chat 3", "chat 4", "chat 5"}
+
+
 def test_a_damaged_database(tmp_path: Path) -> None:
     rows = [row(f"c{n}", chat([turn("x", None, "words " * 900)])) for n in range(60)]
     data = bytearray(database(tmp_path / "webui.db", rows).read_bytes())

@@ -106,6 +106,13 @@ def test_ids_titles_and_times_where_a_program_gives_them(read: Callable[..., Any
     assert [n.message for n in got.notes] == ["the time 'soon' can't be read; left open"]
 
 
+def test_the_oldest_files_of_chatbot_ui(read: Callable[..., Any]) -> None:
+    got = read(json.dumps([{"id": 1, "name": "Soup", "messages": [ASKED, SAID]}]))
+    assert (got.format, [s.title for s in got.sessions], got.roles) == (
+        "openai_jsonl", ["Soup"], ["user", "assistant"]
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "data",
     [

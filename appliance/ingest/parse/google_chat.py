@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, turns
+from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
 from appliance.ingest.parse.salvage import is_whole
@@ -122,7 +122,7 @@ def _message(
     dates = [date for version in (message, *earlier) if (date := version.get("created_date"))]
     sent = next((time for date in dates if (time := _time(date)) is not None), None)
     if sent is None and dates:
-        yield turns.unreadable(where, dates[0])
+        yield pieces.unreadable(where, dates[0])
     author = as_text(creator.get("name")) or as_text(creator.get("email")) or None
     reply_to = _answered(message, identity, there)
     if identity is not None:
@@ -193,7 +193,7 @@ def _session_id(messages: list[Any], name: str) -> str:
     if found := _GROUP.search(name):
         return found[1]
     first = next((m for m in messages if isinstance(m, dict)), {})
-    return turns.made_id("google-chat", first.get("created_date"), _creator(first).get("email"))
+    return pieces.made_id("google-chat", first.get("created_date"), _creator(first).get("email"))
 
 
 def _title(group: dict[str, Any], document: Document) -> str | None:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, turns
+from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text
+from appliance.ingest.parse.pieces import Content, Piece, Place
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.tree import Link, Placed, reading_order
-from appliance.ingest.parse.turns import Content, Piece, Place
 from appliance.ingest.parse.when import read_time
 from appliance.types import Problem, Record, Role, SessionRecord
 
@@ -101,13 +101,13 @@ def _conversation(data: Any, where: str) -> Iterator[Record]:
     session = session or next(
         (s for n in nodes.values() if (s := as_id(n.message.get("conversationId")))), None
     )
-    session = session or turns.made_id("librechat", next(iter(nodes), title))
+    session = session or pieces.made_id("librechat", next(iter(nodes), title))
     options = as_dict(data.get("options"))
     created = min((n.sent for n in nodes.values() if n.sent), key=datetime.timestamp, default=None)
-    yield SessionRecord(session, title, created, turns.model_of(options.get("model")))
+    yield SessionRecord(session, title, created, pieces.model_of(options.get("model")))
     prompt = next((p for key in ("promptPrefix", "system") if (p := as_text(options.get(key)))), "")
     if prompt.strip():
-        yield turns.system_prompt(session, prompt, where)
+        yield pieces.system_prompt(session, prompt, where)
     links = {
         key: Link(node.parent, (), node.sent.timestamp() if node.sent else None)
         for key, node in nodes.items()
@@ -143,7 +143,7 @@ def _collect(given: list[Any], nodes: dict[str, _Node], where: str) -> Iterator[
         given_time = message.get("createdAt", message.get("timestamp"))
         sent = read_time(given_time, UTC)
         if sent is None and given_time not in (None, ""):
-            yield turns.unreadable(place, given_time)
+            yield pieces.unreadable(place, given_time)
         nodes[key] = _Node(message, parent, identity, sent)
         children = as_list(message.get("children"))
         waiting.extend((child, key) for child in reversed(children))
@@ -161,7 +161,7 @@ def _message(session: str, node: _Node, placed: Placed, where: str) -> Iterator[
     words = as_text(message.get("text"))
     parts = message.get("content")
     if isinstance(parts, list) and parts:
-        content = turns.content_of(parts)
+        content = pieces.content_of(parts)
     elif words or isinstance(parts, str):
         words = words or as_text(parts)
         if role == "assistant" and (thought := _THOUGHT.match(words)):
@@ -171,17 +171,17 @@ def _message(session: str, node: _Node, placed: Placed, where: str) -> Iterator[
     if not content.text.strip() and words:
         content.pieces.append(Piece("text", words))
     files = [*as_list(message.get("files")), *as_list(message.get("attachments"))]
-    content.attachments += turns.attachments_of(files)
+    content.attachments += pieces.attachments_of(files)
     metadata: dict[str, Any] = {}
     if role == "assistant":
-        metadata = turns.model_of(message.get("model"), message.get("sender"))
+        metadata = pieces.model_of(message.get("model"), message.get("sender"))
         if message.get("error") is True:
             # In place of an answer the person was shown this.
             role, metadata = "system", {}
     if message.get("isEdited") is True:
         metadata["edited"] = True
     place = Place(session, node.identity, node.sent, placed.parent, placed.branch, where)
-    yield from turns.records(place, role, content, metadata)
+    yield from pieces.records(place, role, content, metadata)
 
 
 def _role(message: dict[str, Any]) -> Role:
@@ -190,7 +190,7 @@ def _role(message: dict[str, Any]) -> Role:
     if isinstance(person, bool):
         return "user" if person else "assistant"
     spoken = as_text(message.get("role")) or as_text(message.get("sender"))
-    return turns.role_of(spoken) or "assistant"
+    return pieces.role_of(spoken) or "assistant"
 
 
 # --- Chatbot UI -------------------------------------------------------------------------------------
@@ -215,9 +215,9 @@ def _chatbot(data: dict[str, Any]) -> Iterator[Record]:
         if not isinstance(listed, list):
             yield Problem(where, "has no messages (no list of them); passed over", harmless=is_whole(entry))
             continue
-        session = as_id(entry.get("id")) or turns.made_id("librechat", *turns.opening(listed))
+        session = as_id(entry.get("id")) or pieces.made_id("librechat", *pieces.opening(listed))
         model = entry.get("model")
-        yield SessionRecord(session, title, None, turns.model_of(as_dict(model).get("id"), model))
+        yield SessionRecord(session, title, None, pieces.model_of(as_dict(model).get("id"), model))
         if (prompt := as_text(entry.get("prompt"))).strip():
-            yield turns.system_prompt(session, prompt, where)
-        yield from turns.listed(session, listed, where)
+            yield pieces.system_prompt(session, prompt, where)
+        yield from pieces.listed(session, listed, where)

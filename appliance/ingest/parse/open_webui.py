@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, turns
+from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse import sqlite as databases
 from appliance.ingest.parse import text as texts
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text
+from appliance.ingest.parse.pieces import Piece, Place
 from appliance.ingest.parse.salvage import is_whole, salvage
 from appliance.ingest.parse.tree import Link, Placed, reading_order
-from appliance.ingest.parse.turns import Piece, Place
 from appliance.ingest.parse.when import read_time
 from appliance.types import Problem, Record, SessionRecord
 
@@ -149,16 +149,16 @@ def _row(data: Any, where: str) -> Iterator[Record]:
     session = as_id(data.get("id")) or as_id(chat.get("id"))
     if session is None:
         born = next(iter(messages), "") or chat.get("timestamp")
-        session = turns.made_id("open-webui", born)
+        session = pieces.made_id("open-webui", born)
     started = data.get("created_at") or chat.get("timestamp")
     created = read_time(started, UTC)
     if created is None and started:
-        yield turns.unreadable(where, started)
+        yield pieces.unreadable(where, started)
     models = [as_text(model) for model in as_list(chat.get("models"))]
-    yield SessionRecord(session, title, created, turns.model_of(*models))
+    yield SessionRecord(session, title, created, pieces.model_of(*models))
     prompt = as_text(as_dict(chat.get("params")).get("system")) or as_text(chat.get("system"))
     if prompt.strip():
-        yield turns.system_prompt(session, prompt, where)
+        yield pieces.system_prompt(session, prompt, where)
     current = as_id(as_dict(chat.get("history")).get("currentId"))
     yield from _placed(session, messages, current, where)
 
@@ -208,19 +208,19 @@ def _placed(session: str, messages: dict[str, Any], current: str | None, where: 
 def _message(session: str, message: dict[str, Any], placed: Placed, where: str) -> Iterator[Record]:
     sent = read_time(message.get("timestamp"), UTC)
     if sent is None and message.get("timestamp") not in (None, ""):
-        yield turns.unreadable(where, message["timestamp"])
+        yield pieces.unreadable(where, message["timestamp"])
     spoken = as_text(message.get("role"))
-    role = turns.role_of(spoken)
+    role = pieces.role_of(spoken)
     if role is None:
         yield Problem(where, f"unknown role {spoken!r}; kept as system")
         role = "system"
-    content = turns.content_of(message.get("content"))
+    content = pieces.content_of(message.get("content"))
     if role == "assistant":
         content.pieces = [piece for whole in content.pieces for piece in _apart(whole)]
         if not any(piece.text.strip() for piece in content.pieces):
             content.pieces = list(_from_output(as_list(message.get("output"))))
-    content.attachments += turns.attachments_of(as_list(message.get("files")))
-    metadata = turns.model_of(message.get("model")) if role == "assistant" else {}
+    content.attachments += pieces.attachments_of(as_list(message.get("files")))
+    metadata = pieces.model_of(message.get("model")) if role == "assistant" else {}
     if role == "system":
         metadata["hidden"] = True
     elif role == "tool":
@@ -233,7 +233,7 @@ def _message(session: str, message: dict[str, Any], placed: Placed, where: str) 
         role, metadata = "system", {}
         content.pieces.append(Piece("text", told))
     place = Place(session, placed.node, sent, placed.parent, placed.branch, where)
-    yield from turns.records(place, role, content, metadata)
+    yield from pieces.records(place, role, content, metadata)
 
 
 def _apart(whole: Piece) -> Iterator[Piece]:
@@ -277,20 +277,20 @@ def _block(kind: str, attributes: str, inside: str) -> Iterator[Piece]:
         yield Piece("reasoning", _QUOTED.sub("", body))
     elif kind == "tool_calls":
         name = named.get("name", "")
-        yield Piece("call", turns.called(name, named.get("arguments", "")), name)
+        yield Piece("call", pieces.called(name, named.get("arguments", "")), name)
         # Some versions have the result as an attribute, others between the tags.
-        result = turns.decoded(named.get("result", "") or html.unescape(body))
-        yield Piece("result", turns.said(result), name)
+        result = pieces.decoded(named.get("result", "") or html.unescape(body))
+        yield Piece("result", pieces.said(result), name)
     else:
         yield Piece("call", body, _INTERPRETER)
-        yield Piece("result", _printed(turns.decoded(named.get("output", ""))), _INTERPRETER)
+        yield Piece("result", _printed(pieces.decoded(named.get("output", ""))), _INTERPRETER)
 
 
 def _printed(output: Any) -> str:
     """What a program printed: the texts of ``stdout``, ``stderr`` and ``result``."""
     if isinstance(output, dict):
-        return "\n".join(turns.said(value) for value in output.values() if value not in (None, ""))
-    return turns.said(output)
+        return "\n".join(pieces.said(value) for value in output.values() if value not in (None, ""))
+    return pieces.said(output)
 
 
 def _from_output(items: list[Any]) -> Iterator[Piece]:
@@ -299,11 +299,11 @@ def _from_output(items: list[Any]) -> Iterator[Piece]:
         given = as_dict(item)
         kind = as_text(given.get("type"))
         if kind == "message":
-            yield from (p for p in turns.content_of(given.get("content")).pieces if p.text)
+            yield from (p for p in pieces.content_of(given.get("content")).pieces if p.text)
         elif kind == "reasoning":
-            yield Piece("reasoning", turns.said(given.get("summary") or given.get("content")))
+            yield Piece("reasoning", pieces.said(given.get("summary") or given.get("content")))
         elif kind in ("function_call", "function_call_output"):
-            yield from turns.content_of([given]).pieces
+            yield from pieces.content_of([given]).pieces
         elif kind == "open_webui:code_interpreter":
             yield Piece("call", as_text(given.get("code")), _INTERPRETER)
             yield Piece("result", _printed(given.get("output")), _INTERPRETER)

@@ -13,7 +13,7 @@ from datetime import UTC
 from itertools import chain, islice
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, turns
+from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text
 from appliance.ingest.parse.salvage import is_whole
@@ -68,7 +68,7 @@ def parse(document: Document) -> Iterator[Record]:
 
 
 def _is_turn(value: Any) -> bool:
-    return turns.is_turn(value) and ({"content", "tool_calls", "function_call"} & value.keys()) != set()
+    return pieces.is_turn(value) and ({"content", "tool_calls", "function_call"} & value.keys()) != set()
 
 
 def _conversation(data: Any, where: str, taken: Counter[str]) -> Iterator[Record]:
@@ -82,14 +82,14 @@ def _conversation(data: Any, where: str, taken: Counter[str]) -> Iterator[Record
         yield Problem(where, "has no messages (no list of them); passed over", harmless=is_whole(data))
         return
     identity = next((i for key in _IDS if (i := as_id(data.get(key))) and not i.isdecimal()), None)
-    session = turns.numbered(identity or turns.made_id("openai", *turns.opening(given)), taken)
+    session = pieces.numbered(identity or pieces.made_id("openai", *pieces.opening(given)), taken)
     started = next((data[key] for key in _TIMES if data.get(key)), None)
     created = read_time(started, UTC)
     if created is None and started is not None:
-        yield turns.unreadable(where, started)
+        yield pieces.unreadable(where, started)
     model = data.get("model")
-    yield SessionRecord(session, title, created, turns.model_of(model, as_dict(model).get("id")))
-    yield from turns.listed(session, given, where)
+    yield SessionRecord(session, title, created, pieces.model_of(model, as_dict(model).get("id")))
+    yield from pieces.listed(session, given, where)
 
 
 def _one(values: Iterator[jsonstream.Value | Problem], taken: Counter[str]) -> Iterator[Record]:
@@ -98,9 +98,9 @@ def _one(values: Iterator[jsonstream.Value | Problem], taken: Counter[str]) -> I
     given = (value if isinstance(value, Problem) else value.data for value in values)
     for turn in islice(given, _OPENING):
         held.append(turn)
-        if turns.role_of(as_text(as_dict(turn).get("role"))) == "assistant":
+        if pieces.role_of(as_text(as_dict(turn).get("role"))) == "assistant":
             break
-    opening = turns.opening([turn for turn in held if isinstance(turn, dict)])
-    session = turns.numbered(turns.made_id("openai", *opening), taken)
+    opening = pieces.opening([turn for turn in held if isinstance(turn, dict)])
+    session = pieces.numbered(pieces.made_id("openai", *opening), taken)
     yield SessionRecord(session)
-    yield from turns.listed(session, chain(held, given), "conversation 1")
+    yield from pieces.listed(session, chain(held, given), "conversation 1")

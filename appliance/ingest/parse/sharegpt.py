@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, turns
+from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_text
 from appliance.ingest.parse.salvage import is_whole
@@ -25,7 +25,7 @@ def matches(head: Head) -> float:
     for record in jsonstream.preview(head.text):
         for turn in _turns(record) or ():
             if {"from", "value"} <= as_dict(turn).keys():
-                best = max(best, 0.95 if turns.is_turn(turn) else 0.7)
+                best = max(best, 0.95 if pieces.is_turn(turn) else 0.7)
     return best
 
 
@@ -55,12 +55,12 @@ def _conversation(data: Any, where: str, taken: Counter[str]) -> Iterator[Record
     identity = as_id(data.get("id"))
     # A bare number says only the place in the file, and every file has those.
     if identity is None or identity.isdecimal():
-        identity = turns.made_id("sharegpt", *turns.opening(given))
+        identity = pieces.made_id("sharegpt", *pieces.opening(given))
     elif identity in taken:
         yield Problem(where, f"the id {identity} is there twice; taken as two conversations", harmless=True)
-    session = turns.numbered(identity, taken)
-    yield SessionRecord(session, as_text(data.get("title")) or None, None, turns.model_of(data.get("model")))
+    session = pieces.numbered(identity, taken)
+    yield SessionRecord(session, as_text(data.get("title")) or None, None, pieces.model_of(data.get("model")))
     prompt = as_text(data.get("system")) or as_text(data.get("system_prompt"))
     if prompt.strip():
-        yield turns.system_prompt(session, prompt, where)
-    yield from turns.listed(session, given, where)
+        yield pieces.system_prompt(session, prompt, where)
+    yield from pieces.listed(session, given, where)

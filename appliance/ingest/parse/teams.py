@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, markup, turns
+from appliance.ingest.parse import jsonstream, markup, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
 from appliance.ingest.parse.salvage import is_whole
@@ -73,7 +73,7 @@ def parse(document: Document) -> Iterator[Record]:
         times = [time for message, _ in chat.messages if (time := _sent(message)) is not None]
         if not session:
             first = chat.messages[0][0]
-            session = turns.made_id("teams", as_id(first.get("id")) or first.get("createdDateTime"))
+            session = pieces.made_id("teams", as_id(first.get("id")) or first.get("createdDateTime"))
         yield SessionRecord(session, chat.title, min(times, default=None))
         used: set[str] = set()
         for message, where in chat.messages:
@@ -133,7 +133,7 @@ def _message(
     sent = _sent(message)
     created = message.get("createdDateTime")
     if sent is None and created not in (None, ""):
-        yield turns.unreadable(where, created)
+        yield pieces.unreadable(where, created)
     author, event = _author(message), _event(message)
     attachments, quoted = _attachments(message)
     text = with_attachments(_words(message) or event, attachments)
@@ -248,7 +248,7 @@ def _attachments(message: dict[str, Any]) -> tuple[list[dict[str, str]], str | N
 def _card(content: str) -> str:
     """The texts of a bot's card, in their order."""
     texts: list[str] = []
-    waiting: list[Any] = [turns.decoded(content)]
+    waiting: list[Any] = [pieces.decoded(content)]
     while waiting:
         value = waiting.pop()
         if isinstance(value, list):
