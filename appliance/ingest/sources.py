@@ -142,9 +142,27 @@ class _Root:
         path = Path(os.path.normpath(folder / relative))
         root = self.path if self.path.is_dir() else self.path.parent
         # Links are followed as they are when a folder is read; names must not lead out of it.
-        if not path.is_relative_to(os.path.normpath(root)) or not path.is_file():
+        if not path.is_relative_to(os.path.normpath(root)):
             return None
-        return _document(path, self, path.stat().st_size, explicit=False)
+        found = _first(path) if "*" in relative else path if path.is_file() else None
+        if found is None:
+            return None
+        return _document(found, self, found.stat().st_size, explicit=False)
+
+
+def _first(pattern: Path) -> Path | None:
+    """The first file, in order, at a path in which a name may be "*"."""
+    level = [Path(pattern.anchor)]
+    for name in pattern.parts[bool(pattern.anchor) :]:
+        if name != "*":
+            level = [path / name for path in level]
+            continue
+        inside: list[Path] = []
+        for path in level:
+            with suppress(OSError):
+                inside += sorted(path.iterdir())
+        level = inside
+    return next((path for path in level if path.is_file()), None)
 
 
 def _document(path: Path, root: _Root, size: int, *, explicit: bool) -> Document:
@@ -252,6 +270,9 @@ class _Inside:
 
     def _find(self, folder: str, relative: str) -> Document | None:
         name = posixpath.normpath(posixpath.join(folder, relative))
+        if "*" in relative:
+            pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
+            name = min(filter(pattern.fullmatch, self._members), default=name)
         member = self._members.get(name)
         if member is None or member.flag_bits & _ENCRYPTED:
             return None

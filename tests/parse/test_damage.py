@@ -196,6 +196,22 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
             ]
         ).encode(),
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+        "google_chat": json.dumps(
+            {"messages": [{"creator": {"name": "A"}, "text": "x", "topic_id": "t"} for _ in range(9000)]}
+        ).encode(),
+        "teams": json.dumps(
+            [{"id": f"{n}", "messageType": "message", "body": {"content": "x"}} for n in range(9000)]
+        ).encode(),
+        "librechat": json.dumps(
+            [{"conversationId": f"c{n}", "messages": [{"messageId": "m", "text": "x"}]} for n in range(9000)]
+        ).encode(),
+        "sharegpt": json.dumps(
+            [{"id": f"c{n}", "conversations": [{"from": "human", "value": "x"}]} for n in range(9000)]
+        ).encode(),
+        "openai_jsonl": b'{"messages": [{"role": "user", "content": "x"}]}\n' * 20_000,
+        "open_webui": json.dumps(
+            [{"id": f"c{n}", "chat": {"messages": [{"role": "user", "content": "x"}]}} for n in range(9000)]
+        ).encode(),
     }
     data = samples[name]
 

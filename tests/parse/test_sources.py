@@ -259,7 +259,6 @@ def test_other_formats_of_the_collection_are_left_alone(exports):
         "discord",
         "mbox",
         "grok",
-        "sharegpt",
         "irc",
     ):
         assert not [f for f in recognise([exports / folder]) if isinstance(f, Recognised)]

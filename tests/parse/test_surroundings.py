@@ -7,6 +7,8 @@ import zipfile
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from appliance.ingest.parse import read_head, sqlite
 from appliance.ingest.parse.base import Document
 from appliance.ingest.sources import expand
@@ -43,6 +45,27 @@ def test_a_document_finds_what_lies_beside_it_in_the_folder(tmp_path: Path) -> N
     assert day.around.find("../../secret.json") is None, "nothing outside of what was named"
     assert day.around.find(str(tmp_path / "secret.json")) is None
     assert day.path == export / "general" / "day.json"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_document_finds_what_has_a_name_that_nobody_knows(tmp_path: Path, packed: bool) -> None:
+    for name in ("groups/dm/messages.json", "users/b/info.json", "users/c/info.json", "users/a/other.json"):
+        file = tmp_path / "export" / name
+        file.parent.mkdir(parents=True)
+        file.write_text(f'["{name}"]')
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "info.json").write_text("[]")
+    path = tmp_path / "export"
+    if packed:
+        path = tmp_path / "export.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for file in sorted((tmp_path / "export").rglob("*.json")):
+                archive.write(file, str(file.relative_to(tmp_path / "export")))
+    found = documents(path)["groups/dm/messages.json"].around.find
+    assert read(found("../../users/*/info.json")) == b'["users/b/info.json"]'
+    assert found("../../users/*/gone.json") is None
+    assert found("../../*/info.json") is None
+    assert found("../../../*/info.json") is None, "nothing outside of what was named"
 
 
 def test_a_member_finds_what_lies_beside_it_in_the_zip(tmp_path: Path) -> None:

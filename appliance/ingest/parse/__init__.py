@@ -37,6 +37,12 @@ FORMATS: dict[str, Format] = {
     "chatgpt": Format(_HERE + "chatgpt", r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$"),
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
+    "open_webui": Format(_HERE + "open_webui", r"webui"),
+    "librechat": Format(_HERE + "librechat", r"librechat|chatbot"),
+    "sharegpt": Format(_HERE + "sharegpt", r"sharegpt"),
+    "openai_jsonl": Format(_HERE + "openai_jsonl", r"openai"),
+    "google_chat": Format(_HERE + "google_chat", r"google chat"),
+    "teams": Format(_HERE + "teams", r"teams"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

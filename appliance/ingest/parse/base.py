@@ -41,7 +41,8 @@ class Surroundings:
     """What lies around a document, and who asks.
 
     ``find`` gives the document at a path relative to this one's folder ("../users.json"), within the
-    folder or zip that the user named, or None. ``me`` is what the person is called where a format only
+    folder or zip that the user named, or None; where a name in the path is "*" ("../Users/*/user.json"), the
+    first one in order. ``me`` is what the person is called where a format only
     says "me"; None where nobody said. ``memory`` is shared by all documents of one folder or zip.
     """
 

@@ -18,7 +18,7 @@ import msgspec
 from appliance.ingest.parse import text as texts
 from appliance.ingest.parse.base import Document
 from appliance.ingest.parse.jsonscan import Piece, Scanner
-from appliance.ingest.parse.salvage import MAX_DEPTH, is_whole, marked, salvage
+from appliance.ingest.parse.salvage import MAX_DEPTH, salvage
 from appliance.types import Problem
 
 # Salvaging is slow; what lies further inside one damaged record than this is given up.
@@ -26,6 +26,8 @@ _MAX_SALVAGE_BYTES = 32 << 20
 # No message is this long; a file without line ends must not fill the memory.
 _MAX_LINE_BYTES = 64 << 20
 _SHOWN_CHARACTERS = 40
+
+_HALVES = "half characters (lone surrogates) were replaced by U+FFFD"
 
 DAMAGED: Any = object()
 
@@ -39,12 +41,16 @@ class Value:
     line: int
 
 
-def records(document: Document, first_keys: Sequence[tuple[str, str]] = ()) -> Iterator[Value | Problem]:
+def records(
+    document: Document, first_keys: Sequence[tuple[str, str]] = (), max_depth: int = MAX_DEPTH
+) -> Iterator[Value | Problem]:
     """The records of a JSON document in the order of the file, with a Problem for each damage.
 
     The elements of a top-level array are records; so are top-level values that follow each other.
     ``first_keys`` are pairs of keys that records of the format usually begin with; they help to find
-    the way back where the first record is damaged.
+    the way back where the first record is damaged. ``max_depth`` is how deep a record may nest: more than
+    usual where a format nests each message in the one before it. Whoever asks for that walks without
+    recursion.
     """
     encoding: texts.Encoding | None = None
     number = 0
@@ -63,7 +69,7 @@ def records(document: Document, first_keys: Sequence[tuple[str, str]] = ()) -> I
                 else:
                     if encoding is None and not is_utf8(piece.data):
                         encoding = texts.encoding_of(document)
-                    value, problems = _with_care(scanner, piece, where, encoding or "utf-8")
+                    value, problems = _with_care(scanner, piece, where, encoding or "utf-8", max_depth)
                     yield from problems
                 yield Value(value, number, piece.line)
             if raw.failure is not None:
@@ -93,13 +99,15 @@ def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, byt
         yield Problem("", f"can't be read: {explained(error)}")
 
 
-def decode(data: bytes, where: str, encoding: texts.Encoding = "utf-8") -> tuple[Any, list[Problem]]:
+def decode(
+    data: bytes, where: str, encoding: texts.Encoding = "utf-8", max_depth: int = MAX_DEPTH
+) -> tuple[Any, list[Problem]]:
     """The value of one record and what was odd about it; ``DAMAGED`` if it is not JSON.
 
     Takes what decoders differ about: NaN and Infinity (None), control characters and lone surrogates
-    (U+FFFD) in strings, bytes of another encoding, nesting beyond reason (None from there on)."""
+    (U+FFFD) in strings, bytes of another encoding, nesting beyond ``max_depth`` (None from there on)."""
     value = _plain(data)
-    if value is not DAMAGED and not _too_deep(data, value):
+    if value is not DAMAGED and not _too_deep(data, value, max_depth):
         return value, []
     text, readable = texts.decoded(data, encoding)
     problems: list[Problem] = []
@@ -110,11 +118,11 @@ def decode(data: bytes, where: str, encoding: texts.Encoding = "utf-8") -> tuple
     try:
         value = json.loads(text, strict=False)
     except RecursionError:
-        value = salvage(text)
+        value = salvage(text, max_depth)
     except ValueError:
         return DAMAGED, problems
     oddities: set[str] = set()
-    value = _storable(value, oddities)
+    value = _storable(value, oddities, max_depth)
     problems.extend(Problem(where, oddity, harmless=True) for oddity in sorted(oddities))
     return value, problems
 
@@ -152,19 +160,19 @@ def explained(error: Exception) -> str:
 
 
 def _with_care(
-    scanner: Scanner, piece: Piece, where: str, encoding: texts.Encoding
+    scanner: Scanner, piece: Piece, where: str, encoding: texts.Encoding, max_depth: int
 ) -> tuple[Any, list[Problem]]:
     """The value of a record that a plain decoder refuses: odd, cut off, or broken inside."""
     problems: list[Problem] = []
     if piece.ended:
-        value, problems = decode(piece.data, where, encoding)
+        value, problems = decode(piece.data, where, encoding, max_depth)
         if value is not DAMAGED:
             return value, problems
     data = scanner.bounded(piece)
     text, _ = texts.decoded(data[:_MAX_SALVAGE_BYTES], encoding)
     what = "the record is not valid JSON" if piece.ended else "the file is cut off or broken inside a record"
     problems.append(Problem(where, f"{what}; what is whole in it was kept"))
-    return _storable(salvage(text), set()), problems
+    return _storable(salvage(text, max_depth), set(), max_depth), problems
 
 
 def _plain(data: bytes) -> Any:
@@ -188,11 +196,11 @@ def is_utf8(data: bytes) -> bool:
     return True
 
 
-def _too_deep(data: bytes, value: Any) -> bool:
-    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
+def _too_deep(data: bytes, value: Any, max_depth: int) -> bool:
+    if data.count(b"[") + data.count(b"{") <= max_depth:
         return False
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(max_depth):
         deeper: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -205,26 +213,30 @@ def _too_deep(data: bytes, value: Any) -> bool:
     return True
 
 
-def _storable(value: Any, oddities: set[str], depth: int = 0) -> Any:
-    """``value`` without what no store and no JSON takes; damaged containers stay marked."""
-    if isinstance(value, str):
-        if texts.has_surrogates(value):
-            oddities.add("half characters (lone surrogates) were replaced by U+FFFD")
-            return texts.without_surrogates(value)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            oddities.add("numbers that are not finite were left out")
-            return None
-    elif isinstance(value, dict | list):
-        if depth > MAX_DEPTH:
-            oddities.add(f"what is nested more than {MAX_DEPTH} deep was left out")
-            return None
-        inner: Any
-        if isinstance(value, list):
-            inner = [_storable(item, oddities, depth + 1) for item in value]
-        else:
-            inner = {
-                _storable(key, oddities): _storable(item, oddities, depth + 1) for key, item in value.items()
-            }
-        return inner if is_whole(value) else marked(inner)
-    return value
+def _storable(value: Any, oddities: set[str], max_depth: int = MAX_DEPTH) -> Any:
+    """``value`` without what no store and no JSON takes, changed in place: damaged containers stay marked."""
+    top = [value]
+    waiting: list[tuple[Any, int]] = [(top, 0)]
+    while waiting:
+        inside, depth = waiting.pop()
+        if isinstance(inside, dict) and any(map(texts.has_surrogates, inside)):
+            oddities.add(_HALVES)
+            cleaned = {texts.without_surrogates(key): item for key, item in inside.items()}
+            inside.clear()
+            inside.update(cleaned)
+        for key, item in inside.items() if isinstance(inside, dict) else enumerate(inside):
+            if isinstance(item, str):
+                if texts.has_surrogates(item):
+                    oddities.add(_HALVES)
+                    inside[key] = texts.without_surrogates(item)
+            elif isinstance(item, float):
+                if not math.isfinite(item):
+                    oddities.add("numbers that are not finite were left out")
+                    inside[key] = None
+            elif isinstance(item, dict | list):
+                if depth > max_depth:
+                    oddities.add(f"what is nested more than {max_depth} deep was left out")
+                    inside[key] = None
+                else:
+                    waiting.append((item, depth + 1))
+    return top[0]

@@ -39,15 +39,10 @@ def is_whole(value: Any) -> bool:
     return getattr(value, "whole", True) is True
 
 
-def marked(value: dict[str, Any] | list[Any]) -> SalvagedDict | SalvagedList:
-    """The same container, marked as not whole."""
-    copy = SalvagedDict(value) if isinstance(value, dict) else SalvagedList(value)
-    copy.whole = False
-    return copy
+def salvage(text: str, max_depth: int = MAX_DEPTH) -> Any:
+    """The first JSON value of ``text``, as far as it can be read; None where there is nothing.
 
-
-def salvage(text: str) -> Any:
-    """The first JSON value of ``text``, as far as it can be read; None where there is nothing."""
+    What is nested deeper than ``max_depth`` is None."""
     top = SalvagedList()
     stack: list[SalvagedDict | SalvagedList] = [top]
     keys: list[Any] = [_MISSING]
@@ -63,7 +58,7 @@ def salvage(text: str) -> Any:
         if kind == "mark":
             mark = token[0]
             if mark in "{[":
-                if len(stack) > MAX_DEPTH:
+                if len(stack) > max_depth:
                     _put(stack, keys, None)
                     too_deep = 1
                     continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -65,6 +66,19 @@ def from_epoch(number: float) -> datetime | None:
         return _EPOCH + timedelta(seconds=number)
     except OverflowError:
         return None
+
+
+def newest_first(times: Iterable[datetime | None]) -> bool:
+    """Whether a list of messages runs backwards: more of its steps go back in time than forward."""
+    balance = 0
+    before: datetime | None = None
+    for time in times:
+        if time is None:
+            continue
+        if before is not None and (time.tzinfo is None) == (before.tzinfo is None):
+            balance += (time < before) - (time > before)
+        before = time
+    return balance > 0
 
 
 def _from_iso(text: str) -> datetime | None:
