@@ -197,6 +197,7 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         ).encode(),
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
         "claude_code": b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n' * 20_000,
+        "codex": b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
     }
     data = samples[name]
 

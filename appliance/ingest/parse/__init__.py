@@ -38,6 +38,7 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "claude_code": Format(_HERE + "claude_code", r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$"),
+    "codex": Format(_HERE + "codex", r"(?:^|/)rollout-[^/]+\.jsonl$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

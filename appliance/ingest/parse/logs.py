@@ -135,8 +135,9 @@ def call_metadata(name: str, given: Any) -> dict[str, Any]:
     if isinstance(given, dict):
         files = [path for key in _FILE_KEYS if (path := as_text(given.get(key)))]
         for value in given.values():
-            if isinstance(value, str) and "*** " in value:
-                files += _PATCHED.findall(value)
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, str) and "*** " in part:
+                    files += _PATCHED.findall(part)
     if files:
         metadata["files"] = list(dict.fromkeys(files))
     return metadata
