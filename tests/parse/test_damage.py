@@ -198,6 +198,7 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
         "claude_code": b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n' * 20_000,
         "codex": b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
+        "gemini_cli": b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
     }
     data = samples[name]
 

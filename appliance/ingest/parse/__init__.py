@@ -39,6 +39,7 @@ FORMATS: dict[str, Format] = {
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "claude_code": Format(_HERE + "claude_code", r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$"),
     "codex": Format(_HERE + "codex", r"(?:^|/)rollout-[^/]+\.jsonl$"),
+    "gemini_cli": Format(_HERE + "gemini_cli", r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

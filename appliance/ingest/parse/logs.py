@@ -23,6 +23,7 @@ from appliance.ingest.parse.when import read_time
 from appliance.types import MessageRecord, Metadata, Problem, Record, Role, SessionRecord
 
 _LOOKED_AT = 40
+_HOLD_RECORDS = ("messages", "loglines", "history")
 _ID = re.compile(r"[^\s\[\]{}<>]+")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _FILE_KEYS = ("file_path", "notebook_path", "filePath", "absolute_path", "path", "TargetFile", "AbsolutePath")
@@ -56,7 +57,7 @@ def entries(document: Document) -> Iterator[Entry | Problem]:
         last = line
     if last is None:
         return
-    if first and last[1].lstrip().startswith(b"["):
+    if first and _is_one_object(last[1]):
         yield from _whole(document)
         return
     yield from _entry(*last, encoding or _encoding(document, last[1]) or "utf-8")
@@ -71,8 +72,8 @@ def first_objects(head: Head, limit: int = _LOOKED_AT) -> list[dict[str, Any]]:
     found = jsonstream.glued(lines[0])[0]
     if not found:
         # A list, an object over many lines, or a first line that is broken or longer than the head.
-        value = salvage(text)
-        found = list(value) if isinstance(value, list) else [value]
+        found = [salvage(text)]
+    found = [item for value in found for item in (value if isinstance(value, list) else [value])]
     for line in lines[1:]:
         # Objects within objects are indented, or close in another line.
         if line.startswith("{"):
@@ -214,6 +215,16 @@ def _is_no_line(line: bytes) -> bool:
     if not start.startswith(b"{") or jsonstream.decode(line, "")[0] is not jsonstream.DAMAGED:
         return False
     return not jsonstream.glued(texts.decoded(line, "utf-8")[0])[0]
+
+
+def _is_one_object(line: bytes) -> bool:
+    """Whether the only line of a file is more than a record: a list, or a session that was cut off."""
+    if line.lstrip().startswith(b"["):
+        return True
+    if jsonstream.decode(line, "")[0] is not jsonstream.DAMAGED:
+        return False
+    value = salvage(texts.decoded(line, "utf-8")[0])
+    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in _HOLD_RECORDS)
 
 
 def _whole(document: Document) -> Iterator[Entry | Problem]:
