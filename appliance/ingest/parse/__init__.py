@@ -40,6 +40,7 @@ FORMATS: dict[str, Format] = {
     "claude_code": Format(_HERE + "claude_code", r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$"),
     "codex": Format(_HERE + "codex", r"(?:^|/)rollout-[^/]+\.jsonl$"),
     "gemini_cli": Format(_HERE + "gemini_cli", r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$"),
+    "agents": Format(_HERE + "agents", r"antigravity|copilot|cursor|droid|factory|hermes|kimi|openclaw|qwen"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

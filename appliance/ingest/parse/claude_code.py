@@ -43,7 +43,6 @@ _SEEN = re.compile(
     r"|bash-stdout|bash-stderr|task-notification)>|\[Request interrupted by user)"
 )
 _UNSEEN = re.compile(r"\s*(?:Caveat: The messages below|<local-command-caveat>|<user-prompt-submit-hook>)")
-_REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
 _SYNTHETIC = "<synthetic>"
 
 
@@ -326,9 +325,8 @@ def _persons_words(
     words: list[str] = []
     added: list[tuple[str, dict[str, Any]]] = []
     for text in texts:
-        reminders = [found.strip("\n") for found in _REMINDER.findall(text)]
+        rest, reminders = logs.without_reminders(text)
         added += [(reminder, {"hidden": True}) for reminder in reminders]
-        rest = _REMINDER.sub("", text) if reminders else text
         if _UNSEEN.match(rest):
             added.append((rest, {"hidden": True}))
         elif _SEEN.match(rest):

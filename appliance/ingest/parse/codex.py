@@ -9,7 +9,6 @@ in the person's name is ``system``.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from appliance.ingest.parse import logs
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_list, as_text, with_attachments
-from appliance.ingest.parse.logs import Said
+from appliance.ingest.parse.logs import Echoes, Said, wording
 from appliance.types import Metadata, Problem, Record, Role, SessionRecord
 
 _ENVELOPES = frozenset(
@@ -45,8 +44,6 @@ _INJECTED = re.compile(
     r"|turn_aborted|user_shell_command|subagent_notification|user_action|recommended_plugins|skill)\b)"
 )
 _PICTURE = re.compile(r"\s*</?image\b[^>]*>\s*")
-# The two streams tell the same within a few pieces of each other.
-_NEIGHBOURS = 24
 
 
 def matches(head: Head) -> float:
@@ -79,33 +76,14 @@ class _Overview:
 
 
 @dataclass(slots=True)
-class _Told:
-    """A piece that was told, and the streams that have told it."""
-
-    speaker: str
-    print: int
-    streams: set[str]
-
-
-@dataclass(slots=True)
 class _Log:
     """A file as it goes by."""
 
     overview: _Overview
     said: Said
     agents: Said
-    recent: deque[_Told] = field(default_factory=lambda: deque(maxlen=_NEIGHBOURS))
+    echoes: Echoes = field(default_factory=Echoes)
     calls: dict[str, tuple[str | None, str]] = field(default_factory=dict)
-
-    def told(self, stream: str, speaker: str, text: str) -> bool:
-        """Whether another stream has told this a moment ago; notes that this one has."""
-        mark = _print(text)
-        for piece in self.recent:
-            if piece.speaker == speaker and piece.print == mark and stream not in piece.streams:
-                piece.streams.add(stream)
-                return True
-        self.recent.append(_Told(speaker, mark, {stream}))
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +166,7 @@ def _overview(document: Document) -> _Overview:
         elif piece.kind == "thread_name_updated":
             title = as_text(payload.get("thread_name")) or title
         elif (words := _typed(piece)) is not None:
-            typed.add(_print(words))
+            typed.add(wording(words))
         if len(begins) < 2 and piece.kind in ("message", "user_message"):
             begins = [piece.time, logs.words_of(payload.get("content")) or payload.get("message")]
     if identity is None:
@@ -234,7 +212,7 @@ def _record(log: _Log, piece: _Piece) -> Iterator[Record]:
         parts = [as_text(payload.get("text"))]
         for key in ("summary", "content", "summary_text", "raw_content"):
             parts += [logs.words_of(part) for part in as_list(payload.get(key))]
-        rest = [part for part in parts if part and not log.told(stream, "reasoning", part)]
+        rest = [part for part in parts if part and not log.echoes.told(stream, "reasoning", part)]
         yield from _say(log, piece, "tool", "\n\n".join(rest), identity, logs.tool_metadata("reasoning"))
     elif (words := _typed(piece)) is not None:
         pictures = [
@@ -242,11 +220,11 @@ def _record(log: _Log, piece: _Piece) -> Iterator[Record]:
             for key in ("images", "local_images")
             for path in as_list(payload.get(key))
         ]
-        if not log.told(stream, "user", words):
+        if not log.echoes.told(stream, "user", words):
             yield from _person(log, piece, words, pictures, identity)
     elif kind in ("agent_message", "AgentMessage") and stream != "response_item":
         words = as_text(payload.get("message")) or logs.words_of(payload.get("content"))
-        if not log.told(stream, "assistant", words):
+        if not log.echoes.told(stream, "assistant", words):
             yield from _say(log, piece, "assistant", words, identity)
     elif kind == "agent_message":
         author = as_text(payload.get("author")) or None
@@ -257,7 +235,7 @@ def _record(log: _Log, piece: _Piece) -> Iterator[Record]:
         )  # fmt: skip
     elif kind == "exited_review_mode":
         words = as_text(as_dict(payload.get("review_output")).get("overall_explanation"))
-        if not log.told(stream, "assistant", words):
+        if not log.echoes.told(stream, "assistant", words):
             yield from _say(log, piece, "assistant", words, identity)
     elif kind == "compacted":
         yield from _say(log, piece, "system", as_text(payload.get("message")), identity, {"hidden": True})
@@ -289,7 +267,7 @@ def _response(log: _Log, piece: _Piece, identity: str | None) -> Iterator[Record
     elif role == "user":
         yield from _to_the_model(log, piece, texts, pictures, identity)
     elif role == "assistant":
-        if not log.told(piece.stream, "assistant", text):
+        if not log.echoes.told(piece.stream, "assistant", text):
             yield from _say(log, piece, "assistant", text, identity)
         calls = [as_dict(call) for call in as_list(payload.get("tool_calls"))]
         for call in calls or [payload]:
@@ -311,15 +289,15 @@ def _to_the_model(
     """What went to the model in the person's name: what the person typed, and what the program added."""
     typed = log.overview.typed
     texts = [text for text in texts if not _PICTURE.fullmatch(text)]
-    if _print("".join(texts)) in typed:
+    if wording("".join(texts)) in typed:
         words, added = texts, []
     else:
         # Words that are not shown yet, at the end of a file, are still on their way there.
         known = bool(typed) and piece.where != log.overview.end
-        words = [t for t in texts if _print(t) in typed or not (known or _INJECTED.match(t))]
+        words = [t for t in texts if wording(t) in typed or not (known or _INJECTED.match(t))]
         added = [t for t in texts if t not in words]
     text = "\n\n".join(words)
-    if words and not log.told(piece.stream, "user", text):
+    if words and not log.echoes.told(piece.stream, "user", text):
         yield from _person(log, piece, text, pictures, identity)
     elif pictures and not texts:
         yield from _person(log, piece, "", pictures, identity)
@@ -387,8 +365,3 @@ def _say(
         reply_to=reply_to,
         metadata={**(metadata or {}), **marks},
     )
-
-
-def _print(text: str) -> int:
-    """What stays of a text however its parts were put together."""
-    return hash("".join(text.split()))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
@@ -23,6 +24,9 @@ from appliance.ingest.parse.when import read_time
 from appliance.types import MessageRecord, Metadata, Problem, Record, Role, SessionRecord
 
 _LOOKED_AT = 40
+# Two streams tell the same within a few pieces of each other.
+_NEIGHBOURS = 24
+_REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
 _HOLD_RECORDS = ("messages", "loglines", "history")
 _ID = re.compile(r"[^\s\[\]{}<>]+")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -205,6 +209,43 @@ class Said:
         yield MessageRecord(
             self.session.external_id, role, text, identity, author, sent, reply_to, metadata or {}, where
         )
+
+
+@dataclass(slots=True)
+class _Told:
+    """A piece that was told, and the streams that have told it."""
+
+    speaker: str
+    wording: int
+    streams: set[str]
+
+
+@dataclass(slots=True)
+class Echoes:
+    """What the streams of a log have told lately: the same words in each of them are one message."""
+
+    recent: deque[_Told] = field(default_factory=lambda: deque(maxlen=_NEIGHBOURS))
+
+    def told(self, stream: str, speaker: str, text: str) -> bool:
+        """Whether another stream has told this a moment ago; notes that this one has."""
+        mark = wording(text)
+        for piece in self.recent:
+            if piece.speaker == speaker and piece.wording == mark and stream not in piece.streams:
+                piece.streams.add(stream)
+                return True
+        self.recent.append(_Told(speaker, mark, {stream}))
+        return False
+
+
+def wording(text: str) -> int:
+    """What stays of a text however its parts were put together."""
+    return hash("".join(text.split()))
+
+
+def without_reminders(text: str) -> tuple[str, list[str]]:
+    """The person's words, and what the program put between them."""
+    found = [reminder.strip("\n") for reminder in _REMINDER.findall(text)]
+    return (_REMINDER.sub("", text), found) if found else (text, [])
 
 
 def _is_no_line(line: bytes) -> bool:
