@@ -392,3 +392,9 @@ def test_the_note_of_a_cut_off_line_is_harmless():
     document = Document("x", len(data), lambda: io.BytesIO(data))
     said = [r for r in parser_of("claude_code").parse(document) if isinstance(r, Problem)]
     assert [(p.harmless, p.where) for p in said] == [(True, "line 7")]
+
+
+def test_a_log_that_begins_with_snapshots_is_recognised(read):
+    snapshot = {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}, "isSnapshotUpdate": False}
+    assert read(log(snapshot)).format == "claude_code"
+    assert read(log({"type": None}, snapshot, *TALK)).texts[-1] == "Done.\n\nAnything else?"

@@ -92,14 +92,14 @@ def _sureness(record: dict[str, Any]) -> float:
         return 0.9
     if "sessionId" in record and isinstance(message.get("parts"), list):
         return 0.95
-    if kind == "message" and message.get("role") in _ROLES and "id" in record:
+    if kind == "message" and as_text(message.get("role")) in _ROLES and "id" in record:
         return 0.9
     if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
         return 0.85
-    if not kind and record.get("role") in _ROLES and "content" in message:
+    if not kind and as_text(record.get("role")) in _ROLES and "content" in message:
         return 0.9
     if "session_id" in record and any(
-        as_dict(m).get("role") in _ROLES for m in as_list(record.get("messages"))
+        as_text(as_dict(m).get("role")) in _ROLES for m in as_list(record.get("messages"))
     ):
         return 0.85
     return 0.0

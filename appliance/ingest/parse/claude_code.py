@@ -57,7 +57,10 @@ def matches(head: Head) -> float:
         if kind in _TALK and isinstance(message, dict) and "content" in message:
             linked = {"uuid", "parentUuid", "sessionId", "isSidechain"} & record.keys()
             best = max(best, 0.95 if linked else 0.8 if "timestamp" in record else 0.6)
-        elif (kind == "summary" and "leafUuid" in record) or (kind in _BOOKKEEPING and "sessionId" in record):
+        elif (kind in _BOOKKEEPING and "sessionId" in record) or {
+            "summary": "leafUuid",
+            "file-history-snapshot": "snapshot",
+        }.get(kind) in record:
             best = max(best, 0.9)
     return best
 
