@@ -274,6 +274,35 @@ def test_qwen_and_two_objects_on_one_line(read):
         assert (got.sessions[0].external_id, got.problems) == (UUID, [])
 
 
+OPENCODE = {
+    "info": {"id": "ses_1", "title": "Boats", "directory": "/boats", "time": {"created": 1772355600000}},
+    "messages": [
+        {"info": {"id": "msg_1", "role": "user", "time": {"created": 1772355601000}},
+         "parts": [{"type": "text", "text": "List."}, {"type": "text", "text": "Called Read", "synthetic": True}]},
+        {"info": {"id": "msg_2", "role": "assistant", "parentID": "msg_1", "modelID": "m"}, "parts": [
+            {"type": "step-start"}, {"type": "reasoning", "text": "Hm."},
+            {"type": "tool", "tool": "bash", "callID": "t1",
+             "state": {"status": "completed", "input": {"command": "ls"}, "output": "boats.md"}},
+            {"type": "text", "text": "One file."}]},
+    ],
+}  # fmt: skip
+
+
+def test_opencode_exported(read):
+    got = read(json.dumps(OPENCODE, indent=2))
+    assert [(s.external_id, s.title, s.created_at, s.metadata) for s in got.sessions] == [
+        ("ses_1", "Boats", datetime(2026, 3, 1, 9, tzinfo=UTC), {"folder": "/boats"})
+    ]
+    assert [(m.external_id, m.role, m.text, m.reply_to) for m in got.messages] == [
+        ("msg_1", "user", "List.", None),
+        ("msg_2-reasoning-1", "tool", "Hm.", "msg_2"),
+        ("msg_2-call-2", "tool", "bash\ncommand: ls", "msg_2"),
+        ("msg_2-result-3", "tool", "boats.md", "msg_2-call-2"),
+        ("msg_2", "assistant", "One file.", "msg_1"),
+    ]
+    assert (got.format, got.problems) == ("agents", [])
+
+
 DIALECTS = {
     "antigravity": ANTIGRAVITY, "copilot": COPILOT, "cursor": CURSOR, "droid": DROID, "openclaw": OPENCLAW,
     "kimi": KIMI, "qwen": QWEN,
@@ -297,7 +326,7 @@ def test_a_session_that_is_still_open_loses_nothing_and_is_no_error(read, name):
 )
 def test_wrong_types_at_every_key_cost_only_their_record(wrong):
     good = {"type": "message", "id": "z9", "message": {"role": "assistant", "content": "kept"}}
-    for records in (*DIALECTS.values(), [HERMES], HERMES["messages"]):
+    for records in (*DIALECTS.values(), [HERMES, OPENCODE], OPENCODE["messages"], HERMES["messages"]):
         for record in records:
             broken = [record | {key: wrong} for key in record]
             for key in ("message", "data", "event"):

@@ -1,8 +1,8 @@
 """Logs of other coding agents, in their small dialects, by one reader.
 
-Antigravity, Copilot CLI, Cursor, Droid, Hermes, Kimi, OpenClaw (and Pi), Qwen Code. What differs is how a
-record says who speaks and where the words stand; each dialect turns a record into ``_Turn`` values, and
-the rest is alike for all.
+Antigravity, Copilot CLI, Cursor, Droid, Hermes, Kimi, OpenClaw (and Pi), OpenCode (exported), Qwen Code.
+What differs is how a record says who speaks and where the words stand; each dialect turns a record into a
+``_Turn``, and the rest is alike for all.
 """
 
 from __future__ import annotations
@@ -98,6 +98,8 @@ def _sureness(record: dict[str, Any]) -> float:
         return 0.85
     if not kind and as_text(record.get("role")) in _ROLES and "content" in message:
         return 0.9
+    if any("info" in as_dict(m) and "parts" in as_dict(m) for m in as_list(record.get("messages"))):
+        return 0.9
     if "session_id" in record and any(
         as_text(as_dict(m).get("role")) in _ROLES for m in as_list(record.get("messages"))
     ):
@@ -119,7 +121,7 @@ def parse(document: Document) -> Iterator[Record]:
 
 def _record(log: _Log, data: dict[str, Any], where: str) -> Iterator[Record]:
     if isinstance(data.get("messages"), list):
-        _learn(log, data)
+        _learn(log, data | as_dict(data.get("info")))
         for number, message in enumerate(data["messages"], 1):
             place = f"message {number}"
             if not isinstance(message, dict):
@@ -128,7 +130,8 @@ def _record(log: _Log, data: dict[str, Any], where: str) -> Iterator[Record]:
             elif not is_whole(message):
                 yield Problem(place, "the message is damaged or cut off; passed over")
             else:
-                yield from _told(log, _plain(message), place)
+                dialect = _opencode if isinstance(message.get("info"), dict) else _plain
+                yield from _told(log, dialect(message), place)
         return
     turn = _dialect(data)(data)
     if turn is None:
@@ -155,8 +158,9 @@ def _learn(log: _Log, data: dict[str, Any]) -> None:
         or data.get("sessionId")
         or (opens and data.get("id")),
         "title": data.get("title") or data.get("sessionTitle") or data.get("summary"),
-        "cwd": data.get("cwd") or as_dict(inner.get("context")).get("cwd"),
-        "time": inner.get("startTime")
+        "cwd": data.get("cwd") or data.get("directory") or as_dict(inner.get("context")).get("cwd"),
+        "time": as_dict(data.get("time")).get("created")
+        or inner.get("startTime")
         or data.get("session_start")
         or data.get("created_at")
         or (opens and data.get("timestamp")),
@@ -214,6 +218,34 @@ def _plain(data: dict[str, Any]) -> _Turn:
         data.get("timestamp") or message.get("timestamp") or data.get("created_at"),
         hidden=role == "system" and not notice,
         model=as_text(data.get("model")) or as_text(message.get("model")),
+    )
+
+
+def _opencode(data: dict[str, Any]) -> _Turn:
+    """A message's facts, and its parts; a tool's part holds its call and its result."""
+    info = as_dict(data.get("info"))
+    role = _ROLES.get(as_text(info.get("role")), "system")
+    blocks: list[Block] = []
+    for part in as_list(data.get("parts")):
+        given = as_dict(part)
+        state = as_dict(given.get("state"))
+        if given.get("type") == "tool":
+            call = {"name": given.get("tool"), "id": given.get("callID"), "input": state.get("input")}
+            blocks += [
+                call_of(call),
+                result_of({"toolCallId": given.get("callID"), "output": state.get("output")}),
+            ]
+        elif given.get("synthetic") is not True:
+            # Synthetic parts are what the program adds to a prompt.
+            blocks += blocks_of(part)
+    return _Turn(
+        role,
+        tuple(blocks),
+        logs.own_id(info.get("id")),
+        logs.own_id(info.get("parentID")),
+        as_dict(info.get("time")).get("created"),
+        hidden=role == "system",
+        model=as_text(info.get("modelID")),
     )
 
 

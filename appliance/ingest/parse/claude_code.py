@@ -57,10 +57,11 @@ def matches(head: Head) -> float:
         if kind in _TALK and isinstance(message, dict) and "content" in message:
             linked = {"uuid", "parentUuid", "sessionId", "isSidechain"} & record.keys()
             best = max(best, 0.95 if linked else 0.8 if "timestamp" in record else 0.6)
-        elif (kind in _BOOKKEEPING and "sessionId" in record) or {
-            "summary": "leafUuid",
-            "file-history-snapshot": "snapshot",
-        }.get(kind) in record:
+        elif (
+            (kind in _BOOKKEEPING and "sessionId" in record)
+            or (kind == "summary" and "leafUuid" in record)
+            or (kind == "file-history-snapshot" and "snapshot" in record)
+        ):
             best = max(best, 0.9)
     return best
 
