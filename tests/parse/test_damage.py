@@ -212,6 +212,10 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "open_webui": json.dumps(
             [{"id": f"c{n}", "chat": {"messages": [{"role": "user", "content": "x"}]}} for n in range(9000)]
         ).encode(),
+        "claude_code": b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n' * 20_000,
+        "codex": b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
+        "gemini_cli": b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
+        "agents": b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n' * 20_000,
     }
     data = samples[name]
 

@@ -43,6 +43,10 @@ FORMATS: dict[str, Format] = {
     "openai_jsonl": Format(_HERE + "openai_jsonl", r"openai"),
     "google_chat": Format(_HERE + "google_chat", r"google chat"),
     "teams": Format(_HERE + "teams", r"teams"),
+    "claude_code": Format(_HERE + "claude_code", r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$"),
+    "codex": Format(_HERE + "codex", r"(?:^|/)rollout-[^/]+\.jsonl$"),
+    "gemini_cli": Format(_HERE + "gemini_cli", r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$"),
+    "agents": Format(_HERE + "agents", r"antigravity|copilot|cursor|droid|factory|hermes|kimi|openclaw|qwen"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
