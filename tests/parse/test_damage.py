@@ -196,6 +196,12 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
             ]
         ).encode(),
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+        "gemini": json.dumps(
+            [
+                {"header": "Gemini Apps", "title": f"Prompted {n}", "time": f"2025-01-01T00:00:00.{n}Z"}
+                for n in range(9000)
+            ]
+        ).encode(),
     }
     data = samples[name]
 
