@@ -202,6 +202,9 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
                 for n in range(9000)
             ]
         ).encode(),
+        "aistudio": json.dumps(
+            {"chunkedPrompt": {"chunks": [{"role": "user", "text": f"turn {n}"} for n in range(9000)]}}
+        ).encode(),
     }
     data = samples[name]
 

@@ -38,6 +38,7 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "gemini": Format(_HERE + "gemini", r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$"),
+    "aistudio": Format(_HERE + "aistudio", r"ai[ _-]?studio"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
