@@ -39,18 +39,23 @@ class Value:
     line: int
 
 
-def records(document: Document, first_keys: Sequence[tuple[str, str]] = ()) -> Iterator[Value | Problem]:
+def records(
+    document: Document, first_keys: Sequence[tuple[str, str]] = (), within: str | None = None
+) -> Iterator[Value | Problem]:
     """The records of a JSON document in the order of the file, with a Problem for each damage.
 
     The elements of a top-level array are records; so are top-level values that follow each other.
     ``first_keys`` are pairs of keys that records of the format usually begin with; they help to find
-    the way back where the first record is damaged.
+    the way back where the first record is damaged. ``within`` is the key of a list: where the document is an
+    object that has it, near its beginning, the list's elements are the records.
     """
     encoding: texts.Encoding | None = None
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
             scanner = Scanner(stream, first_keys)
+            if within is not None:
+                scanner.enter(within)
             while (piece := scanner.next()) is not None:
                 where = f"line {piece.line}, byte {piece.offset + raw.shift}"
                 if piece.stray:
