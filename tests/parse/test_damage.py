@@ -205,6 +205,17 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "aistudio": json.dumps(
             {"chunkedPrompt": {"chunks": [{"role": "user", "text": f"turn {n}"} for n in range(9000)]}}
         ).encode(),
+        "grok": json.dumps(
+            {
+                "conversations": [
+                    {
+                        "conversation": {"id": f"c{n}", "title": ""},
+                        "responses": [{"response": {"_id": "m", "sender": "human", "message": "x"}}],
+                    }
+                    for n in range(9000)
+                ]
+            }
+        ).encode(),
     }
     data = samples[name]
 

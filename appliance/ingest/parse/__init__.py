@@ -39,6 +39,7 @@ FORMATS: dict[str, Format] = {
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "gemini": Format(_HERE + "gemini", r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$"),
     "aistudio": Format(_HERE + "aistudio", r"ai[ _-]?studio"),
+    "grok": Format(_HERE + "grok", r"grok|(?:^|/)chat_history\.jsonl$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

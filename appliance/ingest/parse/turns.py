@@ -21,12 +21,7 @@ _SHOWN = 60
 def call_text(name: str, given: Any) -> str:
     """A tool call: its name, then what it was given, a line for each key."""
     lines = [name] if name else []
-    if isinstance(given, str):
-        try:
-            decoded = json.loads(given)
-        except (ValueError, RecursionError):
-            decoded = None
-        given = decoded if isinstance(decoded, dict) else given
+    given = _arguments(given)
     if isinstance(given, dict):
         lines += [
             f"{key}: {value if isinstance(value, str) else as_json(value)}" for key, value in given.items()
@@ -34,6 +29,23 @@ def call_text(name: str, given: Any) -> str:
     elif given not in (None, ""):
         lines.append(given if isinstance(given, str) else as_json(given))
     return "\n".join(lines)
+
+
+def paths_in(given: Any, keys: tuple[str, ...]) -> list[str]:
+    """The files that a tool call names under one of ``keys``."""
+    found = [as_text(as_dict(_arguments(given)).get(key)) for key in keys]
+    return list(dict.fromkeys(path for path in found if path))
+
+
+def _arguments(given: Any) -> Any:
+    """What a call was given; often JSON within a text."""
+    if isinstance(given, str):
+        try:
+            decoded = json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+        return decoded if isinstance(decoded, dict) else given
+    return given
 
 
 def as_json(value: Any) -> str:
