@@ -216,6 +216,16 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
                 ]
             }
         ).encode(),
+        "deepseek": json.dumps(
+            [
+                {
+                    "id": f"c{n}",
+                    "title": "",
+                    "mapping": {"1": {"message": {"fragments": [{"type": "REQUEST", "content": "x"}]}}},
+                }
+                for n in range(9000)
+            ]
+        ).encode(),
     }
     data = samples[name]
 

@@ -107,15 +107,15 @@ def test_ids_twice_missing_links_and_errors(read):
     ]
     del responses[1]["response"]["create_time"]
     got = read(export(conversation(*responses)))
-    assert sorted((m.external_id or "", m.role, m.text) for m in got.messages) == [
-        ("", "user", "two"),
-        ("a", "user", "one"),
-        ("b", "system", "overloaded"),
-        ("c", "system", "who?"),
+    assert sorted((m.text, m.role, m.external_id) for m in got.messages if m.text != "two") == [
+        ("one", "user", "a"),
+        ("overloaded", "system", "b"),
+        ("who?", "system", "c"),
     ]
+    assert all(m.external_id for m in got.messages)
     assert {p.message for p in got.problems} == {"nothing says who sent it; kept as system"}
     assert {n.message for n in got.notes} == {
-        "the id a is there twice; the second one has none",
+        "the id a is there twice; the second one gets another",
         "the message is empty; passed over",
     }
 

@@ -40,6 +40,7 @@ FORMATS: dict[str, Format] = {
     "gemini": Format(_HERE + "gemini", r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$"),
     "aistudio": Format(_HERE + "aistudio", r"ai[ _-]?studio"),
     "grok": Format(_HERE + "grok", r"grok|(?:^|/)chat_history\.jsonl$"),
+    "deepseek": Format(_HERE + "deepseek", r"deepseek"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

@@ -60,7 +60,7 @@ def parse(document: Document) -> Iterator[Record]:
             yield Problem("", f"not a prompt but a {type(value.data).__name__}; passed over")
         else:
             number = f"prompt {value.number}"
-            yield from _prompt(value.data, number, turns.file_title(document.name, _ENDING))
+            yield from turns.named(_prompt(value.data, number, turns.file_title(document.name, _ENDING)))
 
 
 def _prompt(data: dict[str, Any], where: str, name: str | None) -> Iterator[Record]:

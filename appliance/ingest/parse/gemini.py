@@ -56,7 +56,7 @@ class _Grouping:
     """The sessions so far, and what the rows in them say, by session and id."""
 
     sessions: set[str] = field(default_factory=set)
-    seen: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    seen: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 def parse(document: Document) -> Iterator[Record]:
@@ -103,17 +103,12 @@ def _row(row: Row, learned: frozenset[str], bare: bool, grouping: _Grouping) -> 
     if not first.strip() and not answer.strip():
         yield Problem(row.where, "the row is empty; passed over", harmless=True)
         return
-    moment = _moment(row)
-    content = hashlib.sha256("\0".join((row.title, row.answer)).encode("utf-8", "replace")).digest()[:16]
+    content = hashlib.sha256("\0".join((row.title, row.answer)).encode("utf-8", "replace")).hexdigest()[:32]
     for session, title in _sessions(row):
-        identity = moment
-        if moment is not None and (session, moment) in grouping.seen:
-            if grouping.seen[session, moment] == content:
-                yield Problem(row.where, "the row is there twice; passed over", harmless=True)
-                continue
-            identity = None
-        elif moment is not None:
-            grouping.seen[session, moment] = content
+        identity, twice = _own_id(grouping.seen, session, _moment(row), content)
+        if twice:
+            yield Problem(row.where, "the row is there twice; passed over", harmless=True)
+            continue
         if session not in grouping.sessions:
             grouping.sessions.add(session)
             yield SessionRecord(session, title)
@@ -127,6 +122,21 @@ def _row(row: Row, learned: frozenset[str], bare: bool, grouping: _Grouping) -> 
             yield MessageRecord(
                 session, "assistant", answer, own, None, row.time, asked, _attached(images), row.where
             )
+
+
+def _own_id(
+    seen: dict[tuple[str, str], str], session: str, moment: str | None, content: str
+) -> tuple[str | None, bool]:
+    """A row's id in a session, and whether the same row was there before."""
+    if moment is None:
+        return None, False
+    for identity in (moment, f"{moment}-{content[:8]}"):
+        if (session, identity) not in seen:
+            seen[session, identity] = content
+            return identity, False
+        if seen[session, identity] == content:
+            return identity, True
+    return None, False
 
 
 def _attached(files: list[dict[str, str]]) -> dict[str, Any]:

@@ -46,6 +46,10 @@ def _sure(entry: Any) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The conversations of an export, or the session of a CLI's file."""
+    yield from turns.named(_records(document))
+
+
+def _records(document: Document) -> Iterator[Record]:
     cli = grok_cli.Session(document)
     for value in jsonstream.records(document, grok_cli.FIRST_KEYS, within=_WRAPPER):
         if isinstance(value, Problem):
@@ -93,7 +97,9 @@ def _conversation(data: Any, number: int) -> Iterator[Record]:
         response = _response(wrapper)
         key = _id(response) or f"#{n}"
         if key in found:
-            yield Problem(place, f"the id {key[:60]} is there twice; the second one has none", harmless=True)
+            yield Problem(
+                place, f"the id {key[:60]} is there twice; the second one gets another", harmless=True
+            )
             key = f"#{n}"
         found[key] = (place, response)
     for placed in _ordered(found, as_id(about.get("leaf_response_id"))):

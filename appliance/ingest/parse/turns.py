@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from appliance.ingest.parse.fields import as_dict, as_list, as_text
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.when import read_time
-from appliance.types import Problem
+from appliance.types import MessageRecord, Problem, Record, SessionRecord
 
 _SHOWN = 60
+_ID_LENGTH = 20
 
 
 def call_text(name: str, given: Any) -> str:
@@ -97,14 +99,32 @@ class Ids:
     used: set[str] = field(default_factory=set)
 
     def taken(self, identity: str | None, where: str) -> tuple[str | None, list[Problem]]:
-        """The id if it is new; none and a note if another message has it."""
+        """The id if it is new; none and a note if another message of the session has it."""
         if identity is None:
             return None, []
         if identity in self.used:
-            told = f"the id {identity[:_SHOWN]} is there twice; the second one has none"
+            told = f"the id {identity[:_SHOWN]} is there twice; the second one gets another"
             return None, [Problem(where, told, harmless=True)]
         self.used.add(identity)
         return identity, []
+
+
+def named(records: Iterable[Record]) -> Iterator[Record]:
+    """The records with ids for messages that have none, out of what they say and the how-manieth of their
+    like they are in their session.
+
+    For formats whose sessions are known by ids: two that begin with the same five messages (a system prompt,
+    a greeting) are two all the same."""
+    seen: Counter[str] = Counter()
+    for record in records:
+        if isinstance(record, SessionRecord):
+            seen.clear()
+        elif isinstance(record, MessageRecord) and record.external_id is None:
+            when = record.sent_at.isoformat() if record.sent_at else ""
+            content = "\0".join((when, record.role, record.author or "", record.text))
+            seen[content := hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:_ID_LENGTH]] += 1
+            record = replace(record, external_id=f"{content}-{seen[content]}")
+        yield record
 
 
 def made_id(prefix: str, *parts: object) -> str:
