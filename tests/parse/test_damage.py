@@ -226,6 +226,15 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
                 for n in range(9000)
             ]
         ).encode(),
+        "lmstudio": json.dumps(
+            {
+                "name": "x",
+                "createdAt": 1750000000000,
+                "messages": [
+                    {"versions": [{"role": "user", "content": [{"text": f"turn {n}"}]}]} for n in range(9000)
+                ],
+            }
+        ).encode(),
     }
     data = samples[name]
 

@@ -41,6 +41,7 @@ FORMATS: dict[str, Format] = {
     "aistudio": Format(_HERE + "aistudio", r"ai[ _-]?studio"),
     "grok": Format(_HERE + "grok", r"grok|(?:^|/)chat_history\.jsonl$"),
     "deepseek": Format(_HERE + "deepseek", r"deepseek"),
+    "lmstudio": Format(_HERE + "lmstudio", r"lm[ _-]?studio|\.conversation\.json$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
