@@ -100,6 +100,9 @@ def test_other_products_are_no_chats(read):
     ]
     html = page(cell("Searched for&nbsp;lakes<br>Mar 1, 2025, 10:00:00 AM CET<br>", "Search"))
     assert records(html.encode())[0].message.startswith("1 rows of Search")
+    more = "<b>Why is this here?</b><br>&emsp;Gemini Apps Activity"
+    html = page(cell("Searched for&nbsp;lakes<br>Mar 1, 2025, 10:00:00 AM CET<br>", "Search", more))
+    assert [type(record) for record in records(html.encode())] == [Problem]
 
 
 def test_rows_that_link_to_their_conversation_are_kept_in_it(read):

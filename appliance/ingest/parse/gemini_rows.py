@@ -32,6 +32,7 @@ _MAX_CELL_BYTES = 64 << 20
 _HEADER = re.compile(r"<div\b[^>]*\bheader-cell\b[^>]*>")
 _CONTENT = re.compile(r"<div\b[^>]*\bcontent-cell\b[^>]*>")
 _DIV = re.compile(r"<(/?)div\b", re.IGNORECASE)
+_BOLD = re.compile(r"<b>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _BLOCK = re.compile(r"<(?:p|div|ul|ol|h[1-6]|pre|table|blockquote|hr|img|code-block)\b", re.IGNORECASE)
 _LINK = re.compile(r"<a\b[^>]*\bhref\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
@@ -177,6 +178,8 @@ def _cell(html: str, where: str) -> Iterator[Row | Problem]:
     whole = whole or len(rest) > 1
     caption = " ".join(_inside(part)[0] for part in rest[1:])
     links = unescape(caption)
+    # Products stand first; what comes after the next heading may name others.
+    products = markup.text_of("".join(_BOLD.split(caption)[:2]))
     title, files, stated, answer = _told(main)
     if not whole:
         if not stated:
@@ -186,7 +189,7 @@ def _cell(html: str, where: str) -> Iterator[Row | Problem]:
         answer = ""
     yield Row(
         where,
-        (label, markup.text_of(caption)),
+        (label, products),
         title,
         markup.text_of(answer),
         words.read_date(stated),
