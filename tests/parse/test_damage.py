@@ -216,6 +216,45 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "codex": b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
         "gemini_cli": b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
         "agents": b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n' * 20_000,
+        "gemini": json.dumps(
+            [
+                {"header": "Gemini Apps", "title": f"Prompted {n}", "time": f"2025-01-01T00:00:00.{n}Z"}
+                for n in range(9000)
+            ]
+        ).encode(),
+        "aistudio": json.dumps(
+            {"chunkedPrompt": {"chunks": [{"role": "user", "text": f"turn {n}"} for n in range(9000)]}}
+        ).encode(),
+        "grok": json.dumps(
+            {
+                "conversations": [
+                    {
+                        "conversation": {"id": f"c{n}", "title": ""},
+                        "responses": [{"response": {"_id": "m", "sender": "human", "message": "x"}}],
+                    }
+                    for n in range(9000)
+                ]
+            }
+        ).encode(),
+        "deepseek": json.dumps(
+            [
+                {
+                    "id": f"c{n}",
+                    "title": "",
+                    "mapping": {"1": {"message": {"fragments": [{"type": "REQUEST", "content": "x"}]}}},
+                }
+                for n in range(9000)
+            ]
+        ).encode(),
+        "lmstudio": json.dumps(
+            {
+                "name": "x",
+                "createdAt": 1750000000000,
+                "messages": [
+                    {"versions": [{"role": "user", "content": [{"text": f"turn {n}"}]}]} for n in range(9000)
+                ],
+            }
+        ).encode(),
     }
     data = samples[name]
 

@@ -47,6 +47,11 @@ FORMATS: dict[str, Format] = {
     "codex": Format(_HERE + "codex", r"(?:^|/)rollout-[^/]+\.jsonl$"),
     "gemini_cli": Format(_HERE + "gemini_cli", r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$"),
     "agents": Format(_HERE + "agents", r"antigravity|copilot|cursor|droid|factory|hermes|kimi|openclaw|qwen"),
+    "gemini": Format(_HERE + "gemini", r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$"),
+    "aistudio": Format(_HERE + "aistudio", r"ai[ _-]?studio"),
+    "grok": Format(_HERE + "grok", r"grok|(?:^|/)chat_history\.jsonl$"),
+    "deepseek": Format(_HERE + "deepseek", r"deepseek"),
+    "lmstudio": Format(_HERE + "lmstudio", r"lm[ _-]?studio|\.conversation\.json$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

@@ -40,7 +40,20 @@ _SCALAR_THEN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s"{}\[\],]++)\s*+,\s*+'
 _KEY = rb'("(?:[^"\\]|\\.){1,80}+")\s*+:'
 _FIRST_KEYS = re.compile(rb"\{\s*+" + _KEY + rb"(?:" + _SCALAR_THEN + _KEY + rb")?", re.DOTALL)
 
-_QUOTE, _OPEN_OBJECT = b'"{'
+_QUOTE, _OPEN_OBJECT, _CLOSE_LIST = b'"{]'
+
+# What a wrapper says about itself before its list of records.
+_NEAR = 1 << 20
+_MEMBER = (
+    _STRING
+    + rb"\s*+:\s*+(?:"
+    + _STRING
+    + rb'|[^\s"{}\[\],]++|[\[{](?:'
+    + _nested(_LEVELS)
+    + rb")*+[\]}])\s*+,\s*+"
+)
+# A list that ends is followed by its object's next key or end.
+_AFTER_LIST = re.compile(rb'\]\s*+(?:,\s*+"|\}|$)')
 
 
 def _beginnings(pairs: Sequence[tuple[bytes, bytes | None]]) -> re.Pattern[bytes]:
@@ -81,10 +94,23 @@ class Scanner:
         self._start = 0  # where the record at hand begins in the buffer
         self._at = 0
         self._learned = False
+        self._inside = False
         # Until a whole record was seen: how records of this format usually begin.
         usual = [(b'"%s"' % first.encode(), b'"%s"' % second.encode()) for first, second in first_keys]
         self._beginning = _beginnings(usual) if usual else None
         self.line = 1
+
+    def enter(self, key: str) -> bool:
+        """Go into the list that the object at the beginning of the stream has under ``key``: its elements
+        are the records, and what follows the list is not read. Only before the first record."""
+        wanted = re.escape(b'"%s"' % key.encode()) + rb"\s*+:\s*+\["
+        found = re.match(
+            rb"\s*+\{\s*+(?:(?!" + wanted + rb")" + _MEMBER + rb")*+" + wanted, self._peek(_NEAR), re.DOTALL
+        )
+        if found is not None:
+            self._inside = True
+            self._advance(found.end())
+        return found is not None
 
     def next(self) -> Piece | None:
         """The next record, or None at the end of the stream."""
@@ -98,6 +124,8 @@ class Scanner:
             byte = self._buffer[self._at]
             if byte == _OPEN_OBJECT:
                 return self._container()
+            if byte == _CLOSE_LIST and self._inside and _AFTER_LIST.match(self._peek(CHUNK)):
+                return None
             if byte in b"[]":
                 # The records are the elements of the list, or lists; their ends are passed over like commas.
                 self._advance(self._at + 1)

@@ -42,21 +42,28 @@ class Value:
 
 
 def records(
-    document: Document, first_keys: Sequence[tuple[str, str]] = (), max_depth: int = MAX_DEPTH
+    document: Document,
+    first_keys: Sequence[tuple[str, str]] = (),
+    *,
+    within: str | None = None,
+    max_depth: int = MAX_DEPTH,
 ) -> Iterator[Value | Problem]:
     """The records of a JSON document in the order of the file, with a Problem for each damage.
 
     The elements of a top-level array are records; so are top-level values that follow each other.
     ``first_keys`` are pairs of keys that records of the format usually begin with; they help to find
-    the way back where the first record is damaged. ``max_depth`` is how deep a record may nest: more than
-    usual where a format nests each message in the one before it. Whoever asks for that walks without
-    recursion.
+    the way back where the first record is damaged. ``within`` is the key of a list: where the document is an
+    object that has it, near its beginning, the list's elements are the records. ``max_depth`` is how deep a
+    record may nest: more than usual where a format nests each message in the one before it. Whoever asks
+    for that walks without recursion.
     """
     encoding: texts.Encoding | None = None
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
             scanner = Scanner(stream, first_keys)
+            if within is not None:
+                scanner.enter(within)
             while (piece := scanner.next()) is not None:
                 where = f"line {piece.line}, byte {piece.offset + raw.shift}"
                 if piece.stray:
