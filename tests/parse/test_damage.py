@@ -196,6 +196,9 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
             ]
         ).encode(),
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+        "slack": json.dumps(
+            [{"type": "message", "user": "U1", "text": "x", "ts": f"17{n:08}.000100"} for n in range(9000)]
+        ).encode(),
     }
     data = samples[name]
 
