@@ -22,7 +22,13 @@ USERS = [
 CHANNELS = [{"id": "C1", "name": "garden", "created": 1700000000}, {"id": "C2", "name": "shed"}]
 DMS = [{"id": "D1", "created": 1700000000, "members": ["U1", "U2"]}]
 DAY = [
-    {"type": "message", "subtype": "channel_join", "ts": "1700000001.000100", "user": "U2", "text": "<@U2> joined"},
+    {
+        "type": "message",
+        "subtype": "channel_join",
+        "ts": "1700000001.000100",
+        "user": "U2",
+        "text": "<@U2> joined",
+    },
     {
         "client_msg_id": "x",
         "type": "message",
@@ -41,7 +47,10 @@ DAY = [
         "ts": "1700000003.000300",
         "thread_ts": "1700000002.000200",
         "edited": {"user": "U2", "ts": "1700000009.000000"},
-        "files": [{"id": "F1", "name": "list.txt", "mode": "snippet", "preview": "hose\ncan"}, {"name": "bed.jpg"}],
+        "files": [
+            {"id": "F1", "name": "list.txt", "mode": "snippet", "preview": "hose\ncan"},
+            {"name": "bed.jpg"},
+        ],
     },
     {"type": "message", "user": "U3", "ts": "1700000004.000400", "files": [{"name": "rose.png"}]},
     {
@@ -51,7 +60,14 @@ DAY = [
         "username": "Rain",
         "text": "",
         "ts": "1700000005.000500",
-        "attachments": [{"fallback": "no", "title": "Forecast", "text": "Dry <@U1>", "fields": [{"title": "Wind", "value": "3"}]}],
+        "attachments": [
+            {
+                "fallback": "no",
+                "title": "Forecast",
+                "text": "Dry <@U1>",
+                "fields": [{"title": "Wind", "value": "3"}],
+            }
+        ],
     },
     {
         "type": "message",
@@ -61,14 +77,31 @@ DAY = [
         "user_profile": {"display_name": "", "real_name": "Dora Guest", "name": "dora"},
         "attachments": [
             {"from_url": "https://example.org", "title": "A page", "text": "preview"},
-            {"is_msg_unfurl": True, "from_url": "https://x", "author_name": "Ben Orr", "text": "the words shared"},
+            {
+                "is_msg_unfurl": True,
+                "from_url": "https://x",
+                "author_name": "Ben Orr",
+                "text": "the words shared",
+            },
         ],
     },
-    {"type": "message", "subtype": "tombstone", "user": "USLACKBOT", "text": "This message was deleted.", "ts": "1700000007.000700", "hidden": True},
+    {
+        "type": "message",
+        "subtype": "tombstone",
+        "user": "USLACKBOT",
+        "text": "This message was deleted.",
+        "ts": "1700000007.000700",
+        "hidden": True,
+    },
     {"type": "message", "subtype": "me_message", "user": "U1", "text": "digs", "ts": "1700000008.000800"},
-    {"type": "message", "subtype": "file_comment", "text": "<@U3|cleo> commented on <@U1|ana>’s file: fine", "ts": "1700000009.000900"},
+    {
+        "type": "message",
+        "subtype": "file_comment",
+        "text": "<@U3|cleo> commented on <@U1|ana>’s file: fine",
+        "ts": "1700000009.000900",
+    },
     {"type": "message", "user": "U1", "text": "", "ts": "1700000010.001000"},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -81,10 +114,16 @@ def workspace(tmp_path: Path) -> Path:
         "integration_logs.json": [{"user_id": "U1", "change_type": "added", "date": "1700000000"}],
         "garden/2023-11-14.json": DAY,
         "garden/2023-11-15.json": [
-            {"type": "message", "user": "U1", "text": "Thanks", "ts": "1700090000.000100", "thread_ts": "1700000002.000200"}
+            {
+                "type": "message",
+                "user": "U1",
+                "text": "Thanks",
+                "ts": "1700090000.000100",
+                "thread_ts": "1700000002.000200",
+            }
         ],
         "D1/2023-11-14.json": [{"type": "message", "user": "U2", "text": "psst", "ts": "1700000002.000200"}],
-    }  # fmt: skip
+    }
     for name, data in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(json.dumps(data))
@@ -117,15 +156,19 @@ def test_a_workspace(workspace):
     assert [(m.role, m.author, m.text) for m in got.messages] == [
         ("system", "Ben Orr", "@Ben Orr joined"),
         ("user", "Ana", "Who waters on Monday? @Ben Orr & @zoe, see #shed <3"),
-        ("user", "Ben Orr", "I do: the plan (https://example.org/plan) https://example.org\n\n"
-         "[attachment: list.txt]\nhose\ncan"),
+        (
+            "user",
+            "Ben Orr",
+            "I do: the plan (https://example.org/plan) https://example.org\n\n"
+            "[attachment: list.txt]\nhose\ncan",
+        ),
         ("user", "cleo", "[attachment: rose.png]"),
         ("user", "Rain", "Forecast\nDry @Ana\nWind: 3"),
         ("user", "Dora Guest", "look\n\n[attachment: Ben Orr]\nthe words shared"),
         ("system", "USLACKBOT", "This message was deleted."),
         ("user", "Ana", "digs"),
         ("user", "cleo", "@cleo commented on @Ana’s file: fine"),
-    ]  # fmt: skip
+    ]
     _, question, answer, *_ = got.messages
     assert question.external_id == "1700000002.000200"
     assert question.sent_at == datetime(2023, 11, 14, 22, 13, 22, 200, tzinfo=UTC)
