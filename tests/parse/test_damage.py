@@ -199,6 +199,16 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "slack": json.dumps(
             [{"type": "message", "user": "U1", "text": "x", "ts": f"17{n:08}.000100"} for n in range(9000)]
         ).encode(),
+        "telegram": json.dumps(
+            {
+                "id": 1,
+                "name": "x",
+                "messages": [
+                    {"id": n, "type": "message", "date_unixtime": "1760000000", "from": "Ana", "text": "x"}
+                    for n in range(9000)
+                ],
+            }
+        ).encode(),
     }
     data = samples[name]
 

@@ -38,6 +38,9 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "slack": Format(_HERE + "slack", r"slack|(?:^|/)\d{4}-\d\d-\d\d\.json$"),
+    "telegram": Format(
+        _HERE + "telegram", r"telegram|ChatExport|(?:^|/)result\.json$|(?:^|/)messages\d*\.html$"
+    ),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
