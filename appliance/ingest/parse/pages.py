@@ -88,7 +88,6 @@ class _Reader(markup.Tolerant):
         self._wanted = wanted
         self._open: list[Element] = []
         self._found: list[Element] = []
-        self._deeper = 0
         self.unended = False
         self.line = 1
 
@@ -112,7 +111,6 @@ class _Reader(markup.Tolerant):
                 self._open[-1].inside.append(element)
             return
         if len(self._open) > _MAX_DEPTH:
-            self._deeper += 1
             return
         if self._open:
             self._open[-1].inside.append(element)
@@ -125,9 +123,6 @@ class _Reader(markup.Tolerant):
 
     def handle_endtag(self, tag: str) -> None:
         self.unended = self.unended and tag != "html"
-        if self._deeper:
-            self._deeper -= 1
-            return
         at = next((n for n in range(len(self._open) - 1, -1, -1) if self._open[n].tag == tag), None)
         if at is None:
             return
