@@ -199,6 +199,16 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "slack": json.dumps(
             [{"type": "message", "user": "U1", "text": "x", "ts": f"17{n:08}.000100"} for n in range(9000)]
         ).encode(),
+        "discord": json.dumps(
+            {
+                "guild": {"id": "1", "name": "x"},
+                "channel": {"id": "2", "name": "y"},
+                "messages": [
+                    {"id": f"{n}", "type": "Default", "content": "x", "author": {"id": "3", "name": "Ana"}}
+                    for n in range(9000)
+                ],
+            }
+        ).encode(),
         "telegram": json.dumps(
             {
                 "id": 1,

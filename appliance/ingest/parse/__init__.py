@@ -38,9 +38,8 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "slack": Format(_HERE + "slack", r"slack|(?:^|/)\d{4}-\d\d-\d\d\.json$"),
-    "telegram": Format(
-        _HERE + "telegram", r"telegram|ChatExport|(?:^|/)result\.json$|(?:^|/)messages\d*\.html$"
-    ),
+    "telegram": Format(_HERE + "telegram", r"telegram|ChatExport|(?:^|/)(?:result\.json|messages\d*\.html)$"),
+    "discord": Format(_HERE + "discord", r"discord|\[\d{15,}\](?: \[part \d+\])?\.json$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

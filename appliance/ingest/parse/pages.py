@@ -65,21 +65,27 @@ def elements(document: Document, wanted: Callable[[Element], bool]) -> Iterator[
         yield Problem("", f"can't be read: {jsonstream.explained(error)}")
         return
     reader = _Reader(wanted)
+    waiting: list[str] = []
+    held = 0
     for line in jsonstream.lines(document, blank=True):
         if isinstance(line, Problem):
             yield line
             continue
-        reader.line, data = line
+        number, data = line
         text, readable = texts.decoded(data, encoding)
         if not readable:
-            yield Problem(f"line {reader.line}", "bytes that are not UTF-8 were replaced by U+FFFD")
-        reader.give(text)
-        yield from reader.taken()
-    reader.give("", last=True)
+            yield Problem(f"line {number}", "bytes that are not UTF-8 were replaced by U+FFFD")
+        waiting.append(text)
+        held += len(text)
+        if held >= texts.CHUNK:
+            reader.give("".join(waiting))
+            waiting, held = [], 0
+            yield from reader.taken()
+    reader.give("".join(waiting), last=True)
     rest = reader.taken()
     yield from rest
-    if reader.unended and not rest:
-        yield Problem(f"line {reader.line}", "the page is cut off")
+    if reader.unended and all(element.whole for element in rest):
+        yield Problem(f"line {reader.getpos()[0]}", "the page is cut off")
 
 
 class _Reader(markup.Tolerant):
@@ -89,7 +95,6 @@ class _Reader(markup.Tolerant):
         self._open: list[Element] = []
         self._found: list[Element] = []
         self.unended = False
-        self.line = 1
 
     def give(self, text: str, *, last: bool = False) -> None:
         self.feed(text)
@@ -103,7 +108,7 @@ class _Reader(markup.Tolerant):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.unended = self.unended or tag == "html"
-        element = Element(tag, {name: value or "" for name, value in attrs}, self.line)
+        element = self._made(tag, attrs)
         if not self._open and not self._wanted(element):
             return
         if tag in _VOID:
@@ -116,10 +121,12 @@ class _Reader(markup.Tolerant):
             self._open[-1].inside.append(element)
         self._open.append(element)
 
+    def _made(self, tag: str, attrs: list[tuple[str, str | None]]) -> Element:
+        return Element(tag, {name: value or "" for name, value in attrs}, self.getpos()[0])
+
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in _VOID:
-            self.handle_endtag(tag)
+        if self._open:
+            self._open[-1].inside.append(self._made(tag, attrs))
 
     def handle_endtag(self, tag: str) -> None:
         self.unended = self.unended and tag != "html"
