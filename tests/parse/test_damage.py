@@ -209,6 +209,12 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
                 ],
             }
         ).encode(),
+        "meta": json.dumps(
+            {
+                "participants": [{"name": "Ana"}],
+                "messages": [{"sender_name": "Ana", "timestamp_ms": 1, "content": "x"} for n in range(9000)],
+            }
+        ).encode(),
         "telegram": json.dumps(
             {
                 "id": 1,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from appliance.ingest.parse import jsonstream, markup
 from appliance.ingest.parse import text as texts
-from appliance.ingest.parse.base import Document
+from appliance.ingest.parse.base import HEAD_BYTES, Document
 from appliance.types import Problem
 
 # Browsers give up sooner; below this only abuse is left.
@@ -55,10 +55,19 @@ class Element:
         return f"<{self.tag}>" if self.tag in _VOID else f"<{self.tag}>{inside}</{self.tag}>"
 
 
+def beginning(document: Document) -> str:
+    """The first characters of a document, as far as they can be read."""
+    try:
+        with texts.utf8(document) as (stream, _):
+            return stream.read(HEAD_BYTES).decode("utf-8", "replace")
+    except texts.READ_ERRORS:
+        return ""
+
+
 def elements(document: Document, wanted: Callable[[Element], bool]) -> Iterator[Element | Problem]:
     """The outermost elements that are ``wanted`` (by tag and attributes), each as soon as it is complete.
 
-    The last one is not ``whole`` if the page is cut off within it."""
+    The last one, and what is open in it, is not ``whole`` if the page is cut off within it."""
     try:
         encoding = texts.encoding_of(document)
     except texts.READ_ERRORS as error:
@@ -133,8 +142,8 @@ class _Reader(markup.Tolerant):
         at = next((n for n in range(len(self._open) - 1, -1, -1) if self._open[n].tag == tag), None)
         if at is None:
             return
+        self._open[at].whole = True
         if at == 0:
-            self._open[0].whole = True
             self._found.append(self._open[0])
         del self._open[at:]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream, telegram_html
+from appliance.ingest.parse import jsonstream, pages, telegram_html
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
 from appliance.ingest.parse.jsonstream import Part
@@ -79,7 +79,7 @@ def _is_message(data: dict[str, Any]) -> bool:
 
 def parse(document: Document) -> Iterator[Record]:
     """The messages of the file's chats, one at a time."""
-    if telegram_html.is_page(telegram_html.beginning(document)):
+    if telegram_html.is_page(pages.beginning(document)):
         yield from telegram_html.parse(document)
     else:
         yield from _account(document)

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from appliance.ingest.parse import pages
-from appliance.ingest.parse import text as texts
-from appliance.ingest.parse.base import HEAD_BYTES, Document
+from appliance.ingest.parse.base import Document
 from appliance.ingest.parse.fields import with_attachments
 from appliance.ingest.parse.pages import Element
 from appliance.ingest.parse.people import Ids, made_id
@@ -22,15 +21,6 @@ _ANSWERED = re.compile(r"go_to_message(-?\d+)$", re.ASCII)
 _TIME = re.compile(r"(\d\d)\.(\d\d)\.(\d{4}) (\d\d):(\d\d):(\d\d)(?: UTC([+-])(\d\d):(\d\d))?\s*$", re.ASCII)
 _JSON_BESIDE = ("result.json", "../../result.json")
 _MEDIA = ("photo_wrap", "video_file_wrap", "animated_wrap", "sticker_wrap", "media", "media_wrap")
-
-
-def beginning(document: Document) -> str:
-    """The first characters of a document, as far as they can be read."""
-    try:
-        with texts.utf8(document) as (stream, _):
-            return stream.read(HEAD_BYTES).decode("utf-8", "replace")
-    except texts.READ_ERRORS:
-        return ""
 
 
 def is_page(head: str) -> bool:
