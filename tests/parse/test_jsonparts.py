@@ -131,15 +131,14 @@ def test_no_bytes_raise(data):
     list(jsonstream.parts(document(b'{"chats": {"list": [{"messages": [' + data), OPENED, KEYS))
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(["messages", "chats", "list", "x"]) | st.text(max_size=5),
-        st.recursive(
-            st.none() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
-        ),
-        max_size=4,
-    )
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5),
+    lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(max_size=3), x, max_size=3),
+    max_leaves=8,
 )
+
+
+@given(st.dictionaries(st.sampled_from(["messages", "chats", "list", "x"]), VALUES, max_size=4))
 def test_nothing_is_lost(value):
     data = json.dumps(value).encode()
 

@@ -37,6 +37,10 @@ _ACCOUNT = {"personal_information", "profile_pictures", "frequent_contacts", "co
 
 _FILES = ("photo", "file", "contact_vcard")
 _LEFT_OUT = "(File"
+_TELLING = frozenset(
+    "poll todo_list place_name address location_information contact_information game_title game_description"
+    " invoice_information".split()
+)
 # Of a notice, what tells what happened, in the order in which it is said.
 _TOLD = (
     "title",
@@ -147,7 +151,8 @@ def _begun(chat: _Chat, first: dict[str, Any], late: _Late) -> SessionRecord:
     """The chat's header; its id is Telegram's, else made from its first message."""
     identity = as_id(chat.head.get("id"))
     name = as_text(chat.head.get("name"))
-    if identity is None or not name:
+    # Deleted accounts have no name, and then there is none behind the messages either.
+    if identity is None or not {"name", "type"} & chat.head.keys():
         after = late.head(chat.path)
         identity = identity or as_id(after.get("id"))
         name = name or as_text(after.get("name"))
@@ -256,7 +261,12 @@ def _plain_text(text: Any) -> str:
 
 def _said(data: dict[str, Any]) -> str:
     """A message's words; of polls, places, contacts and the like what they say."""
-    parts = [_plain_text(data.get("text")) or _plain_text(data.get("text_entities"))]
+    text = _plain_text(data.get("text")) or _plain_text(data.get("text_entities"))
+    return text if _TELLING.isdisjoint(data) else "\n\n".join(part for part in (text, *_told(data)) if part)
+
+
+def _told(data: dict[str, Any]) -> list[str]:
+    parts: list[str] = []
     poll, todo = as_dict(data.get("poll")), as_dict(data.get("todo_list"))
     for title, lines in (
         (poll.get("question"), poll.get("answers")),
@@ -277,7 +287,7 @@ def _said(data: dict[str, Any]) -> str:
     parts += [said for key in ("game_title", "game_description") if (said := as_text(data.get(key)))]
     invoice = as_dict(data.get("invoice_information"))
     parts += [said for key in ("title", "description") if (said := as_text(invoice.get(key)))]
-    return "\n\n".join(part for part in parts if part)
+    return parts
 
 
 def _files(data: dict[str, Any]) -> list[dict[str, str]]:
