@@ -34,3 +34,8 @@ def test_what_is_seen(html: str, text: str) -> None:
 def test_broken_markup_loses_no_words() -> None:
     assert text_of("<p>one<div>two</p>three</div></ul></pre>four").split() == ["one", "two", "three", "four"]
     assert text_of("unfinished <a href='x").startswith("unfinished")
+
+
+def test_marked_sections_that_nobody_knows_do_not_raise() -> None:
+    assert text_of("one <![foo[ bar ]]> two <![ x]> three") == "one two three"
+    assert text_of("<![foo[") in ("", "<![foo[")

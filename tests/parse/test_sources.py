@@ -254,9 +254,6 @@ def test_other_formats_of_the_collection_are_left_alone(exports):
     for folder in (
         "claude_code",
         "codex_cli",
-        "slack",
-        "telegram",
-        "discord",
         "mbox",
         "grok",
         "irc",

@@ -52,6 +52,10 @@ FORMATS: dict[str, Format] = {
     "grok": Format(_HERE + "grok", r"grok|(?:^|/)chat_history\.jsonl$"),
     "deepseek": Format(_HERE + "deepseek", r"deepseek"),
     "lmstudio": Format(_HERE + "lmstudio", r"lm[ _-]?studio|\.conversation\.json$"),
+    "slack": Format(_HERE + "slack", r"slack|(?:^|/)\d{4}-\d\d-\d\d\.json$"),
+    "telegram": Format(_HERE + "telegram", r"telegram|ChatExport|(?:^|/)(?:result\.json|messages\d*\.html)$"),
+    "discord": Format(_HERE + "discord", r"discord|\[\d{15,}\](?: \[part \d+\])?\.json$"),
+    "meta": Format(_HERE + "meta", r"facebook|instagram|messenger|(?:^|/)message_\d+\.(?:json|html)$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

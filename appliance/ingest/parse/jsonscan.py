@@ -35,6 +35,9 @@ _LEVELS = 3
 _PASS = re.compile(rb"(?:" + _nested(_LEVELS) + rb")*+", re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,\x00\x1e]*+")
 _STRAY = re.compile(rb"[^{}\[\]]++")
+_WHOLE_STRING = re.compile(_STRING, re.DOTALL)
+_ATOM = re.compile(rb'[^\s"{}\[\],:]*+')
+_NAMES = re.compile(rb'(?:[^"\\]|\\.)*+"\s*+:', re.DOTALL)
 _CLEAN_END = re.compile(rb'[\s,]*+(?:\{\s*+"|\]|$)')
 _SCALAR_THEN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s"{}\[\],]++)\s*+,\s*+'
 _KEY = rb'("(?:[^"\\]|\\.){1,80}+")\s*+:'
@@ -56,6 +59,10 @@ _MEMBER = (
 _AFTER_LIST = re.compile(rb'\]\s*+(?:,\s*+"|\}|$)')
 
 
+def _quoted(pairs: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes | None]]:
+    return [(b'"%s"' % first.encode(), b'"%s"' % second.encode()) for first, second in pairs]
+
+
 def _beginnings(pairs: Sequence[tuple[bytes, bytes | None]]) -> re.Pattern[bytes]:
     """Where a record may begin: an object, not the value of a key, whose first two keys are one of the
     pairs, the first with a plain value."""
@@ -64,6 +71,12 @@ def _beginnings(pairs: Sequence[tuple[bytes, bytes | None]]) -> re.Pattern[bytes
         for first, second in pairs
     ]
     return re.compile(rb"[,}\]\[{\n]\s*+(\{\s*+(?:" + b"|".join(keys) + rb"))", re.DOTALL)
+
+
+def first_key(record: bytes) -> bytes | None:
+    """The first key of an object, in its quotes."""
+    found = _FIRST_KEYS.match(record)
+    return found[1] if found else None
 
 
 class Readable(Protocol):
@@ -96,8 +109,7 @@ class Scanner:
         self._learned = False
         self._inside = False
         # Until a whole record was seen: how records of this format usually begin.
-        usual = [(b'"%s"' % first.encode(), b'"%s"' % second.encode()) for first, second in first_keys]
-        self._beginning = _beginnings(usual) if usual else None
+        self._beginning = _beginnings(_quoted(first_keys)) if first_keys else None
         self.line = 1
 
     def enter(self, key: str) -> bool:
@@ -114,30 +126,67 @@ class Scanner:
 
     def next(self) -> Piece | None:
         """The next record, or None at the end of the stream."""
+        while (byte := self.peek()) is not None:
+            if byte == _OPEN_OBJECT:
+                return self._container()
+            if byte == _CLOSE_LIST and self._inside and _AFTER_LIST.match(self.ahead()):
+                return None
+            if byte not in b"[]":
+                return self._stray()
+            # The records are the elements of the list, or lists; their ends are passed over like commas.
+            self.step()
+        return None
+
+    def peek(self) -> int | None:
+        """The next byte that is neither space nor comma, or None at the end of the stream."""
         while True:
             between = _BETWEEN.match(self._buffer, self._at)
             self._advance(between.end() if between else self._at)
-            if self._at == len(self._buffer):
-                if self._read():
-                    continue
+            if self._at < len(self._buffer):
+                return self._buffer[self._at]
+            if not self._read():
                 return None
-            byte = self._buffer[self._at]
-            if byte == _OPEN_OBJECT:
-                return self._container()
-            if byte == _CLOSE_LIST and self._inside and _AFTER_LIST.match(self._peek(CHUNK)):
-                return None
-            if byte in b"[]":
-                # The records are the elements of the list, or lists; their ends are passed over like commas.
-                self._advance(self._at + 1)
-            else:
-                return self._stray()
 
-    def learn(self, record: bytes) -> None:
+    def step(self) -> None:
+        """Go on behind the byte that ``peek`` gave: into a container or out of it."""
+        self._advance(self._at + 1)
+
+    def key(self) -> bytes | None:
+        """The key that stands next, in its quotes; reading goes on at its value. None where none stands."""
+        if self.peek() != _QUOTE:
+            return None
+        while (name := _NAMES.match(self._buffer, self._at + 1)) is None:
+            if len(self._buffer) - self._at > CHUNK or not self._read():
+                return None
+        key = self._buffer[self._at : name.end()]
+        self._advance(name.end())
+        return key[:-1].rstrip()
+
+    def value(self) -> Piece:
+        """The value that stands next, of whatever type. ``stray`` if it is no value at all."""
+        byte = self.peek()
+        if byte is not None and byte in b"{[":
+            return self._container()
+        while True:
+            at = self._buffer[self._at : self._at + 1]
+            found = (_WHOLE_STRING if at == b'"' else _ATOM).match(self._buffer, self._at)
+            end = found.end() if found else len(self._buffer)
+            # What ends with the buffer may go on behind it.
+            if found is not None and end < len(self._buffer):
+                return self._taken(max(end, self._at + 1), stray=end == self._at)
+            if len(self._buffer) - self._start > _MAX_RECORD_BYTES or not self._read():
+                return self._taken(end, ended=found is not None, stray=end == self._at)
+
+    def ahead(self) -> bytes:
+        """Some of what comes next, without reading on into it."""
+        return self._peek(CHUNK)
+
+    def learn(self, record: bytes, besides: Sequence[tuple[str, str]] = ()) -> None:
         """Remember how whole records of this file begin, to find the next one after a damaged one."""
         keys = None if self._learned else _FIRST_KEYS.match(record)
         if keys is not None:
             self._learned = True
-            self._beginning = _beginnings([(keys[1], keys[2])])
+            self._beginning = _beginnings([*_quoted(besides), (keys[1], keys[2])])
 
     def bounded(self, piece: Piece) -> bytes:
         """The bytes of a damaged record, up to where the next one begins; scanning goes on there.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,7 @@ import msgspec
 
 from appliance.ingest.parse import text as texts
 from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.jsonscan import Piece, Scanner
+from appliance.ingest.parse.jsonscan import Piece, Scanner, first_key
 from appliance.ingest.parse.salvage import MAX_DEPTH, salvage
 from appliance.types import Problem
 
@@ -30,6 +30,8 @@ _SHOWN_CHARACTERS = 40
 _HALVES = "half characters (lone surrogates) were replaced by U+FFFD"
 
 DAMAGED: Any = object()
+
+_OPEN_OBJECT, _CLOSE_OBJECT, _CLOSE_LIST = b"{}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def records(
     record may nest: more than usual where a format nests each message in the one before it. Whoever asks
     for that walks without recursion.
     """
-    encoding: texts.Encoding | None = None
+    decoder = _Decoder(document, max_depth)
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
@@ -70,19 +72,129 @@ def records(
                     yield Problem(where, f"{_shown(piece.data)} is not a record; passed over")
                     continue
                 number += 1
-                value = _plain(piece.data) if piece.ended and piece.depth <= MAX_DEPTH else DAMAGED
-                if value is not DAMAGED:
+                value, problems, whole = decoder.value(scanner, piece, where)
+                if whole:
                     scanner.learn(piece.data)
-                else:
-                    if encoding is None and not is_utf8(piece.data):
-                        encoding = texts.encoding_of(document)
-                    value, problems = _with_care(scanner, piece, where, encoding or "utf-8", max_depth)
-                    yield from problems
+                yield from problems
                 yield Value(value, number, piece.line)
             if raw.failure is not None:
                 yield Problem(f"after line {scanner.line}", f"reading stopped: {explained(raw.failure)}")
     except texts.READ_ERRORS as error:
         yield Problem("", f"can't be read: {explained(error)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One value out of a document that is taken apart. ``path`` leads to it: the number of the top-level
+    value, then keys and places in lists, all counted from 0."""
+
+    path: tuple[str | int, ...]
+    data: Any
+    line: int
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The path without numbers: keys, and "*" for a place in a list."""
+        return _shape(self.path)
+
+
+def parts(
+    document: Document,
+    opened: Collection[tuple[str, ...]],
+    first_keys: Sequence[tuple[str, str]] = (),
+) -> Iterator[Part | Problem]:
+    """The values of a JSON document whose one object is larger than memory, in the order of the file.
+
+    ``opened`` are the shapes of the containers that are taken apart into their members, beside the
+    top-level one: ``("messages",)`` gives each message by itself and every other member of the object
+    whole. ``first_keys`` are as in ``records``, of what is in the lists. A container that is taken apart is
+    no part itself. Damage costs the value that it is in, and is named.
+    """
+    decoder = _Decoder(document)
+    open_at: list[_Open] = []
+    number = 0
+    damaged = False
+    try:
+        with texts.utf8(document) as (stream, raw):
+            scanner = Scanner(stream, first_keys)
+            while (byte := scanner.peek()) is not None:
+                if byte in b"]}":
+                    # A closing mark that opens nothing is skipped, one that was lost is made up for.
+                    at = next((n for n, o in enumerate(reversed(open_at)) if o.ends == byte), None)
+                    if at is not None:
+                        del open_at[len(open_at) - at - 1 :]
+                    scanner.step()
+                    continue
+                if damaged and byte == _OPEN_OBJECT and open_at:
+                    damaged = False
+                    _find_level(open_at, first_key(scanner.ahead()))
+                key = scanner.key() if open_at and open_at[-1].ends == _CLOSE_OBJECT else None
+                if not open_at:
+                    path: tuple[str | int, ...] = (number,)
+                elif open_at[-1].ends == _CLOSE_OBJECT:
+                    name = _plain(key) if key else None
+                    path = (*open_at[-1].path, name if isinstance(name, str) else "")
+                    open_at[-1].first = open_at[-1].first or key
+                else:
+                    path = (*open_at[-1].path, open_at[-1].count)
+                    open_at[-1].count += 1
+                byte = scanner.peek()
+                if byte is None:
+                    break
+                shape = _shape(path)
+                if byte in b"{[" and (shape in opened or not shape):
+                    number += not open_at
+                    open_at.append(_Open(path, _CLOSE_OBJECT if byte == _OPEN_OBJECT else _CLOSE_LIST))
+                    scanner.step()
+                    continue
+                piece = scanner.value()
+                where = f"line {piece.line}, byte {piece.offset + raw.shift}"
+                if piece.stray or not open_at or (key is None and open_at[-1].ends == _CLOSE_OBJECT):
+                    yield Problem(
+                        where, f"{_shown(piece.data)} stands where nothing is expected; passed over"
+                    )
+                    number += not open_at
+                    damaged = True
+                    continue
+                value, problems, whole = decoder.value(scanner, piece, where)
+                yield from problems
+                damaged = damaged or not whole
+                if whole and isinstance(path[-1], int):
+                    scanner.learn(piece.data, first_keys)
+                    open_at[-1].first = open_at[-1].first or first_key(piece.data)
+                yield Part(path, value, piece.line)
+            if raw.failure is not None:
+                yield Problem(f"after line {scanner.line}", f"reading stopped: {explained(raw.failure)}")
+            elif open_at and not damaged:
+                yield Problem(f"line {scanner.line}", "the file is cut off")
+    except texts.READ_ERRORS as error:
+        yield Problem("", f"can't be read: {explained(error)}")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A container that is being taken apart, the mark that ends it, how many values it has had, and its
+    first key (of a list: that of its first element)."""
+
+    path: tuple[str | int, ...]
+    ends: int
+    count: int = 0
+    first: bytes | None = None
+
+
+def _shape(path: tuple[str | int, ...]) -> tuple[str, ...]:
+    return tuple(part if isinstance(part, str) else "*" for part in path[1:])
+
+
+def _find_level(open_at: list[_Open], first: bytes | None) -> None:
+    """After damage that swallowed closing marks: an object that begins like one that is open, a list's
+    element, is the next one of that list and not what is being read inside of it."""
+    if open_at[-1].first == first:
+        return
+    for level in range(1, len(open_at)):
+        if open_at[level].first == first is not None and open_at[level - 1].ends == _CLOSE_LIST:
+            del open_at[level:]
+            return
 
 
 def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, bytes] | Problem]:
@@ -164,6 +276,25 @@ def preview(head: str) -> tuple[Any, ...]:
 def explained(error: Exception) -> str:
     """An error in words; the system's own word for it where there is one."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+@dataclass(slots=True)
+class _Decoder:
+    """Decodes the records of a document. Its encoding is looked for when the first one isn't UTF-8."""
+
+    document: Document
+    max_depth: int = MAX_DEPTH
+    encoding: texts.Encoding | None = None
+
+    def value(self, scanner: Scanner, piece: Piece, where: str) -> tuple[Any, list[Problem], bool]:
+        """A record, what was odd about it, and whether a plain decoder took it."""
+        value = _plain(piece.data) if piece.ended and piece.depth <= MAX_DEPTH else DAMAGED
+        if value is not DAMAGED:
+            return value, [], True
+        if self.encoding is None and not is_utf8(piece.data):
+            self.encoding = texts.encoding_of(self.document)
+        value, problems = _with_care(scanner, piece, where, self.encoding or "utf-8", self.max_depth)
+        return value, problems, False
 
 
 def _with_care(

@@ -41,7 +41,7 @@ def matches(head: Head) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The conversations of the file."""
-    for value in jsonstream.records(document, _FIRST_KEYS, _MAX_DEPTH):
+    for value in jsonstream.records(document, _FIRST_KEYS, max_depth=_MAX_DEPTH):
         if isinstance(value, Problem):
             yield value
         elif isinstance(value.data, dict) and _is_chatbot(value.data):

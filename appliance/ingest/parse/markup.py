@@ -29,7 +29,17 @@ def text_of(html: str) -> str:
     return reader.text()
 
 
-class _Reader(HTMLParser):
+class Tolerant(HTMLParser):
+    """A reader of HTML that raises for nothing: marked sections that nobody knows are comments."""
+
+    def parse_html_declaration(self, i: int) -> int:
+        try:
+            return super().parse_html_declaration(i)
+        except AssertionError:
+            return self.parse_bogus_comment(i)
+
+
+class _Reader(Tolerant):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._out: list[str] = []
