@@ -150,7 +150,7 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
         change = Change()
         for key, incoming in batch.messages.items():
-            session, is_new = _session(tx, batch.courses[key], incoming, intake, tally.format or "")
+            session, is_new = _session(tx, key, batch, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
                 write(tx, session, source, found, change, alone=is_new)
@@ -209,18 +209,22 @@ def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
     return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
 
 
-def _session(
-    tx: sqlite3.Connection, course: Course, incoming: Sequence[NewMessage], intake: Intake, format: str
-) -> tuple[int, bool]:
-    """The session that a batch belongs to. A chat without ids of its own is recognised by its first
-    messages when its file has got another name."""
+def _session(tx: sqlite3.Connection, key: str, batch: Batch, intake: Intake, format: str) -> tuple[int, bool]:
+    """The session that a batch's messages of one key belong to. A chat without ids of its own is recognised
+    by its first messages when its file has got another name."""
+    course = batch.courses[key]
     record = course.record
     format = record.format or format
     scope = record.scope if intake.keep_owners and record.scope else intake.scope
     if course.made_ids and course.stored_as is None:
-        first = [message.external_id for message in incoming[: dedup.RECOGNISE]]
-        named, held = sessions.holding(tx, scope, format, first) or (record.external_id, 0)
-        course.stored_as = named if held == len(first) else record.external_id
+        course.stored_as = record.external_id
+        first = batch.messages[key][: dedup.RECOGNISE]
+        beside = {other.record.external_id for other in batch.courses.values() if other is not course}
+        # Words alone don't tell: many chats begin with "hi". Nor are two chats of one file the same.
+        if all(message.at is not None for message in first):
+            found = sessions.holding(tx, scope, format, [message.external_id for message in first])
+            if found is not None and found[1] == len(first) and found[0] not in beside:
+                course.stored_as = found[0]
     if course.stored_as is not None and course.stored_as != record.external_id:
         record = replace(record, external_id=course.stored_as, title=None)
     return sessions.enter(tx, scope, format, record)

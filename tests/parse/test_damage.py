@@ -8,7 +8,7 @@ import zipfile
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_documents import LONG, conversation
 
@@ -75,6 +75,7 @@ def test_fixtures_cut_at_every_byte(fixtures, fixture):
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
+@settings(deadline=None)  # the first one imports the parser, on whatever machine this is
 @given(data=st.binary(max_size=300))
 def test_no_bytes_raise(name, data):
     list(parser_of(name).parse(document(data)))

@@ -150,3 +150,20 @@ def test_an_equal_text_is_embedded_once(home: Path, tmp_path: Path) -> None:
         memory.reindex()
         assert memory.verify().checked["vectors"] == 2
     assert embedder.passages == ["the same words", "others"]
+
+
+def test_chats_without_ids_that_begin_alike_stay_apart(memory: Appliance, tmp_path: Path) -> None:
+    """Made ids tell what was said, and many chats begin with the same words."""
+
+    def chat(session: str, *contents: str, **more: Any) -> list[Line]:
+        lines = [line(0, content, session_id=session, **more) for content in contents]
+        return [{key: value for key, value in each.items() if key != "message_id"} for each in lines]
+
+    read(memory, tmp_path, [*chat("a", "hi", "first"), *chat("b", "hi")])
+    read(memory, tmp_path, chat("c", "hi"))
+    assert {info.external_id: info.messages for info in memory.sessions.list()} == {"a": 2, "b": 1, "c": 1}
+    read(memory, tmp_path, [*chat("d", "hi", timestamp=MINUTE), *chat("e", "hi", timestamp=MINUTE)])
+    assert {"d", "e"} <= {info.external_id for info in memory.sessions.list()}
+    # With times it is recognised: the same chat out of a file of another name.
+    read(memory, tmp_path, chat("renamed", "hi", timestamp=MINUTE))
+    assert "renamed" not in {info.external_id for info in memory.sessions.list()}
