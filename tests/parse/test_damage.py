@@ -195,6 +195,7 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
                 for n in range(9000)
             ]
         ).encode(),
+        "markdown": b"User: x\nAssistant: y\n" * 40_000,
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
     }
     data = samples[name]

@@ -37,6 +37,7 @@ FORMATS: dict[str, Format] = {
     "chatgpt": Format(_HERE + "chatgpt", r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$"),
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
+    "markdown": Format(_HERE + "markdown", r"\.(?:md|markdown)$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
