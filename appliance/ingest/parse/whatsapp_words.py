@@ -1,7 +1,7 @@
 """The words that WhatsApp itself writes into an export, in the languages it is mostly used in.
 
-Most are whole phrases or the beginnings of sentences, looked up without regard to case. What is missing here is
-not lost: a line is then kept as what the person said, or as a system line if it has no name.
+Most are whole phrases or the beginnings of sentences, looked up without regard to case. What is missing
+here is not lost: a line is then kept as what the person said, or as a system line if it has no name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ AM = (
     "முற்பகல்", "ಪೂರ್ವಾಹ್ನ", "ጥዋት", "קודם הצהריים", "pre podne", "priekšp.", "priešpiet", "дп", "πμ.",
 )  # fmt: skip
 PM = (
-    "pm", "p.m.", "p. m.", "p.m", "p m", "nachm.", "du.", "ös", "ch", "ptg", "μ.μ.", "μμ", "م", "ب.ظ", "ب.ظ.",
+    "pm", "p.m.", "p. m.", "p.m", "p m", "nachm.", "du.", "ös", "ch", "ptg", "μ.μ.", "μμ", "م", "ب.ظ",
+    "ب.ظ.",
     "अपराह्न", "অপরাহ্ণ", "сл.об.", "сл. об.", "ap.", "em", "e.h.", "אחה״צ", 'אחה"צ',
-    "오후", "午後", "下午", "中午", "晚上", "หลังเที่ยง", "e pasdites", "odp.", "tanghali", "hapon", "gabi", "nm.",
+    "오후", "午後", "下午", "中午", "晚上", "หลังเที่ยง", "e pasdites", "odp.", "tanghali", "hapon",
+    "gabi", "nm.",
     "பிற்பகல்", "ಅಪರಾಹ್ನ", "ከሰዓት", "אחר הצהריים", "po podne", "pop.", "pēcp.", "popiet", "пп", "μμ.",
 )  # fmt: skip
 
@@ -82,13 +84,16 @@ messages and calls are end-to-end encrypted|messages to this chat and calls are 
 messages to this group are now secured|messages you send to this|messages and calls to this
 your security code with|security code changed|you're now an admin|you're no longer an admin
 this chat is with a|this business account is|this business uses|this business works with
-nachrichten und anrufe sind ende-zu-ende|die nachrichten und anrufe in diesem chat|deine sicherheitsnummer für
+nachrichten und anrufe sind ende-zu-ende|die nachrichten und anrufe in diesem chat
+deine sicherheitsnummer für
 nachrichten in diesem chat sowie anrufe|die sicherheitsnummer von|nachrichten, die du in diesem chat
-los mensajes y las llamadas están cifrados|los mensajes y llamadas están cifrados|cambió tu código de seguridad
+los mensajes y las llamadas están cifrados|los mensajes y llamadas están cifrados
+cambió tu código de seguridad
 tu código de seguridad con|cambió el código de seguridad|los mensajes en este chat
 les messages et les appels sont chiffrés|les messages et appels sont chiffrés|votre code de sécurité avec
 les messages envoyés dans cette discussion
-as mensagens e as chamadas são protegidas|as mensagens e chamadas são encriptadas|seu código de segurança com
+as mensagens e as chamadas são protegidas|as mensagens e chamadas são encriptadas
+seu código de segurança com
 as mensagens e as ligações são protegidas|o seu código de segurança|as mensagens desta conversa
 i messaggi e le chiamate sono crittografati|il tuo codice di sicurezza con|i messaggi in questa chat
 berichten en gesprekken worden end-to-end|berichten en gesprekken zijn end-to-end|uw beveiligingscode voor
@@ -108,11 +113,13 @@ mesajlar ve aramalar uçtan uca|mesajlar ve görüşmeler uçtan uca
 मैसेजेस और कॉल्स एंड-टू-एंड|मैसेज और कॉल एंड-टू-एंड|संदेश और कॉल एंड-टू-एंड
 ข้อความและการโทรได้รับการเข้ารหัส|ข้อความและการโทร|รหัสความปลอดภัยของคุณกับ
 メッセージと通話はエンドツーエンド|메시지 및 전화는 종단간|메시지와 통화는 종단간|메시지와 전화는 종단간
-消息和通话都进行端到端|消息和通话已进行端到端|訊息和通話經端對端|訊息和通話受端對端|訊息已受端對端|訊息與通話受到
+消息和通话都进行端到端|消息和通话已进行端到端|訊息和通話經端對端|訊息和通話受端對端|訊息已受端對端
+訊息與通話受到
 pesan dan panggilan terenkripsi|pesan dan panggilan dienkripsi|kode keamanan anda dengan
 mesej dan panggilan disulitkan|kod keselamatan anda dengan
 tin nhắn và cuộc gọi được mã hóa|tin nhắn và cuộc gọi được mã hoá|mã bảo mật của bạn với
-meddelanden och samtal är|din säkerhetskod med|meldinger og samtaler er ende-til-ende|meldinger og anrop er ende-til-ende
+meddelanden och samtal är|din säkerhetskod med|meldinger og samtaler er ende-til-ende
+meldinger og anrop er ende-til-ende
 sikkerhetskoden med|beskeder og opkald er end-to-end|din sikkerhedskode for
 viestit ja puhelut salataan|viestit ja puhelut ovat|turvanumerosi muuttui
 poruke i pozivi zaštićeni|els missatges i les trucades estan xifrats|съобщенията и обажданията са
@@ -129,13 +136,18 @@ gemist spraakgesprek|gemist videogesprek|gemiste spraakoproep|gemiste video-opro
 пропущенный аудиозвонок|пропущенный видеозвонок|пропущенный звонок
 пропущений аудіодзвінок|пропущений відеодзвінок|nieodebrane połączenie|nieodebrane poł. głosowe
 nieodebrane poł. wideo|nieodebrane połączenie głosowe|nieodebrane połączenie wideo|zmeškaný hovor
-zmeškaný hlasový hovor|zmeškaný videohovor|nem fogadott hanghívás|nem fogadott videohívás|nem fogadott videóhívás
+zmeškaný hlasový hovor|zmeškaný videohovor|nem fogadott hanghívás|nem fogadott videohívás
+nem fogadott videóhívás
 apel vocal ratat|apel video ratat|apel vocal nepreluat|apel video nepreluat
-αναπάντητη φωνητική κλήση|αναπάντητη κλήση|αναπάντητη βιντεοκλήση|cevapsız sesli arama|cevapsız görüntülü arama
-مكالمة صوتية فائتة|مكالمة فيديو فائتة|تماس صوتی پاسخ داده نشده|تماس تصویری بی‌پاسخ|تماس تصویری پاسخ داده نشده
+αναπάντητη φωνητική κλήση|αναπάντητη κλήση|αναπάντητη βιντεοκλήση|cevapsız sesli arama
+cevapsız görüntülü arama
+مكالمة صوتية فائتة|مكالمة فيديو فائتة|تماس صوتی پاسخ داده نشده|تماس تصویری بی‌پاسخ
+تماس تصویری پاسخ داده نشده
 שיחה קולית שלא נענתה|שיחת וידאו שלא נענתה|मिस्ड वॉइस कॉल|मिस्ड वीडियो कॉल|वॉइस कॉल मिस हुई
-สายที่ไม่ได้รับ|วิดีโอคอลที่ไม่ได้รับ|音声通話不在着信|ビデオ通話不在着信|不在着信|부재중 전화|부재중 영상통화|부재중 음성통화
-未接语音通话|未接视频通话|未接語音通話|未接視像通話|未接視訊通話|panggilan suara tak terjawab|panggilan video tak terjawab
+สายที่ไม่ได้รับ|วิดีโอคอลที่ไม่ได้รับ|音声通話不在着信|ビデオ通話不在着信|不在着信|부재중 전화
+부재중 영상통화|부재중 음성통화
+未接语音通话|未接视频通话|未接語音通話|未接視像通話|未接視訊通話|panggilan suara tak terjawab
+panggilan video tak terjawab
 panggilan suara terlepas|panggilan video terlepas|cuộc gọi nhỡ|cuộc gọi nhỡ video|cuộc gọi thoại nhỡ
 cuộc gọi video nhỡ|missat röstsamtal|missat videosamtal|missat samtal|tapt taleanrop|tapt videoanrop
 ubesvaret taleopkald|ubesvaret videoopkald|mistet opkald|vastaamaton äänipuhelu|vastaamaton videopuhelu
@@ -148,7 +160,8 @@ NOTICE = _any(r"""
 .* turned (?:on|off) disappearing messages\..*|.* updated the message timer\..*
 .* changed their phone number to a new number\..*|.* changed from \+\d.* to \+\d.*
 .* created group ["“].*|.* joined using (?:this|a) group's (?:invite )?link\.?
-.*ile aranızdaki güvenlik kodu değişti.*|.*님과의 보안 코드가 변경되었습니다.*|.*とのセキュリティコードが変更されました.*
+.*ile aranızdaki güvenlik kodu değişti.*|.*님과의 보안 코드가 변경되었습니다.*
+.*とのセキュリティコードが変更されました.*
 .*biztonsági kódja megváltozott.*|.*के लिए आपका सुरक्षा कोड बदल गया.*
 """)
 
@@ -224,13 +237,15 @@ this message was deleted|you deleted this message|message deleted
 diese nachricht wurde gelöscht|du hast diese nachricht gelöscht
 se eliminó este mensaje|eliminó este mensaje|este mensaje fue eliminado|eliminaste este mensaje
 ce message a été supprimé|vous avez supprimé ce message|tu as supprimé ce message
-mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|apagou esta mensagem|apagaste esta mensagem
+mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|apagou esta mensagem
+apagaste esta mensagem
 esta mensagem foi eliminada|esta mensagem foi apagada pelo remetente
 questo messaggio è stato eliminato|hai eliminato questo messaggio
 dit bericht is verwijderd|je hebt dit bericht verwijderd|u hebt dit bericht verwijderd
 данное сообщение удалено|вы удалили данное сообщение|вы удалили это сообщение|это сообщение удалено
 це повідомлення було видалено|ви видалили це повідомлення
-ta wiadomość została usunięta|usunąłeś(aś) tę wiadomość|usunąłeś(-ęłaś) tę wiadomość|ta wiadomość została skasowana
+ta wiadomość została usunięta|usunąłeś(aś) tę wiadomość|usunąłeś(-ęłaś) tę wiadomość
+ta wiadomość została skasowana
 tato zpráva byla smazána|tato zpráva byla odstraněna|tuto zprávu jste smazal/a|tuto zprávu jste odstranil/a
 táto správa bola odstránená|túto správu ste odstránili
 ez az üzenet törlésre került|ezt az üzenetet törölted|törölted ezt az üzenetet
@@ -243,13 +258,17 @@ bu mesaj silindi|bu mesajı sildiniz
 यह मैसेज डिलीट कर दिया गया है|आपने यह मैसेज डिलीट किया|यह संदेश मिटाया गया|आपने यह संदेश मिटाया
 यह मैसेज मिटाया गया|आपने यह मैसेज मिटाया
 ข้อความนี้ถูกลบแล้ว|ข้อความนี้ได้ถูกลบ|คุณได้ลบข้อความนี้|คุณลบข้อความนี้
-このメッセージは削除されました|このメッセージを削除しました|이 메시지는 삭제되었습니다|이 메시지를 삭제했습니다|삭제한 메시지입니다|삭제된 메시지입니다
-此消息已删除|此消息已被删除|这条消息已被删除|您已删除这条消息|您删除了这条消息|此訊息已刪除|您已刪除此訊息|你已刪除此訊息
+このメッセージは削除されました|このメッセージを削除しました|이 메시지는 삭제되었습니다
+이 메시지를 삭제했습니다|삭제한 메시지입니다|삭제된 메시지입니다
+此消息已删除|此消息已被删除|这条消息已被删除|您已删除这条消息|您删除了这条消息|此訊息已刪除
+您已刪除此訊息|你已刪除此訊息
 pesan ini dihapus|pesan ini telah dihapus|anda menghapus pesan ini|anda telah menghapus pesan ini
 mesej ini telah dipadam|anda telah memadamkan mesej ini
 tin nhắn này đã bị xóa|tin nhắn này đã bị xoá|bạn đã xóa tin nhắn này|bạn đã xoá tin nhắn này
-det här meddelandet raderades|detta meddelande raderades|du har tagit bort meddelandet|du raderade det här meddelandet
-du raderade detta meddelande|denne besked er blevet slettet|denne besked blev slettet|du har slettet denne besked
+det här meddelandet raderades|detta meddelande raderades|du har tagit bort meddelandet
+du raderade det här meddelandet
+du raderade detta meddelande|denne besked er blevet slettet|denne besked blev slettet
+du har slettet denne besked
 du slettede denne besked|denne meldingen ble slettet|du slettet denne meldingen
 tämä viesti poistettiin|poistit tämän viestin|ova je poruka izbrisana|izbrisali ste ovu poruku
 aquest missatge s'ha suprimit|has suprimit aquest missatge|съобщението беше изтрито|изтрихте това съобщение
@@ -259,38 +278,56 @@ aquest missatge s'ha suprimit|has suprimit aquest missatge|съобщениет�
 _EDITED = "|".join(
     (
         "this message was edited", "diese nachricht wurde bearbeitet", "se editó este mensaje",
-        "este mensaje fue editado", "ce message a été modifié", "mensagem editada", "esta mensagem foi editada",
-        "questo messaggio è stato modificato", "(?:dit|deze) bericht (?:is|werd) bewerkt", "это сообщение было изменено",
-        "данное сообщение изменено", "сообщение изменено", "це повідомлення (?:було )?(?:змінено|відредаговано)",
+        "este mensaje fue editado", "ce message a été modifié", "mensagem editada",
+        "esta mensagem foi editada",
+        "questo messaggio è stato modificato", "(?:dit|deze) bericht (?:is|werd) bewerkt",
+        "это сообщение было изменено",
+        "данное сообщение изменено", "сообщение изменено",
+        "це повідомлення (?:було )?(?:змінено|відредаговано)",
         "bu mesaj düzenlendi", "edytowano tę wiadomość", "(?:ta )?wiadomość (?:została )?edytowana?",
-        "tato zpráva byla upravena", "ezt az üzenetet szerkesztették", "az üzenet szerkesztve", "acest mesaj a fost editat",
-        "το μήνυμα επεξεργάστηκε", "επεξεργάστηκε αυτό το μήνυμα", "تم تعديل هذه الرسالة", "این پیام ویرایش شد(?:ه است)?",
+        "tato zpráva byla upravena", "ezt az üzenetet szerkesztették", "az üzenet szerkesztve",
+        "acest mesaj a fost editat",
+        "το μήνυμα επεξεργάστηκε", "επεξεργάστηκε αυτό το μήνυμα", "تم تعديل هذه الرسالة",
+        "این پیام ویرایش شد(?:ه است)?",
         "הודעה זו נערכה", "यह मैसेज (?:एडिट|संपादित) किया गया(?: था| है)?", "ข้อความนี้ถูกแก้ไข(?:แล้ว)?",
-        "このメッセージは編集(?:されました|済みです)", "이 메시지는 수정되었습니다", "此消息已(?:被)?编辑", "此訊息已(?:被)?編輯", "pesan ini (?:telah )?diedit",
-        "mesej ini telah diedit", "tin nhắn này đã (?:được |bị )?chỉnh sửa", "(?:detta|det här) meddelande(?:t)? (?:har )?redigera(?:des|ts)",
-        "denne besked (?:er|blev) (?:blevet )?redigeret", "denne meldingen ble redigert", "tätä viestiä (?:on )?muokattu|viestiä muokattiin",
+        "このメッセージは編集(?:されました|済みです)", "이 메시지는 수정되었습니다",
+        "此消息已(?:被)?编辑", "此訊息已(?:被)?編輯", "pesan ini (?:telah )?diedit",
+        "mesej ini telah diedit", "tin nhắn này đã (?:được |bị )?chỉnh sửa",
+        "(?:detta|det här) meddelande(?:t)? (?:har )?redigera(?:des|ts)",
+        "denne besked (?:er|blev) (?:blevet )?redigeret", "denne meldingen ble redigert",
+        "tätä viestiä (?:on )?muokattu|viestiä muokattiin",
     )
 )  # fmt: skip
 EDITED = re.compile(rf"[ \n]?\u200e?<(?:{_EDITED})[.。]?>$", re.IGNORECASE)
 
 _ATTACHED = "|".join(
     (
-        "attached", "angehängt", "anhang", "adjunto", "archivo adjunto", "pièce jointe", "fichier joint", "anexado",
-        "anexo", "allegato", "bijgevoegd", "bijlage", "прикреплено", "вложение", "додано", "ekli", "eklendi", "załączono",
-        "příloha", "príloha", "csatolva", "atașare", "επισυνάφθηκε", "المُرفق", "مرفق", "پیوست", "מצורף", "अटैच किया गया",
-        "แนบ", "添付ファイル", "첨부됨", "附件", "terlampir", "dilampir", "đính kèm", "bifogat", "bifogad", "vedlagt", "vedhæftet",
+        "attached", "angehängt", "anhang", "adjunto", "archivo adjunto", "pièce jointe",
+        "fichier joint", "anexado",
+        "anexo", "allegato", "bijgevoegd", "bijlage", "прикреплено", "вложение", "додано", "ekli",
+        "eklendi", "załączono",
+        "příloha", "príloha", "csatolva", "atașare", "επισυνάφθηκε", "المُرفق", "مرفق", "پیوست",
+        "מצורף", "अटैच किया गया",
+        "แนบ", "添付ファイル", "첨부됨", "附件", "terlampir", "dilampir", "đính kèm", "bifogat",
+        "bifogad", "vedlagt", "vedhæftet",
         "liite", "liitteenä", "priloženo", "adjunt",
     )
 )  # fmt: skip
 ATTACHED = re.compile(rf"<(?:{_ATTACHED})\s*[:：]\s*(?P<name>[^<>]+)>", re.IGNORECASE)
 _FILE_ATTACHED = "|".join(
     (
-        "file attached", "datei angehängt", "archivo adjunto", "archivo adjuntado", "fichier joint", "arquivo anexado",
-        "ficheiro anexado", "file allegato", "bestand bijgevoegd", "файл добавлен", "файл додано", "dosya ekli",
-        "plik w załączniku", "załączony plik", "soubor byl přiložen", "súbor pripojený", "fájl csatolva", "fișier atașat",
-        "συνημμένο αρχείο", "الملف مرفق", "پیوست شد", "קובץ מצורף", "फाइल अटैच कर दी गई है", "फ़ाइल अटैच की गई",
-        "ไฟล์ที่แนบ", "添付ファイル有り", "添付ファイル", "파일 첨부됨", "文件附件", "附件檔案", "檔案已附加", "file terlampir",
-        "fail dilampirkan", "tệp đính kèm", "bifogad fil", "vedlagt fil", "fil vedlagt", "fil vedhæftet", "liitetiedosto",
+        "file attached", "datei angehängt", "archivo adjunto", "archivo adjuntado", "fichier joint",
+        "arquivo anexado",
+        "ficheiro anexado", "file allegato", "bestand bijgevoegd", "файл добавлен", "файл додано",
+        "dosya ekli",
+        "plik w załączniku", "załączony plik", "soubor byl přiložen", "súbor pripojený",
+        "fájl csatolva", "fișier atașat",
+        "συνημμένο αρχείο", "الملف مرفق", "پیوست شد", "קובץ מצורף", "फाइल अटैच कर दी गई है",
+        "फ़ाइल अटैच की गई",
+        "ไฟล์ที่แนบ", "添付ファイル有り", "添付ファイル", "파일 첨부됨", "文件附件", "附件檔案",
+        "檔案已附加", "file terlampir",
+        "fail dilampirkan", "tệp đính kèm", "bifogad fil", "vedlagt fil", "fil vedlagt",
+        "fil vedhæftet", "liitetiedosto",
         "tiedosto liitteenä", "datoteka u privitku", "arxiu adjunt", "прикачен файл",
     )
 )  # fmt: skip
@@ -301,55 +338,76 @@ FILE_ATTACHED = re.compile(
 
 # Where media were left out of the export. Android writes the first few between angle brackets.
 _LEFT_OUT = _set("""
-media omitted|medien ausgeschlossen|medien weggelassen|multimedia omitido|archivo omitido|fichier omis|médias omis
+media omitted|medien ausgeschlossen|medien weggelassen|multimedia omitido|archivo omitido|fichier omis
+médias omis
 média omis|mídia oculta|mídia omitida|ficheiro não revelado|media omesso|media omessi|media weggelaten
 без медиафайлов|файл пропущен|медіа пропущено|медіафайл пропущено|pominięto multimedia|pliki pominięto
 média vynechána|médiá vynechané|média vynechány|hiányzó médiafájl|conținut media omis|εξαίρεση πολυμέσων
-medya dahil edilmedi|medya atlanmış|تم استبعاد الوسائط|پیوست نما/آهنگ حذف شد|מדיה הושמטה|המדיה הוסרה|המדיה לא נכללה
-मीडिया के बिना|मीडिया को छोड़ दिया गया|สื่อถูกลบ|メディアは含まれていません|미디어 파일을 생략한 대화내용|미디어 파일 생략됨
-省略多媒体文件|媒体文件已忽略|忽略多媒體檔|已略去多媒體檔|media tidak disertakan|media disingkirkan|bỏ qua media
-media har utelämnats|media utelämnad|mediefil udeladt|uten vedlegg|media jätetty pois|medijski zapis izostavljen
+medya dahil edilmedi|medya atlanmış|تم استبعاد الوسائط|پیوست نما/آهنگ حذف شد|מדיה הושמטה|המדיה הוסרה
+המדיה לא נכללה
+मीडिया के बिना|मीडिया को छोड़ दिया गया|สื่อถูกลบ|メディアは含まれていません
+미디어 파일을 생략한 대화내용|미디어 파일 생략됨
+省略多媒体文件|媒体文件已忽略|忽略多媒體檔|已略去多媒體檔|media tidak disertakan|media disingkirkan
+bỏ qua media
+media har utelämnats|media utelämnad|mediefil udeladt|uten vedlegg|media jätetty pois
+medijski zapis izostavljen
 mitjans omesos|без файл
 image omitted|video omitted|audio omitted|sticker omitted|gif omitted|document omitted|contact card omitted
 video note omitted|bild weggelassen|video weggelassen|audio weggelassen|sticker weggelassen|gif weggelassen
-dokument weggelassen|kontaktkarte ausgelassen|imagen omitida|video omitido|audio omitido|sticker omitido|gif omitido
+dokument weggelassen|kontaktkarte ausgelassen|imagen omitida|video omitido|audio omitido|sticker omitido
+gif omitido
 documento omitido|tarjeta de contacto omitida|image absente|vidéo absente|audio omis|sticker omis|gif retiré
 document manquant|fiche contact manquante|imagem ocultada|vídeo omitido|áudio ocultado|figurinha omitida
 cartão do contato omitido|imagem não revelada|vídeo não revelado|ficheiro de áudio não revelado
-sticker não revelado|gif não revelada|documento não revelado|contacto não revelado|immagine omessa|video omesso
+sticker não revelado|gif não revelada|documento não revelado|contacto não revelado|immagine omessa
+video omesso
 audio omesso|sticker non incluso|gif esclusa|documento omesso|scheda contatto omessa|afbeelding weggelaten
-video weggelaten|audio weggelaten|sticker weggelaten|gif weggelaten|document weggelaten|visitekaartje weggelaten
+video weggelaten|audio weggelaten|sticker weggelaten|gif weggelaten|document weggelaten
+visitekaartje weggelaten
 изображение отсутствует|видео отсутствует|аудиофайл отсутствует|стикер не добавлен|gif отсутствует
 документ отсутствует|карточка контакта отсутствует|зображення відсутнє|відео відсутнє|аудіо відсутнє
 наклейку не додано|gif-анімацію пропущено|документ пропущено|картка контакту відсутня
 obraz pominięty|wideo pominięte|audio pominięte|pominięto naklejkę|plik gif pominięty|dokument pominięty
-pominięta wizytówka kontaktu|obrázek vynechán|video vynecháno|zvukový soubor vynechán|nálepka vynechána|gif vynechán
+pominięta wizytówka kontaktu|obrázek vynechán|video vynecháno|zvukový soubor vynechán|nálepka vynechána
+gif vynechán
 dokument vynechán|vizitka vynechána|obrázok vynechaný|video vynechané|zvuk vynechaný|nálepka vynechaná
-gif vynechaný|dokument vynechaný|karta kontaktu vynechaná|kép küldése sikertelen|videó kihagyva|hang kihagyása
+gif vynechaný|dokument vynechaný|karta kontaktu vynechaná|kép küldése sikertelen|videó kihagyva
+hang kihagyása
 matrica kihagyva|gif fájl kihagyása|dokumentum kihagyva|névjegykártya kihagyva|imagine omisă|clip video omis
 fără audio|gif omis|document omis|carte de vizită contact omisă|εικόνα παραλείφθηκε|βίντεο παραλείφθηκε
 ήχος παραλείφθηκε|αυτοκόλλητο παραλήφθηκε|παράληψη gif|έγγραφο παραλείφθηκε|η κάρτα επαφής παραλήφθηκε
 görüntü dahil edilmedi|video dahil edilmedi|ses dahil edilmedi|çıkartma dahil edilmedi|gif dahil edilmedi
 belge dahil edilmedi|kişi kartı dahil edilmedi|لم يتم إدراج الصورة|لم يتم إدراج الفيديوهات
-لم يتم إدراج المقاطع الصوتية|تم حذف الملصقات|لم يتم إدراج صورة gif|لم يتم إدراج المستند|لم يتم إدراج بطاقة جهة اتصال
+لم يتم إدراج المقاطع الصوتية|تم حذف الملصقات|لم يتم إدراج صورة gif|لم يتم إدراج المستند
+لم يتم إدراج بطاقة جهة اتصال
 تصویر حذف شد|ویدیو حذف شد|صدا حذف شد|استیکر حذف شد|gif حذف شد|سند حذف شد|برگ مخاطب حذف شد
 התמונה הושמטה|סרטון הווידאו הושמט|קטע קול הושמט|סטיקר הושמט|gif הושמט|מסמך הושמט|כרטיס איש קשר הושמט
-फ़ोटो हटाई गई|वीडियो छोड़ा गया|ऑडियो हटाई गयी|स्टिकर छोड़ा गया|gif छोड़ा गया|डॉक्यूमेंट छोड़ा गया|कॉन्टैक्ट कार्ड छोड़ा गया
+फ़ोटो हटाई गई|वीडियो छोड़ा गया|ऑडियो हटाई गयी|स्टिकर छोड़ा गया|gif छोड़ा गया|डॉक्यूमेंट छोड़ा गया
+कॉन्टैक्ट कार्ड छोड़ा गया
 ไม่มีรูปภาพ|วิดีโอถูกลบ|ไม่มีไฟล์เสียง|ไม่มีสติกเกอร์|ละเว้น gif|ละเว้นเอกสาร|บัตรรายชื่อที่ละเว้น
-画像は含まれていません|ビデオは含まれていません|音声は含まれていません|スタンプは含まれていません|gifは含まれていません|ドキュメントは含まれていません
-連絡先カードを省略|이미지 생략됨|비디오 생략됨|오디오 생략됨|스티커 제외됨|gif 생략됨|문서 생략됨|연락처 카드 생략됨
+画像は含まれていません|ビデオは含まれていません|音声は含まれていません|スタンプは含まれていません
+gifは含まれていません|ドキュメントは含まれていません
+連絡先カードを省略|이미지 생략됨|비디오 생략됨|오디오 생략됨|스티커 제외됨|gif 생략됨|문서 생략됨
+연락처 카드 생략됨
 照片已忽略|图像已忽略|视频已忽略|音频已忽略|贴图已省略|gif 动态图已被忽略|文档已省略|联系人卡片已忽略
-圖片已略去|圖像已省略|影片已略去|影片已省略|音訊已略去|音訊已省略|貼圖已略去|貼圖已忽略|gif 已略去|gif 圖片已被省略
+圖片已略去|圖像已省略|影片已略去|影片已省略|音訊已略去|音訊已省略|貼圖已略去|貼圖已忽略|gif 已略去
+gif 圖片已被省略
 文件已略去|文件已忽略|聯絡人卡片已略去|聯絡人卡片已省略|gambar tidak disertakan|video tidak disertakan
 audio tidak disertakan|stiker tidak disertakan|gif tidak disertakan|dokumen tidak disertakan
 kartu kontak tidak disertakan|imej tidak dimasukkan|video tidak dimasukkan|audio tidak dimasukkan
 pelekat tidak disertakan|gif tidak dimasukkan|dokumen tidak dimasukkan|kad kenalan tidak dimasukkan
-đã bỏ qua hình ảnh|đã bỏ video|bỏ qua tệp âm thanh|đã bỏ sticker|đã bỏ qua ảnh gif|đã bỏ qua tài liệu|bỏ qua thẻ liên lạc
-bild utesluten|video utesluten|ljud utelslutet|ljud uteslutet|sticker utesluten|gif utesluten|dokument uteslutet
-kontaktkort uteslutet|billede udeladt|video udeladt|lyd udeladt|klistermærke udeladt|gif udeladt|dokument udeladt
-kontaktkort udeladt|bilde ikke inkludert|bilde utelatt|video utelatt|lyd utelatt|klistremerke utelatt|gif utelatt
-utelatt dokument|dokument utelatt|kontaktkort sløyfet|ei kuvaa|videota ei sisällytetä|äänitiedostoa ei sisällytetä
-tarraa ei sisällytetty|gif-animaatio jätetty pois|dokumenttia ei sisällytetä|yhteystietokortti jätettiin pois
+đã bỏ qua hình ảnh|đã bỏ video|bỏ qua tệp âm thanh|đã bỏ sticker|đã bỏ qua ảnh gif|đã bỏ qua tài liệu
+bỏ qua thẻ liên lạc
+bild utesluten|video utesluten|ljud utelslutet|ljud uteslutet|sticker utesluten|gif utesluten
+dokument uteslutet
+kontaktkort uteslutet|billede udeladt|video udeladt|lyd udeladt|klistermærke udeladt|gif udeladt
+dokument udeladt
+kontaktkort udeladt|bilde ikke inkludert|bilde utelatt|video utelatt|lyd utelatt|klistremerke utelatt
+gif utelatt
+utelatt dokument|dokument utelatt|kontaktkort sløyfet|ei kuvaa|videota ei sisällytetä
+äänitiedostoa ei sisällytetä
+tarraa ei sisällytetty|gif-animaatio jätetty pois|dokumenttia ei sisällytetä
+yhteystietokortti jätettiin pois
 """)
 
 
@@ -372,10 +430,14 @@ CHAT_NAME = re.compile(
     r"^(?:"
     r"whatsapp chat (?:with|mit|met|dengan|med|con|avec)|whatsapp[- ]chat (?:mit|met|med)"
     r"|chat (?:de|do|di) whatsapp (?:con|com)|chat whatsapp (?:con|dengan|com)|conversa do whatsapp com"
-    r"|discussion whatsapp avec|chats? de whatsapp con|whatsapp sohbeti?:?|чат whatsapp с(?: контактом)?(?=\s)"
-    r"|чат whatsapp (?:із|зі|з)(?: контактом)?(?=\s)|whatsapp chat s(?=\s)|konverzace whatsapp s(?=\s)|conversație whatsapp cu"
-    r"|chat whatsapp cu|συνομιλία whatsapp με|sembang whatsapp dengan|cuộc trò chuyện whatsapp với|chat whatsapp với"
-    r"|محادثة واتساب مع|دردشة واتساب مع|گفتگوی واتساپ با|צ[׳']?אט whatsapp עם|whatsapp-csevegés:?|whatsapp csevegés:?"
+    r"|discussion whatsapp avec|chats? de whatsapp con|whatsapp sohbeti?:?"
+    r"|чат whatsapp с(?: контактом)?(?=\s)"
+    r"|чат whatsapp (?:із|зі|з)(?: контактом)?(?=\s)|whatsapp chat s(?=\s)"
+    r"|konverzace whatsapp s(?=\s)|conversație whatsapp cu"
+    r"|chat whatsapp cu|συνομιλία whatsapp με|sembang whatsapp dengan"
+    r"|cuộc trò chuyện whatsapp với|chat whatsapp với"
+    r"|محادثة واتساب مع|دردشة واتساب مع|گفتگوی واتساپ با|צ[׳']?אט whatsapp עם"
+    r"|whatsapp-csevegés:?|whatsapp csevegés:?"
     r"|whatsapp-keskustelu:?|czat whatsapp z(?: użytkownikiem)?|whatsapp-chatt med|whatsapp-chat med"
     r"|whatsapp (?:chat|discussion|sohbeti|conversa|chatt)\s*[-–]"
     r")\s*(?P<name>.+)$",
