@@ -41,6 +41,7 @@ from appliance.types import MessageRecord, Problem, Record, Role, SessionRecord
 _TURNS_WEIGHED = 2000
 # What stands before the first turn of a saved page: a title, when it was exported, a link.
 _LONGEST_PREAMBLE = 25
+_LONGEST_TITLE = 300
 _UNSURE = 0.4
 
 _OTHER = re.compile(r"\s*(?:[{]|\[\s*[{\"\[]|<!|<\?xml|<html|%PDF|BEGIN:|From \S+ )", re.IGNORECASE)
@@ -453,7 +454,7 @@ def _bounds(lines: list[str], start: int = 0) -> tuple[int, int]:
 def _title(preamble: list[str]) -> tuple[str | None, str]:
     """The conversation's title, and what else stands before the first turn."""
     for n, line in enumerate(preamble):
-        if found := _TITLE.fullmatch(line.strip()):
+        if len(line) <= _LONGEST_TITLE and (found := _TITLE.fullmatch(line.strip())):
             rest = preamble[:n] + preamble[n + 1 :]
             break
     else:

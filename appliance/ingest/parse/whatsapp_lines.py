@@ -41,7 +41,8 @@ _END = rf"(?(bracket)\]|\s(?P<dash>[-\u2013\u2014]))(?:{_M}\s|{_M}$|(?<=\])){_M}
 
 # What most phones write is tried first: it is a fraction of the work.
 _USUAL = re.compile(
-    r"(\[)?(\d{1,4}([./-])\d{1,2}\3\d{1,4})(,)? (\d{1,2}):(\d\d)(?::(\d\d))?(?:[ \u202f]([AaPp][Mm]))?"
+    r"(\[)?(\d{1,4}([./-]) ?\d{1,2}\3 ?\d{1,4})\.?(,)? (?:klo |kl\. )?((?:오전|오후) |[上下]午|午[前後])?"
+    r"(\d{1,2})([:.])(\d\d)(?:\7(\d\d))?(?:[ \u202f]([AaPp][Mm]))?"
     rf"(?(1)\]|[ ]-) (?![{MARKS}])"
 )
 _BEGINS = re.compile(rf"{_M}\[?{_M}(?:\d|(?:{_HALF})\s?\d)", re.IGNORECASE)
@@ -104,8 +105,9 @@ def _day(numbers: tuple[int, int, int], order: Order) -> date | None:
 def header(line: str) -> Header | None:
     """The header that ``line`` begins with, if it does."""
     if found := _USUAL.match(line):
-        bracket, day, separator, comma, hour, minute, second, half = found.groups()
-        frame = _frame(day, separator, bracket, comma, ":", second is not None, half, False)
+        bracket, day, separator, comma, before, hour, colon, minute, second, half = found.groups()
+        half = half or before
+        frame = _frame(day, separator, bracket, comma, colon, second is not None, half, False)
         return _header(frame, hour, minute, second, half, line[found.end() :])
     # Most lines of long messages fail this look.
     if not _BEGINS.match(line):
@@ -149,7 +151,7 @@ def _frame(
     half: str | None,
     clock_first: bool,
 ) -> _Frame | None:
-    a, b, c = day.split(separator)
+    a, b, c = (part.strip() for part in day.split(separator))
     early, late = len(a) > 2, len(c) > 2
     if early and late:
         return None

@@ -183,7 +183,7 @@ def is_notice(text: str) -> bool:
 
 
 def is_event(text: str, *, marked: bool) -> bool:
-    """Whether this is a sentence of the app with a name in it: ``marked`` by the app, or long enough to be sure."""
+    """Whether this is a sentence of the app with a name in it. Short ones must be ``marked`` by the app."""
     return NOTICE.fullmatch(text) is not None or (marked and EVENT.fullmatch(text) is not None)
 
 
