@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import appliance_models
-from tests.bench import embedding, ingest, material, measure, scale, startup
+from tests.bench import embedding, ingest, material, measure, parsing, scale, startup
 
-ALL = ("embedding", "ingest", "scale", "startup")
+ALL = ("embedding", "ingest", "parsing", "scale", "startup")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -45,6 +45,14 @@ def test_ingest_in_short() -> None:
     assert {"Recording.embed_passages", "EdgeIndex.upsert", "pipeline.store"} <= set(whole["where"])
     assert short["messages_a_second"] > 0
     assert short["again_messages_a_second"] > 0
+
+
+def test_parsing_in_short() -> None:
+    found = parsing.run(None, messages=500, megabytes=0.2, rounds=1)
+    assert set(found["whatsapp"]["messages_a_second"]) == set(parsing.STYLES)
+    assert all(found["whatsapp"]["messages_a_second"].values())
+    assert found["chatgpt"]["megabytes"] >= 0.2
+    assert found["chatgpt"]["megabytes_a_second"] > 0
 
 
 def test_scale_in_short(tmp_path: Path) -> None:

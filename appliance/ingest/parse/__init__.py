@@ -56,6 +56,7 @@ FORMATS: dict[str, Format] = {
     "telegram": Format(_HERE + "telegram", r"telegram|ChatExport|(?:^|/)(?:result\.json|messages\d*\.html)$"),
     "discord": Format(_HERE + "discord", r"discord|\[\d{15,}\](?: \[part \d+\])?\.json$"),
     "meta": Format(_HERE + "meta", r"facebook|instagram|messenger|(?:^|/)message_\d+\.(?:json|html)$"),
+    "markdown": Format(_HERE + "markdown", r"\.(?:md|markdown)$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from appliance.ingest.parse import jsonstream
 from appliance.ingest.parse import text as texts
@@ -21,6 +21,7 @@ from appliance.ingest.parse import whatsapp_words as words
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.whatsapp_lines import (
     MARKS,
+    ORDERS,
     Evidence,
     Header,
     Order,
@@ -33,12 +34,14 @@ from appliance.ingest.parse.whatsapp_lines import (
 from appliance.types import MessageRecord, Problem, Record, SessionRecord
 
 _LONGEST_NAME = 80
-_LONGEST_MARK = 120
 _LONGEST_NOTICE = 600
 _NAMES_SHOWN = 3
+# So many lines of one name, and it is one, whatever it looks like.
+_LINES_OF_A_NAME = 3
 _NAMES_HELD = 20_000
 # This many messages in a second style at the file's end or beginning are a second export.
 _JOINED_LINES = 5
+_BEHIND_A_NAME = " \u200e\u200f\u202f\xa0"
 _COPY = re.compile(r"\s?\(\d{1,2}\)$")
 _LOG_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b.*:", re.IGNORECASE)
 _OWN_MARK = ("\u200e", "\u200f")
@@ -75,13 +78,12 @@ class _Survey:
     identity: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A header with the lines of its body; the lines before the first header have none."""
 
     number: int
     head: Header | None
-    order: Order
+    sent: datetime | None
     lines: list[str]
 
 
@@ -115,11 +117,12 @@ def parse(document: Document) -> Iterator[Record]:
     pending: list[Problem] = []
     begun = False
     for entry in _entries(document, survey.encoding, orders, pending):
-        yield from pending
-        pending.clear()
+        if pending:
+            yield from pending
+            pending.clear()
         if not begun:
             begun = True
-            created = entry.head.when(entry.order) if entry.head else None
+            created = entry.sent
             title = name or _file_title(document.name) or _people(known)
             yield SessionRecord(session, title, created)
         yield _message(session, entry, known)
@@ -140,21 +143,28 @@ def _people(known: Counter[str]) -> str | None:
 
 def _survey(document: Document) -> _Survey:
     survey = _Survey(encoding=texts.encoding_of(document))
+    styles: dict[Style, tuple[Evidence, Counter[str]]] = {}
     for line in jsonstream.lines(document):
         if isinstance(line, Problem):
             continue
         number, data = line
         text = texts.decoded(data, survey.encoding)[0].rstrip("\r\n")
         head = header(text)
-        if head is None or not any(head.day(order) for order in ("dmy", "mdy", "ymd")):
+        if head is None:
             continue
-        survey.styles.setdefault(head.style, Evidence()).add(head, number)
-        names = survey.names.setdefault(head.style, Counter())
+        if (seen := styles.get(head.style)) is None:
+            if not any(head.day(order) for order in ORDERS):
+                continue
+            seen = styles[head.style] = Evidence(), Counter()
+        evidence, names = seen
+        evidence.add(head, number)
         if len(names) < _NAMES_HELD:
             for name in _name_candidates(head.rest):
                 names[name] += 1
         if not survey.identity:
             survey.identity = hashlib.sha256(text.strip().encode("utf-8", "replace")).hexdigest()[:24]
+    survey.styles = {style: evidence for style, (evidence, _) in styles.items()}
+    survey.names = {style: names for style, (_, names) in styles.items()}
     return survey
 
 
@@ -162,8 +172,7 @@ def _entries(
     document: Document, encoding: texts.Encoding, orders: dict[Style, Order], problems: list[Problem]
 ) -> Iterator[_Entry]:
     """The file cut at its headers. Every line is in one entry; ``problems`` collects what went wrong."""
-    entry = _Entry(1, None, "dmy", [])
-    at = 0
+    entry = _Entry(1, None, None, [])
     for line in jsonstream.lines(document, blank=True):
         if isinstance(line, Problem):
             problems.append(line)
@@ -173,54 +182,65 @@ def _entries(
         if not readable:
             problems.append(Problem(f"line {number}", "bytes that are not UTF-8 were replaced by U+FFFD"))
         text = raw[:-2] if raw.endswith("\r\n") else raw.removesuffix("\n")
-        at = number
         head = header(text)
         order = orders.get(head.style) if head else None
-        if head is None or order is None or head.when(order) is None:
+        sent = head.when(order) if head and order else None
+        if head is None or sent is None:
             entry.lines.append(text)
             continue
-        if entry.head is not None or any(kept.strip(MARKS + " ") for kept in entry.lines):
+        if entry.head is not None or _says_something(entry):
             yield entry
-        entry = _Entry(at, head, order, [head.rest])
+        entry = _Entry(number, head, sent, [head.rest])
     # Line ends at the end of the file belong to the file.
     while len(entry.lines) > 1 and not entry.lines[-1].strip():
         entry.lines.pop()
-    if entry.head is not None or any(kept.strip(MARKS + " ") for kept in entry.lines):
+    if entry.head is not None or _says_something(entry):
         yield entry
+
+
+def _says_something(entry: _Entry) -> bool:
+    return any(line.strip(MARKS + " ") for line in entry.lines)
 
 
 def _message(session: str, entry: _Entry, known: Counter[str]) -> MessageRecord:
     where = f"line {entry.number}"
+    sent = entry.sent
     if entry.head is None:
         return MessageRecord(session, "system", "\n".join(entry.lines), where=where)
-    sent: datetime | None = entry.head.when(entry.order)
-    author, first = _author(entry.head.rest, known)
-    text = "\n".join((first, *entry.lines[1:]))
+    author, text = _author(entry.head.rest, known)
+    if len(entry.lines) > 1:
+        text = "\n".join((text, *entry.lines[1:]))
     marked = text.startswith(_OWN_MARK)
-    plain = text.lstrip(MARKS)
-    metadata: dict[str, Any] = {}
+    plain = text.lstrip(MARKS) if marked else text
     if author is None:
         return MessageRecord(session, "system", plain, sent_at=sent, where=where)
     spoken = _clean_name(author)
-    if edited := words.EDITED.search(text):
+    metadata: dict[str, Any] = {}
+    if text.endswith(">") and (edited := words.EDITED.search(text)):
         metadata["edited"] = True
         text = text[: edited.start()]
         plain = text.lstrip(MARKS)
-    if len(plain) <= _LONGEST_MARK and words.DELETED.fullmatch(plain.strip()):
-        metadata["deleted"] = True
+    stand = words.stands_for(plain) if len(plain) <= words.LONGEST_STAND else None
+    if stand is not None:
         text = plain
-    elif len(plain) <= _LONGEST_NOTICE and (
-        words.NOTICE.fullmatch(plain) or (marked and words.EVENT.fullmatch(plain))
-    ):
-        return MessageRecord(session, "system", plain, author=spoken, sent_at=sent, where=where)
-    elif files := [found["name"].strip() for found in words.ATTACHED.finditer(text)] or [
-        found["name"].strip() for found in words.FILE_ATTACHED.finditer(text)
-    ]:
+        if stand == "deleted":
+            metadata["deleted"] = True
+    elif files := _files(text):
         metadata["attachments"] = [{"name": name} for name in files]
         text = plain
-    elif words.MEDIA_LEFT_OUT.match(plain):
-        text = plain
-    return MessageRecord(session, "user", text, author=spoken, sent_at=sent, metadata=metadata, where=where)
+    elif len(plain) <= _LONGEST_NOTICE and (
+        words.is_notice(plain)
+        or ((marked or plain.startswith(spoken)) and words.is_event(plain, marked=marked))
+    ):
+        return MessageRecord(session, "system", plain, author=spoken, sent_at=sent, where=where)
+    return MessageRecord(session, "user", text, None, spoken, sent, None, metadata, where)
+
+
+def _files(text: str) -> list[str]:
+    """The names of the files that came with a message."""
+    if "<" in text and (found := [match["name"].strip() for match in words.ATTACHED.finditer(text)]):
+        return found
+    return [match["name"].strip() for match in words.FILE_ATTACHED.finditer(text)] if " (" in text else []
 
 
 def _author(rest: str, known: Counter[str]) -> tuple[str | None, str]:
@@ -231,13 +251,14 @@ def _author(rest: str, known: Counter[str]) -> tuple[str | None, str]:
     if not candidates:
         return _bare(rest, known, len(rest))
     author = candidates[0]
-    bare, text = _bare(rest, known, len(author))
-    if bare is not None:
-        return bare, text
-    if _is_sentence(author):
+    if ":" in author:
+        bare, text = _bare(rest, known, len(author))
+        if bare is not None:
+            return bare, text
+    if _is_sentence(author) and known[author] < _LINES_OF_A_NAME:
         return None, rest
     for longer in candidates[1:]:
-        if known[longer] >= 3 and known[longer] == known[author]:
+        if known[longer] >= _LINES_OF_A_NAME and known[longer] == known[author]:
             author = longer
     text = rest[len(author) + 1 :]
     return author, text.removeprefix(" ")
@@ -246,6 +267,9 @@ def _author(rest: str, known: Counter[str]) -> tuple[str | None, str]:
 @lru_cache(maxsize=256)
 def _is_sentence(author: str) -> bool:
     """Whether what stands before a colon is the app's sentence about a group, not a name."""
+    # A group's name between quotation marks, cut in the middle.
+    if sum(map(author.count, '"“”„«»「」')) % 2:
+        return True
     return words.EVENT_NOT_NAME.fullmatch(author) is not None
 
 
@@ -259,15 +283,18 @@ def _bare(rest: str, known: Counter[str], end: int) -> tuple[str | None, str]:
 
 def _name_candidates(rest: str) -> list[str]:
     """What stands before the first few colons that a space or the line's end follows."""
-    found: list[str] = []
     at = rest.find(":")
-    while 0 < at <= _LONGEST_NAME and len(found) < 3:
-        if at + 1 == len(rest) or rest[at + 1] in " \u200e\u200f\u202f\xa0":
+    if not 0 < at <= _LONGEST_NAME:
+        return []
+    # At the line's end there is nothing behind the colon, which is in every text.
+    found = [rest[:at]] if rest[at + 1 : at + 2] in _BEHIND_A_NAME else []
+    while (at := rest.find(":", at + 1, _LONGEST_NAME + 1)) > 0 and len(found) < 3:
+        if rest[at + 1 : at + 2] in _BEHIND_A_NAME:
             found.append(rest[:at])
-        at = rest.find(":", at + 1)
     return found
 
 
+@lru_cache(maxsize=1024)
 def _clean_name(author: str) -> str:
     """A name without the marks around it and without the tilde before one that is not in the contacts."""
     name = author.strip(MARKS + " \u202f\xa0")

@@ -15,6 +15,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from appliance.ingest.parse.whatsapp_calendars import day_of
 from appliance.ingest.parse.whatsapp_words import AM, CLOCK_WORDS, PM
 
 Order = Literal["dmy", "mdy", "ymd"]
@@ -25,15 +26,29 @@ _M = f"[{MARKS}]*"
 _HALF = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in sorted({*AM, *PM}, key=len, reverse=True))
 _CLOCK = "|".join(re.escape(word) for word in sorted(CLOCK_WORDS, key=len, reverse=True))
 
-_HEADER = re.compile(
-    rf"{_M}(?P<bracket>\[)?{_M}"
-    rf"(?P<a>\d{{1,4}}){_M}(?P<sep>[./\-]){_M}\s?(?P<b>\d{{1,2}}){_M}(?P=sep){_M}\s?(?P<c>\d{{1,4}})\.?{_M}"
-    rf"(?P<comma>[,،]?)\s{{0,2}}(?:(?P<word>{_CLOCK})\s)?{_M}"
+_DATE = (
+    rf"(?P<a>\d{{1,4}}){_M}(?P<sep>[./\-]){_M}\s?(?P<b>\d{{1,2}}){_M}(?P=sep){_M}\s?(?P<c>\d{{1,4}})\.?"
+    rf"(?:\s?(?:г\.|р\.|г|هـ|ه\.ش\.|AP|AH|BE))?{_M}"
+)
+_TIME = (
     rf"(?P<before>(?:{_HALF}))?\s?"
-    rf"(?P<hour>\d{{1,2}})(?P<colon>[:.])(?P<minute>\d{{2}})(?:(?P=colon)(?P<second>\d{{2}}))?{_M}"
-    rf"(?:\s?(?P<after>(?:{_HALF})))?{_M}"
-    rf"(?(bracket)\]|\s(?P<dash>[-\u2013\u2014]))(?:{_M}\s|{_M}$|(?<=\])){_M}",
-    re.IGNORECASE,
+    r"(?P<hour>\d{1,2})(?P<colon>[:.]|\s?h\s?)(?P<minute>\d{2})"
+    rf"(?:(?:(?P=colon)|\smin\s)(?P<second>\d{{2}})(?:\ss)?)?{_M}"
+    rf"(?:\s?(?P<after>(?:{_HALF}))|\s?(?:ч\.?|น\.|Uhr|uur))?{_M}"
+)
+_BETWEEN = rf"(?P<comma>[,،]?){_M}\s{{0,2}}(?:(?P<word>{_CLOCK})\s)?{_M}"
+_END = rf"(?(bracket)\]|\s(?P<dash>[-\u2013\u2014]))(?:{_M}\s|{_M}$|(?<=\])){_M}"
+
+# What most phones write is tried first: it is a fraction of the work.
+_USUAL = re.compile(
+    r"(\[)?(\d{1,4}([./-]) ?\d{1,2}\3 ?\d{1,4})\.?(,)? (?:klo |kl\. )?((?:오전|오후) |[上下]午|午[前後])?"
+    r"(\d{1,2})([:.])(\d\d)(?:\7(\d\d))?(?:[ \u202f]([AaPp][Mm]))?"
+    rf"(?(1)\]|[ ]-) (?![{MARKS}])"
+)
+_BEGINS = re.compile(rf"{_M}\[?{_M}(?:\d|(?:{_HALF})\s?\d)", re.IGNORECASE)
+_ANY = tuple(
+    re.compile(rf"{_M}(?P<bracket>\[)?{_M}{first}{_BETWEEN}{second}{_END}", re.IGNORECASE)
+    for first, second in ((_DATE, _TIME), (_TIME, _DATE))
 )
 _MEDIA_DAY = re.compile(
     r"\b(?:IMG|VID|AUD|PTT|DOC|STK)-(\d{4})(\d{2})(\d{2})-WA\d+|\b\d+-\w+-(\d{4})-(\d{2})-(\d{2})-"
@@ -54,10 +69,10 @@ class Style(NamedTuple):
     colon: str
     seconds: bool
     half_days: bool
+    clock_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """A line's date and time as numbers, not yet knowing which is the day, and what follows them."""
 
     style: Style
@@ -69,69 +84,108 @@ class Header:
 
     def when(self, order: Order) -> datetime | None:
         """The local time, or None where ``order`` makes no date of the numbers."""
-        day = self.day(order)
-        return datetime(day.year, day.month, day.day, *self.clock) if day else None
+        day = _day(self.numbers, order)
+        if day is None:
+            return None
+        hour, minute, second = self.clock
+        return datetime(day.year, day.month, day.day, hour, minute, second)
 
     def day(self, order: Order) -> date | None:
         return _day(self.numbers, order)
 
 
 # The messages of one day share their date.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _day(numbers: tuple[int, int, int], order: Order) -> date | None:
     a, b, c = numbers
     year, month, day = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
-    if year < 100:
-        year += 2000
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    return day_of(year, month, day)
 
 
 def header(line: str) -> Header | None:
     """The header that ``line`` begins with, if it does."""
-    # Cheap look first: most lines of long messages fail it.
-    if not any(character.isdigit() for character in line[:8]):
+    if found := _USUAL.match(line):
+        bracket, day, separator, comma, before, hour, colon, minute, second, half = found.groups()
+        half = half or before
+        frame = _frame(day, separator, bracket, comma, colon, second is not None, half, False)
+        return _header(frame, hour, minute, second, half, line[found.end() :])
+    # Most lines of long messages fail this look.
+    if not _BEGINS.match(line):
         return None
-    found = _HEADER.match(line)
-    if found is None:
+    for clock_first, pattern in enumerate(_ANY):
+        if found := pattern.match(line):
+            separator, second, half = found["sep"], found["second"], found["before"] or found["after"]
+            day = separator.join((found["a"], found["b"], found["c"]))
+            colon = found["colon"].strip()
+            frame = _frame(
+                day,
+                separator,
+                found["bracket"],
+                found["comma"],
+                colon,
+                second is not None,
+                half,
+                bool(clock_first),
+            )
+            return _header(frame, found["hour"], found["minute"], second, half, line[found.end() :])
+    return None
+
+
+class _Frame(NamedTuple):
+    """What a header says besides the time of day: the same for a day's messages."""
+
+    style: Style
+    numbers: tuple[int, int, int]
+    padded: bool
+    loud: bool
+
+
+@lru_cache(maxsize=1024)
+def _frame(
+    day: str,
+    separator: str,
+    bracket: str | None,
+    comma: str | None,
+    colon: str,
+    seconds: bool,
+    half: str | None,
+    clock_first: bool,
+) -> _Frame | None:
+    a, b, c = (part.strip() for part in day.split(separator))
+    early, late = len(a) > 2, len(c) > 2
+    if early and late:
         return None
-    a, b, c = found["a"], found["b"], found["c"]
-    hour, minute = int(found["hour"]), int(found["minute"])
-    second = int(found["second"] or 0)
-    half = found["before"] or found["after"]
-    if half:
-        afternoon = _is_afternoon(half)
-        if afternoon and hour < 12:
-            hour += 12
-        elif not afternoon and hour == 12:
-            hour = 0
-    if hour > 23 or minute > 59 or second > 59 or (len(a) > 2 and len(c) > 2):
-        return None
+    long_year = -1 if early else 4 if late else 2
     style = Style(
-        bracket=bool(found["bracket"]),
-        separator=found["sep"],
-        long_year=-1 if len(a) > 2 else 4 if len(c) > 2 else 2,
-        comma=bool(found["comma"]),
-        colon=found["colon"],
-        seconds=found["second"] is not None,
-        half_days=bool(half),
+        bracket is not None, separator, long_year, bool(comma), colon, seconds, half is not None, clock_first
     )
-    return Header(
-        style,
-        (int(a), int(b), int(c)),
-        (hour, minute, second),
-        line[found.end() :],
-        padded=len(b) == 2 and len(a) != 1,
-        loud=half is not None and half.strip() in ("AM", "PM"),
-    )
+    loud = half is not None and half.strip() in ("AM", "PM")
+    return _Frame(style, (int(a), int(b), int(c)), len(b) == 2 and len(a) != 1, loud)
 
 
-def _is_afternoon(half: str) -> bool:
-    word = unicodedata.normalize("NFKC", half).lower().strip()
-    squeezed = re.sub(r"\s", "", word)
-    return any(squeezed == re.sub(r"\s", "", pm) for pm in PM)
+def _header(
+    frame: _Frame | None, hour: str, minute: str, second: str | None, half: str | None, rest: str
+) -> Header | None:
+    if frame is None:
+        return None
+    style, numbers, padded, loud = frame
+    clock = int(hour) if half is None else _on_24_hours(int(hour), half), int(minute), int(second or 0)
+    if clock[0] > 23 or clock[1] > 59 or clock[2] > 59:
+        return None
+    return Header(style, numbers, clock, rest, padded, loud)
+
+
+@lru_cache(maxsize=256)
+def _on_24_hours(hour: int, half: str) -> int:
+    squeezed = re.sub(r"\s", "", unicodedata.normalize("NFKC", half).lower())
+    if squeezed == "中午":
+        return hour + 12 if hour < 3 else hour
+    if squeezed not in _AFTERNOON:
+        return 0 if hour == 12 else hour
+    return hour + 12 if hour < 12 else hour
+
+
+_AFTERNOON = frozenset(re.sub(r"\s", "", unicodedata.normalize("NFKC", word).lower()) for word in PM)
 
 
 @dataclass(slots=True)
@@ -150,27 +204,41 @@ class Evidence:
     loud: int = 0
     last_year: int = field(default_factory=lambda: datetime.now().year + 1)
     previous: Header | None = None
+    alike: int = 0
+    days: dict[Order, date] = field(default_factory=dict)
 
     def add(self, head: Header, number: int) -> None:
         self.lines += 1
-        self.first_line = self.first_line or number
         self.last_line = number
         self.unpadded += not head.padded
         self.loud += head.loud
-        before, self.previous = self.previous, head
-        days = {order: day for order in orders_of(head.style) if (day := head.day(order))}
-        for order, day in days.items():
-            self.valid[order] += 1
-            self.likely[order] += _FIRST_YEAR <= day.year <= self.last_year
+        before = self.previous
         if before is None or before.numbers != head.numbers:
-            self.differ += len(set(days.values())) > 1
-            for order, day in days.items():
-                earlier = before.day(order) if before else None
-                self.back[order] += earlier is not None and day < earlier
-        for found in _MEDIA_DAY.finditer(head.rest) if "-" in head.rest else ():
-            named = tuple(int(part) for part in found.groups() if part)
-            for order, day in days.items():
-                self.media[order] += (day.year, day.month, day.day) == named
+            self.first_line = self.first_line or number
+            self._another_day(head)
+        # What a day's messages say about its date is the same; it is counted when the day is over.
+        self.alike += 1
+        if "-" in head.rest:
+            for found in _MEDIA_DAY.finditer(head.rest):
+                named = tuple(int(part) for part in found.groups() if part)
+                for order, day in self.days.items():
+                    self.media[order] += (day.year, day.month, day.day) == named
+
+    def _another_day(self, head: Header) -> None:
+        self.settle()
+        before, self.previous = self.previous, head
+        self.days = {order: day for order in orders_of(head.style) if (day := head.day(order))}
+        self.differ += len(set(self.days.values())) > 1
+        for order, day in self.days.items():
+            earlier = before.day(order) if before else None
+            self.back[order] += earlier is not None and day < earlier
+
+    def settle(self) -> None:
+        """Count the messages of the day that is over."""
+        for order, day in self.days.items():
+            self.valid[order] += self.alike
+            self.likely[order] += self.alike if _FIRST_YEAR <= day.year <= self.last_year else 0
+        self.alike = 0
 
 
 class Decision(NamedTuple):
@@ -190,6 +258,7 @@ def orders_of(style: Style) -> tuple[Order, ...]:
 
 def decide(style: Style, seen: Evidence) -> Decision:
     """Which number is the day: the order that makes dates of most lines, then what fits the file."""
+    seen.settle()
     open_orders = orders_of(style)
     if len(open_orders) == 1:
         return Decision(open_orders[0], "known", "the year comes first")

@@ -1,0 +1,564 @@
+"""WhatsApp as the phones of many countries write it: headers from both systems, and the app's own words."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date, datetime, timedelta
+
+import pytest
+
+ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+PERSIAN = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
+DEVANAGARI = str.maketrans("0123456789", "०१२३४५६७८९")
+BENGALI = str.maketrans("0123456789", "০১২৩৪৫৬৭৮৯")
+
+# In the patterns: d M y H h m s with two letters padded, yyyy the whole year, and "a" for the half of the day.
+# (locale, the system, what stands before the name, the words for the halves of the day, digits, calendar)
+HEADERS = [
+    ("en_US", "ios", "[M/d/yy, h:mm:ss\u202fa] ", "AM PM"),
+    ("en_US", "android", "M/d/yy, h:mm\u202fa - ", "AM PM"),
+    ("en_US, 24 hours", "android", "M/d/yy, HH:mm - ", ""),
+    ("en_GB", "ios", "[dd/MM/yyyy, HH:mm:ss] ", ""),
+    ("en_GB", "android", "dd/MM/yyyy, HH:mm - ", ""),
+    ("en_AU", "ios", "[d/M/yyyy, h:mm:ss a] ", "am pm"),
+    ("en_CA", "ios", "[yyyy-MM-dd, h:mm:ss\u202fa] ", "AM PM"),
+    ("en_CA", "android", "yyyy-MM-dd, h:mm a - ", "a.m.|p.m."),
+    ("en_IN", "android", "dd/MM/yy, h:mm a - ", "am pm"),
+    ("en_ZA", "android", "yyyy/MM/dd, HH:mm - ", ""),
+    ("de_DE", "ios", "[dd.MM.yy, HH:mm:ss] ", ""),
+    ("de_DE", "android", "dd.MM.yy, HH:mm - ", ""),
+    ("de_CH", "android", "dd.MM.yyyy, HH:mm - ", ""),
+    ("fr_FR", "ios", "[dd/MM/yyyy HH:mm:ss] ", ""),
+    ("fr_FR", "android", "dd/MM/yyyy, HH:mm - ", ""),
+    ("fr_FR, older", "android", "dd/MM/yyyy à HH:mm - ", ""),
+    ("fr_CA", "ios", "[yyyy-MM-dd HH h mm min ss s] ", ""),
+    ("fr_CA", "android", "yyyy-MM-dd, HH h mm - ", ""),
+    ("es_ES", "ios", "[d/M/yy, H:mm:ss] ", ""),
+    ("es_ES", "android", "d/M/yy, H:mm - ", ""),
+    ("es_MX", "ios", "[dd/MM/yy, h:mm:ss\u202fa] ", "a.m.|p.m."),
+    ("es_MX", "android", "d/M/yyyy, h:mm\u202fa - ", "a.\u00a0m.|p.\u00a0m."),
+    ("pt_BR", "ios", "[dd/MM/yyyy, HH:mm:ss] ", ""),
+    ("pt_BR", "android", "dd/MM/yyyy HH:mm - ", ""),
+    ("pt_PT", "ios", "[dd/MM/yy, HH:mm:ss] ", ""),
+    ("pt_PT", "android", "dd/MM/yy, HH:mm - ", ""),
+    ("it_IT", "ios", "[dd/MM/yy, HH:mm:ss] ", ""),
+    ("it_IT", "android", "dd/MM/yy, HH:mm - ", ""),
+    ("nl_NL", "ios", "[dd-MM-yyyy HH:mm:ss] ", ""),
+    ("nl_NL", "android", "dd-MM-yyyy HH:mm - ", ""),
+    ("sv_SE", "ios", "[yyyy-MM-dd, HH:mm:ss] ", ""),
+    ("sv_SE", "android", "yyyy-MM-dd HH:mm - ", ""),
+    ("sv_SE, older", "android", "yyyy-MM-dd kl. HH:mm - ", ""),
+    ("da_DK", "ios", "[dd.MM.yyyy HH.mm.ss] ", ""),
+    ("da_DK", "android", "dd.MM.yyyy HH.mm - ", ""),
+    ("nb_NO", "ios", "[dd.MM.yyyy, HH:mm:ss] ", ""),
+    ("nb_NO", "android", "dd.MM.yyyy, HH:mm - ", ""),
+    ("fi_FI", "ios", "[d.M.yyyy klo H.mm.ss] ", ""),
+    ("fi_FI", "android", "d.M.yyyy klo H.mm - ", ""),
+    ("pl_PL", "ios", "[dd.MM.yyyy, HH:mm:ss] ", ""),
+    ("pl_PL", "android", "d.MM.yyyy, HH:mm - ", ""),
+    ("ru_RU", "ios", "[dd.MM.yyyy, HH:mm:ss] ", ""),
+    ("ru_RU", "android", "dd.MM.yyyy, HH:mm - ", ""),
+    ("uk_UA", "ios", "[dd.MM.yy, HH:mm:ss] ", ""),
+    ("uk_UA", "android", "dd.MM.yy, HH:mm - ", ""),
+    ("cs_CZ", "ios", "[dd.MM.yyyy H:mm:ss] ", ""),
+    ("cs_CZ", "android", "dd.MM.yy H:mm - ", ""),
+    ("cs_CZ, spaced", "ios", "[d. M. yyyy H:mm:ss] ", ""),
+    ("sk_SK", "android", "d. M. yyyy, H:mm - ", ""),
+    ("sl_SI", "android", "d. MM. yy, HH:mm - ", ""),
+    ("hr_HR", "android", "dd. MM. yyyy. HH:mm - ", ""),
+    ("sr_RS", "android", "d.M.yy. HH:mm - ", ""),
+    ("bg_BG", "android", "d.MM.yy г., H:mm ч. - ", ""),
+    ("hu_HU", "ios", "[yyyy. MM. dd. H:mm:ss] ", ""),
+    ("hu_HU", "android", "yyyy. MM. dd. H:mm - ", ""),
+    ("ro_RO", "ios", "[dd.MM.yyyy, HH:mm:ss] ", ""),
+    ("ro_RO", "android", "dd.MM.yyyy, HH:mm - ", ""),
+    ("el_GR", "ios", "[d/M/yy, h:mm:ss a] ", "π.μ.|μ.μ."),
+    ("el_GR", "android", "d/M/yy, h:mm a - ", "π.μ.|μ.μ."),
+    ("tr_TR", "ios", "[d.MM.yyyy HH:mm:ss] ", ""),
+    ("tr_TR", "android", "d.MM.yyyy HH:mm - ", ""),
+    ("tr_TR, 12 hours", "ios", "[d.MM.yyyy a h:mm:ss] ", "ÖÖ|ÖS"),
+    ("ar_EG", "ios", "[\u200fd\u200f/M\u200f/yyyy، h:mm:ss a] ", "ص م", ARABIC),
+    ("ar_EG", "android", "d\u200f/M\u200f/yyyy، h:mm a - ", "ص م", ARABIC),
+    ("ar_AE", "android", "dd/MM/yyyy, h:mm a - ", "ص م"),
+    ("ar_SA", "ios", "[d\u200f/M\u200f/yyyy هـ، h:mm:ss\u00a0a] ", "ص م", ARABIC, "islamic"),
+    ("fa_IR", "ios", "[yyyy/M/d،\u200f H:mm:ss] ", "", PERSIAN, "solar"),
+    ("fa_IR", "android", "yyyy/M/d, H:mm - ", "", PERSIAN, "solar"),
+    ("fa_IR, 12 hours", "android", "yyyy/M/d،\u200f h:mm a - ", "ق.ظ.|ب.ظ.", PERSIAN, "solar"),
+    ("he_IL", "ios", "[dd.MM.yyyy, H:mm:ss] ", ""),
+    ("he_IL", "android", "d.M.yyyy, HH:mm - ", ""),
+    ("hi_IN", "ios", "[dd/MM/yy, h:mm:ss a] ", "am pm"),
+    ("hi_IN", "android", "d/M/yy, h:mm a - ", "पूर्वाह्न अपराह्न"),
+    ("mr_IN", "android", "d/M/yy, h:mm a - ", "AM PM", DEVANAGARI),
+    ("bn_BD", "android", "d/M/yy, h:mm a - ", "AM PM", BENGALI),
+    ("ta_IN", "android", "d/M/yy, a h:mm - ", "முற்பகல் பிற்பகல்"),
+    ("th_TH", "ios", "[d/M/yyyy HH:mm:ss] ", "", None, "buddhist"),
+    ("th_TH", "android", "d/M/yyyy HH:mm - ", "", None, "buddhist"),
+    ("th_TH, short", "android", "d/M/yy HH:mm - ", "", None, "buddhist"),
+    ("th_TH, in words", "android", "d/M/yyyy HH:mm น. - ", "", None, "buddhist"),
+    ("ja_JP", "ios", "[yyyy/MM/dd H:mm:ss] ", ""),
+    ("ja_JP", "android", "yyyy/MM/dd HH:mm - ", ""),
+    ("ja_JP, 12 hours", "android", "yyyy/MM/dd ah:mm - ", "午前 午後"),
+    ("ko_KR", "ios", "[yyyy. M. d. a h:mm:ss] ", "오전 오후"),
+    ("ko_KR", "android", "yyyy. M. d. a h:mm - ", "오전 오후"),
+    ("zh_CN", "ios", "[yyyy/M/d HH:mm:ss] ", ""),
+    ("zh_CN", "android", "yyyy/M/d ah:mm - ", "上午 下午"),
+    ("zh_TW", "ios", "[yyyy/M/d ah:mm:ss] ", "上午 下午"),
+    ("zh_HK", "ios", "[d/M/yyyy ah:mm:ss] ", "上午 下午"),
+    ("id_ID", "ios", "[dd/MM/yy HH.mm.ss] ", ""),
+    ("id_ID", "android", "dd/MM/yy HH.mm - ", ""),
+    ("ms_MY", "ios", "[dd/MM/yyyy, h:mm:ss a] ", "PG PTG"),
+    ("ms_MY", "android", "d/MM/yy, h:mm a - ", "PG PTG"),
+    ("vi_VN", "ios", "[HH:mm:ss, d/M/yyyy] ", ""),
+    ("vi_VN", "android", "HH:mm, dd/MM/yyyy - ", ""),
+    ("vi_VN, 12 hours", "ios", "[dd/MM/yyyy, h:mm:ss a] ", "SA CH"),
+]
+
+SOLAR_NEW_YEARS = {1402: date(2023, 3, 21), 1403: date(2024, 3, 20), 1404: date(2025, 3, 21)}
+# The months of 1446 by the Umm al-Qura calendar, as far as the moments below need them.
+ISLAMIC_MONTHS = {(1446, 1): date(2024, 7, 7), (1446, 3): date(2024, 9, 4), (1446, 7): date(2025, 1, 1)}
+
+MOMENTS = [
+    datetime(2024, 7, 13, 0, 4, 5),
+    datetime(2024, 9, 5, 9, 30, 0),
+    datetime(2024, 9, 5, 12, 0, 59),
+    datetime(2024, 9, 28, 13, 7, 8),
+    datetime(2025, 1, 2, 23, 59, 1),
+]
+
+
+def spelled(when: datetime, pattern: str, halves: str = "", digits=None, calendar: str = "gregorian") -> str:
+    """``when`` as a phone of a locale writes it."""
+    year, month, day = when.year, when.month, when.day
+    if calendar == "buddhist":
+        year += 543
+    elif calendar == "solar":
+        year = max(y for y, first in SOLAR_NEW_YEARS.items() if first <= when.date())
+        passed = (when.date() - SOLAR_NEW_YEARS[year]).days
+        month, day = (passed // 31 + 1, passed % 31 + 1) if passed < 186 else divmod(passed - 186, 30)
+        month, day = (month, day) if passed < 186 else (month + 7, day + 1)
+    elif calendar == "islamic":
+        (year, month), first = max(
+            (item for item in ISLAMIC_MONTHS.items() if item[1] <= when.date()), key=lambda item: item[1]
+        )
+        day = (when.date() - first).days + 1
+    words = halves.split("|") if "|" in halves else halves.split()
+    values = {
+        "yyyy": f"{year}",
+        "yy": f"{year % 100:02}",
+        "MM": f"{month:02}",
+        "M": f"{month}",
+        "dd": f"{day:02}",
+        "d": f"{day}",
+        "HH": f"{when.hour:02}",
+        "H": f"{when.hour}",
+        "h": f"{when.hour % 12 or 12}",
+        "mm": f"{when.minute:02}",
+        "ss": f"{when.second:02}",
+        "a": words[when.hour >= 12] if words else "",
+    }
+    return "".join(
+        (value.translate(digits) if digits else value) if (value := values.get(run)) is not None else run
+        for run in ("".join(group) for _, group in itertools.groupby(pattern))
+    )
+
+
+def written(entry, when: datetime) -> str:
+    locale, _, pattern, halves, *rest = entry
+    if locale == "fr_CA":
+        # Here the letters of the pattern are words, too.
+        form = (
+            "[{0:%Y-%m-%d %H} h {0:%M} min {0:%S} s] "
+            if pattern[0] == "["
+            else "{0:%Y-%m-%d, %H} h {0:%M} - "
+        )
+        return form.format(when)
+    return spelled(when, pattern, halves, *rest)
+
+
+@pytest.mark.parametrize("entry", HEADERS, ids=lambda entry: f"{entry[0]} {entry[1]}")
+def test_headers_of_every_locale(read, entry):
+    seconds = entry[1] == "ios"
+    text = "".join(f"{written(entry, when)}Ana María: it's {n}: ok\n" for n, when in enumerate(MOMENTS))
+    got = read(text + written(entry, MOMENTS[-1]) + "Ben:\n", name="_chat.txt")
+    assert got.format == "whatsapp"
+    assert got.texts == [f"it's {n}: ok" for n in range(len(MOMENTS))] + [""]
+    assert {m.author for m in got.messages} == {"Ana María", "Ben"}
+    expected = [when if seconds else when.replace(second=0) for when in MOMENTS]
+    found = [m.sent_at for m in got.messages[:-1]]
+    if entry[-1] == "islamic":
+        # The civil reckoning may be a day off the sighting of the moon.
+        assert all(abs(a - b) <= timedelta(days=1) for a, b in zip(found, expected, strict=True))
+    else:
+        assert found == expected
+    assert got.problems == []
+
+
+def test_there_are_enough_locales():
+    assert len({entry[0].partition(",")[0] for entry in HEADERS}) > 40
+
+
+# language: encrypted, deleted, left out (iOS), left out (Android), a missed call, an attached file (iOS)
+WORDS = {
+    "en": (
+        "Messages and calls are end-to-end encrypted. No one outside of this chat can read them.",
+        "This message was deleted.",
+        "image omitted",
+        "Media omitted",
+        "Missed voice call, Tap to call back",
+        "attached",
+    ),
+    "de": (
+        "Nachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt. Niemand außerhalb dieses Chats kann sie lesen.",
+        "Diese Nachricht wurde gelöscht.",
+        "Bild weggelassen",
+        "Medien ausgeschlossen",
+        "Verpasster Sprachanruf",
+        "Anhang",
+    ),
+    "es": (
+        "Los mensajes y las llamadas están cifrados de extremo a extremo. Nadie fuera de este chat puede leerlos.",
+        "Se eliminó este mensaje.",
+        "imagen omitida",
+        "Multimedia omitido",
+        "Llamada perdida",
+        "adjunto",
+    ),
+    "fr": (
+        "Les messages et les appels sont chiffrés de bout en bout. Aucun tiers ne peut les lire.",
+        "Ce message a été supprimé.",
+        "image absente",
+        "Médias omis",
+        "Appel vocal manqué",
+        "pièce jointe",
+    ),
+    "pt_BR": (
+        "As mensagens e as chamadas são protegidas com a criptografia de ponta a ponta.",
+        "Mensagem apagada",
+        "imagem ocultada",
+        "Mídia oculta",
+        "Chamada de voz perdida",
+        "anexado",
+    ),
+    "pt_PT": (
+        "As mensagens e chamadas são encriptadas ponto a ponto. Ninguém fora desta conversa pode ler.",
+        "Esta mensagem foi apagada",
+        "imagem não revelada",
+        "Ficheiro não revelado",
+        "Videochamada perdida",
+        "anexo",
+    ),
+    "it": (
+        "I messaggi e le chiamate sono crittografati end-to-end. Nessuno può leggerne il contenuto.",
+        "Questo messaggio è stato eliminato.",
+        "immagine omessa",
+        "Media omessi",
+        "Chiamata vocale persa",
+        "allegato",
+    ),
+    "nl": (
+        "Berichten en gesprekken worden end-to-end versleuteld. Niemand buiten deze chat kan ze lezen.",
+        "Dit bericht is verwijderd.",
+        "afbeelding weggelaten",
+        "Media weggelaten",
+        "Gemist spraakgesprek",
+        "bijgevoegd",
+    ),
+    "ru": (
+        "Сообщения и звонки защищены сквозным шифрованием. Третьи лица не могут прочитать ваши сообщения.",
+        "Данное сообщение удалено.",
+        "изображение отсутствует",
+        "Без медиафайлов",
+        "Пропущенный аудиозвонок",
+        "прикреплено",
+    ),
+    "uk": (
+        "Повідомлення й дзвінки захищено наскрізним шифруванням. Прочитати їх не зможе жодна стороння особа.",
+        "Це повідомлення було видалено.",
+        "зображення відсутнє",
+        "Медіа пропущено",
+        "Пропущений аудіодзвінок",
+        "додано",
+    ),
+    "pl": (
+        "Wiadomości i połączenia są w pełni zaszyfrowane. Nikt spoza czatu nie może ich odczytać.",
+        "Ta wiadomość została usunięta.",
+        "obraz pominięty",
+        "pominięto multimedia",
+        "Nieodebrane poł. głosowe",
+        "załączono",
+    ),
+    "cs": (
+        "Zprávy a hovory jsou opatřeny koncovým šifrováním. Nikdo ji nemůže sledovat.",
+        "Tato zpráva byla smazána",
+        "obrázek vynechán",
+        "Média vynechána",
+        "Zmeškaný hovor",
+        "příloha",
+    ),
+    "sk": (
+        "Správy a hovory sú zabezpečené šifrovaním počas celého spojenia.",
+        "Táto správa bola odstránená",
+        "obrázok vynechaný",
+        "Médiá vynechané",
+        "Zmeškaný videohovor",
+        "príloha",
+    ),
+    "hu": (
+        "Az üzenetek és hívások végpontok közötti titkosítással vannak védve.",
+        "Ez az üzenet törlésre került",
+        "kép küldése sikertelen",
+        "Hiányzó médiafájl",
+        "Nem fogadott hanghívás",
+        "csatolva",
+    ),
+    "ro": (
+        "Mesajele și apelurile sunt criptate integral. Nicio persoană nu le poate citi.",
+        "Acest mesaj a fost șters",
+        "Imagine omisă",
+        "Conținut media omis",
+        "Apel vocal nepreluat",
+        "atașare",
+    ),
+    "el": (
+        "Τα μηνύματα και οι κλήσεις κρυπτογραφούνται πλήρως. Κανένας δεν μπορεί να τα διαβάσει.",
+        "Αυτό το μήνυμα διαγράφηκε",
+        "εικόνα παραλείφθηκε",
+        "Εξαίρεση πολυμέσων",
+        "Αναπάντητη φωνητική κλήση",
+        "επισυνάφθηκε",
+    ),
+    "tr": (
+        "Mesajlar ve aramalar uçtan uca şifrelidir. Hiç kimse okuyamaz.",
+        "Bu mesaj silindi",
+        "görüntü dahil edilmedi",
+        "Medya dahil edilmedi",
+        "Cevapsız sesli arama",
+        "eklendi",
+    ),
+    "ar": (
+        "الرسائل والمكالمات مشفرة تمامًا بين الطرفين، بحيث لا يستطيع أحد قراءتها.",
+        "تم حذف هذه الرسالة",
+        "لم يتم إدراج الصورة",
+        "تم استبعاد الوسائط",
+        "مكالمة صوتية فائتة",
+        "المُرفق",
+    ),
+    "fa": (
+        "پیام‌ها و تماس‌ها سرتاسر رمزگذاری شده‌اند. هیچ شخصی نمی‌تواند آنها را بخواند.",
+        "این پیام حذف شده است",
+        "تصویر حذف شد",
+        "پیوست نما/آهنگ حذف شد",
+        "تماس صوتی پاسخ داده نشده",
+        "پیوست",
+    ),
+    "he": (
+        "ההודעות והשיחות מוצפנות מקצה-לקצה. לאף אחד אין אפשרות לקרוא אותן.",
+        "הודעה זו נמחקה",
+        "התמונה הושמטה",
+        "המדיה לא נכללה",
+        "שיחה קולית שלא נענתה",
+        "מצורף",
+    ),
+    "hi": (
+        "मैसेजेस और कॉल्स एंड-टू-एंड एन्क्रिप्टेड हैं.",
+        "यह मैसेज डिलीट कर दिया गया है",
+        "फ़ोटो हटाई गई",
+        "मीडिया के बिना",
+        "मिस्ड वॉइस कॉल",
+        "अटैच किया गया",
+    ),
+    "th": (
+        "ข้อความและการโทรได้รับการเข้ารหัสจากต้นทางถึงปลายทาง",
+        "ข้อความนี้ถูกลบแล้ว",
+        "วิดีโอถูกลบ",
+        "สื่อถูกลบ",
+        "สายที่ไม่ได้รับ",
+        "แนบ",
+    ),
+    "ja": (
+        "メッセージと通話はエンドツーエンド暗号化されています。",
+        "このメッセージは削除されました。",
+        "画像は含まれていません",
+        "メディアは含まれていません",
+        "音声通話不在着信",
+        "添付ファイル",
+    ),
+    "ko": (
+        "메시지 및 전화는 종단간 암호화되어 안전합니다.",
+        "이 메시지는 삭제되었습니다",
+        "이미지 생략됨",
+        "미디어 파일을 생략한 대화내용",
+        "부재중 전화",
+        "첨부됨",
+    ),
+    "zh_CN": (
+        "消息和通话都进行端到端加密。对话之外的任何人都无法读取或收听。",
+        "此消息已删除。",
+        "照片已忽略",
+        "省略多媒体文件",
+        "未接语音通话",
+        "附件",
+    ),
+    "zh_TW": (
+        "訊息和通話經端對端加密。對話以外的任何人均無法查看。",
+        "此訊息已刪除。",
+        "圖片已略去",
+        "忽略多媒體檔",
+        "未接語音通話",
+        "附件",
+    ),
+    "id": (
+        "Pesan dan panggilan terenkripsi secara end-to-end. Tidak seorang pun dapat membaca.",
+        "Pesan ini dihapus",
+        "gambar tidak disertakan",
+        "Media tidak disertakan",
+        "Panggilan suara tak terjawab",
+        "terlampir",
+    ),
+    "ms": (
+        "Mesej dan panggilan disulitkan hujung ke hujung.",
+        "Mesej ini telah dipadam",
+        "imej tidak dimasukkan",
+        "Media disingkirkan",
+        "Panggilan suara terlepas",
+        "dilampir",
+    ),
+    "vi": (
+        "Tin nhắn và cuộc gọi được mã hóa đầu cuối.",
+        "Tin nhắn này đã bị xóa",
+        "đã bỏ qua hình ảnh",
+        "Bỏ qua Media",
+        "Cuộc gọi nhỡ",
+        "đính kèm",
+    ),
+    "sv": (
+        "Meddelanden och samtal är komplett krypterade.",
+        "Det här meddelandet raderades",
+        "bild utesluten",
+        "Media har utelämnats",
+        "Missat röstsamtal",
+        "bifogat",
+    ),
+    "da": (
+        "Beskeder og opkald er end-to-end-krypterede.",
+        "Denne besked blev slettet.",
+        "billede udeladt",
+        "Mediefil udeladt",
+        "Ubesvaret taleopkald",
+        "vedhæftet",
+    ),
+    "nb": (
+        "Meldinger og samtaler er ende-til-ende-krypterte.",
+        "Denne meldingen ble slettet.",
+        "bilde utelatt",
+        "Uten vedlegg",
+        "Tapt taleanrop",
+        "vedlagt",
+    ),
+    "fi": (
+        "Viestit ja puhelut salataan täysin.",
+        "Tämä viesti poistettiin",
+        "ei kuvaa",
+        "Media jätetty pois",
+        "Vastaamaton äänipuhelu",
+        "liite",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_the_app_s_words_in_every_language(read, language):
+    encrypted, deleted, left_out, android, call, attached = WORDS[language]
+    ios = (
+        f"[31.12.24, 10:00:00] Family: \u200e{encrypted}\n"
+        f"[31.12.24, 10:00:01] Ana: \u200e{deleted}\n"
+        f"\u200e[31.12.24, 10:00:02] Ana: \u200e{left_out}\n"
+        f"\u200e[31.12.24, 10:00:03] Ana: \u200e{call}\n"
+        f"\u200e[31.12.24, 10:00:04] Ana: \u200e<{attached}: 00000004-PHOTO-2024-12-31-10-00-04.jpg>\n"
+        f"[31.12.24, 10:00:05] Ana: so: {deleted}?\n"
+    )
+    got = read(ios, name="_chat.txt")
+    assert [(m.role, m.author, m.text) for m in got.messages] == [
+        ("system", "Family", encrypted),
+        ("user", "Ana", deleted),
+        ("user", "Ana", left_out),
+        ("system", "Ana", call),
+        ("user", "Ana", f"<{attached}: 00000004-PHOTO-2024-12-31-10-00-04.jpg>"),
+        ("user", "Ana", f"so: {deleted}?"),
+    ]
+    assert [dict(m.metadata) for m in got.messages] == [
+        {},
+        {"deleted": True},
+        {},
+        {},
+        {"attachments": [{"name": "00000004-PHOTO-2024-12-31-10-00-04.jpg"}]},
+        {},
+    ]
+    got = read(
+        f"31.12.24, 10:00 - {encrypted}\n"
+        f"31.12.24, 10:01 - Ana: {deleted}\n"
+        f"31.12.24, 10:02 - Ana: <{android}>\n"
+        "31.12.24, 10:03 - Ana: \u200b\n",
+        name="_chat.txt",
+    )
+    assert got.roles == ["system", "user", "user", "user"]
+    assert got.messages[1].metadata == {"deleted": True}
+    assert got.texts[2] == f"<{android}>"
+    assert got.problems == []
+
+
+def test_there_are_enough_languages():
+    assert len(WORDS) > 25
+
+
+def test_what_people_say_about_calls_is_theirs(read):
+    got = read(
+        "31/12/2024, 10:00 - Ana: Video call tomorrow?\n"
+        "31/12/2024, 10:01 - Ben: Missed voice call yesterday, sorry\n"
+        "31/12/2024, 10:02 - Ana: Diese Nachricht wurde gelöscht, warum?\n"
+        "31/12/2024, 10:03 - Ben: you turned on disappearing messages. why\n"
+    )
+    assert got.roles == ["user"] * 4
+    assert all(m.metadata == {} for m in got.messages)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        'Ana hat den Betreff von "A: B" zu "C: D" geändert.',
+        "Ана создала группу «Семья: все»",
+        "アナさんがグループ「家族: みんな」を作成しました。",
+        "Ana cambió el asunto de “A: B” a “C: D”.",
+    ],
+)
+def test_a_group_s_name_with_a_colon_is_no_author(read, sentence):
+    got = read(f"31.12.24, 10:00 - {sentence}\n31.12.24, 10:01 - Ana: hi\n")
+    assert [(m.role, m.author, m.text) for m in got.messages] == [
+        ("system", None, sentence),
+        ("user", "Ana", "hi"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("Чат WhatsApp с контактом Оля.txt", "Оля"),
+        ("Czat WhatsApp z użytkownikiem Ola.txt", "Ola"),
+        ("WhatsApp-chat met Jan.txt", "Jan"),
+        ("WhatsApp-chatt med Åsa.txt", "Åsa"),
+        ("Chat WhatsApp dengan Budi.txt", "Budi"),
+        ("Conversație WhatsApp cu Ion.txt", "Ion"),
+        ("WhatsApp Chat sunday.txt", None),
+    ],
+)
+def test_names_of_chats(read, name, title):
+    (session,) = read("31.12.24, 10:00 - Ana: x\n", name=name).sessions
+    assert (session.external_id == f"whatsapp:{title}") == (title is not None)
+
+
+def test_years_of_other_calendars(read):
+    # A two-digit year that is decades away is of the Buddhist era.
+    got = read("30/12/67 10:00 - Ana: x\n31/12/67 10:00 - Ana: y\n")
+    assert [m.sent_at for m in got.messages] == [datetime(2024, 12, 30, 10), datetime(2024, 12, 31, 10)]
+    got = read("1403/12/30, 10:00 - Ana: leap\n1404/01/01, 10:00 - Ana: new year\n")
+    assert [m.sent_at for m in got.messages] == [datetime(2025, 3, 20, 10), datetime(2025, 3, 21, 10)]
