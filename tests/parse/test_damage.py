@@ -180,7 +180,11 @@ def test_deep_nesting():
     assert texts == []
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
+# A database is nothing without its last page; its own tests cut it.
+DATABASES = {"imessage"}
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - DATABASES))
 def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
     samples = {
         "native": b'{"session_id":"s","role":"user","content":"x"}\n' * 20_000,

@@ -37,6 +37,7 @@ FORMATS: dict[str, Format] = {
     "chatgpt": Format(_HERE + "chatgpt", r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$"),
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
+    "imessage": Format(_HERE + "imessage", r"(?:^|/)(?:chat|sms)\.db$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
