@@ -38,6 +38,7 @@ FORMATS: dict[str, Format] = {
     "claude": Format(_HERE + "claude", r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+"),
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "imessage": Format(_HERE + "imessage", r"(?:^|/)(?:chat|sms)\.db$"),
+    "signal": Format(_HERE + "signal", r"signal|(?:^|/)(?:data\.json|chat\.md)$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
