@@ -39,6 +39,7 @@ FORMATS: dict[str, Format] = {
     "whatsapp": Format(_HERE + "whatsapp", r"whatsapp|(?:^|/)_chat\.txt$"),
     "imessage": Format(_HERE + "imessage", r"(?:^|/)(?:chat|sms)\.db$"),
     "signal": Format(_HERE + "signal", r"signal|(?:^|/)(?:data\.json|chat\.md)$"),
+    "irc": Format(_HERE + "irc", r"(?:^|/)[#&]|irc"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
