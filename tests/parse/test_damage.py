@@ -202,6 +202,7 @@ def test_a_stream_that_breaks_keeps_what_came_before(name, fixtures):
         "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
         "signal": b'{"date":"2025-03-01T09:00:00","sender":"Ana","body":"x","quote":""}\n' * 10_000,
         "irc": b"[09:30] <ana> x\n" * 40_000,
+        "mail": b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
     }
     data = samples[name]
 

@@ -40,6 +40,7 @@ FORMATS: dict[str, Format] = {
     "imessage": Format(_HERE + "imessage", r"(?:^|/)(?:chat|sms)\.db$"),
     "signal": Format(_HERE + "signal", r"signal|(?:^|/)(?:data\.json|chat\.md)$"),
     "irc": Format(_HERE + "irc", r"(?:^|/)[#&]|irc"),
+    "mail": Format(_HERE + "mail", r"\.(?:mbox|emlx?)$|(?:^|/)mbox$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
