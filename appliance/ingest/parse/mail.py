@@ -39,6 +39,7 @@ _FROM = re.compile(
 _FROM_TIME = re.compile(r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?.*$")
 _FIELD = re.compile(rb"[\x21-\x39\x3b-\x7e]{1,100}:|>?From ")
 _QUOTED = re.compile(rb">+From ")
+_SPECIAL = b"F>"
 _COUNT = re.compile(rb"\d+\s*")
 
 _OF_MAIL = frozenset(
@@ -227,6 +228,11 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_Raw |
             yield line
             continue
         number, data = line
+        if raw is not None and not headers and held is None and data[0] not in _SPECIAL and count is None:
+            # Nearly every line of a mailbox.
+            if not only_headers:
+                _add(raw, data)
+            continue
         if raw is None and held is None:
             if not data.strip(b"\r\n\xef\xbb\xbf\x00 "):
                 continue
