@@ -57,6 +57,10 @@ FORMATS: dict[str, Format] = {
     "discord": Format(_HERE + "discord", r"discord|\[\d{15,}\](?: \[part \d+\])?\.json$"),
     "meta": Format(_HERE + "meta", r"facebook|instagram|messenger|(?:^|/)message_\d+\.(?:json|html)$"),
     "markdown": Format(_HERE + "markdown", r"\.(?:md|markdown)$"),
+    "imessage": Format(_HERE + "imessage", r"(?:^|/)(?:chat|sms)\.db$"),
+    "signal": Format(_HERE + "signal", r"signal|(?:^|/)(?:data\.json|chat\.md)$"),
+    "irc": Format(_HERE + "irc", r"(?:^|/)[#&]|irc"),
+    "mail": Format(_HERE + "mail", r"\.(?:mbox|emlx?)$|(?:^|/)mbox$"),
 }
 
 ENTRY_POINTS = "memory_appliance.formats"
