@@ -11,7 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Self
 import appliance_models
 from appliance import __version__, config, moments, paths
 from appliance.errors import NotFound, UsageError
-from appliance.ingest import dedup, embed
+from appliance.ingest import embed
 from appliance.ingest import pipeline as intake
-from appliance.ingest.normalise import begin, normalise
+from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
 from appliance.memory.sessions import Sessions
@@ -54,16 +54,9 @@ if TYPE_CHECKING:
 NOBODYS = 0
 """A session key that no session has."""
 
-MEMORIES = 40
-"""How many hits a context chooses from."""
-
-TURNS = 200
-"""How many of a session's latest turns a context looks at; far more than any budget holds."""
-
 OnRead = Callable[[FileReport], None]
 """Told what became of a file in a watched folder."""
 
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 OnFile = Callable[[str, int], None]
 """Told a file's name and how many of its messages have been read so far."""
 
@@ -175,7 +168,7 @@ class Appliance:
             dry_run=dry_run,
             progress=on_file,
         )
-        tallies = list(intake.ingest(_as_paths(source), into))
+        tallies = list(intake.ingest(as_paths(source), into))
         embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
         self._wake()
         return IngestReport(
@@ -296,9 +289,9 @@ class Appliance:
         if session_id is not None:
             info = self.session_info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
-            rows = messages.of_session(self._database.read(), _key(info), last=TURNS, talk_only=True)
+            rows = messages.of_session(self._database.read(), _key(info), last=layers.TURNS, talk_only=True)
             turns = [messages.public(row) for row in rows]
-        hits = self.search(query, limit=MEMORIES, user_id=user_id, namespace=namespace)
+        hits = self.search(query, limit=layers.MEMORIES, user_id=user_id, namespace=namespace)
         plan = layers.Plan(
             query=query,
             words=lexical.words(query),
@@ -423,27 +416,18 @@ class Appliance:
         """Store one message in a session; see ``Session.add``."""
         if role not in ROLES:
             raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
-        _check_text(text)
         info = self.session_info(reference)
-        session, external_id = _key(info), external_id or secrets.token_hex(8)
-        into = self._intake(Scope(info.user_id, info.namespace))
-        with self._database.write() as tx:
-            known = messages.known(tx, session, [external_id]).get(external_id)
-            record = MessageRecord(
-                session=info.external_id,
-                role=role,
-                text=text,
-                external_id=external_id,
-                author=author,
-                sent_at=timestamp or (_moment(known.sent_at) if known else datetime.now(UTC)),
-                reply_to=reply_to,
-                metadata=metadata or {},
-            )
-            message = normalise(record, begin(SessionRecord(info.external_id)))
-            change = intake.Change()
-            intake.write(tx, session, None, dedup.sort_out(tx, session, [message]), change)
-            intake.finish(tx, change, into)
-            stored = messages.known(tx, session, [external_id])[external_id].id
+        record = MessageRecord(
+            session=info.external_id,
+            role=role,
+            text=text,
+            external_id=external_id,
+            author=author,
+            sent_at=timestamp,
+            reply_to=reply_to,
+            metadata=metadata or {},
+        )
+        stored = intake.add(record, _key(info), self._intake(Scope(info.user_id, info.namespace)))
         self._wake()
         return self.message(messages.message_id(stored))
 
@@ -514,20 +498,3 @@ def _key(info: SessionInfo) -> int:
     key = sessions.key_of(info.id)
     assert key is not None
     return key
-
-
-def _moment(stored: str | None) -> datetime | None:
-    return datetime.fromisoformat(stored) if stored else None
-
-
-def _as_paths(source: Paths) -> list[Path]:
-    if isinstance(source, str | os.PathLike):
-        return [Path(source).expanduser()]
-    return [Path(path).expanduser() for path in source]
-
-
-def _check_text(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"the text is not valid Unicode at character {error.start}") from error

@@ -21,6 +21,12 @@ FLOOR = 0.4
 """Memories that score less than this share of the best are left out: on LoCoMo and BEAM none of the cited
 messages among the first forty is lost by it."""
 
+MEMORIES = 40
+"""How many hits a context chooses from."""
+
+TURNS = 200
+"""How many of a session's latest turns a context looks at; far more than any budget holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -6,13 +6,15 @@ then gives every chunk its vector and its point.
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from appliance.errors import InputError
+from appliance.errors import InputError, UsageError
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
@@ -21,7 +23,15 @@ from appliance.store import chunks, lexical, messages, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.messages import NewMessage
-from appliance.types import FileReport, FileStatus, Problem, Record, Scope, SessionRecord
+from appliance.types import (
+    FileReport,
+    FileStatus,
+    MessageRecord,
+    Problem,
+    Record,
+    Scope,
+    SessionRecord,
+)
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
@@ -159,6 +169,31 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
                 tally.duplicates += found.same
                 is_new = False
         tally.chunks += finish(tx, change, intake)
+
+
+def add(record: MessageRecord, session: int, intake: Intake) -> int:
+    """One message by hand, or another form of one that is there; its key. Without a time, a new message is of
+    now, and a changed one keeps its own.
+
+    Raises:
+        UsageError: the text is not valid Unicode.
+    """
+    try:
+        record.text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the text is not valid Unicode at character {error.start}") from error
+    external_id = record.external_id or secrets.token_hex(8)
+    with intake.database.write() as tx:
+        known = messages.known(tx, session, [external_id]).get(external_id)
+        sent_at: datetime | None = record.sent_at or datetime.now(UTC)
+        if known is not None and record.sent_at is None:
+            sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
+        record = replace(record, external_id=external_id, sent_at=sent_at)
+        message = normalise(record, begin(SessionRecord(record.session)))
+        change = Change()
+        write(tx, session, None, dedup.sort_out(tx, session, [message]), change)
+        finish(tx, change, intake)
+        return messages.known(tx, session, [external_id])[external_id].id
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -313,9 +314,10 @@ def test_a_chat_is_known_and_read(read, name):
 def test_a_document_stays_one(read, name):
     text = DOCUMENTS[name]
     assert markdown.matches(Head("a.md", text, False)) < 0.5
+    # Some are another format's: a mail is one.
     if text.strip():
-        with pytest.raises(InputError):
-            read(text, name="a.md")
+        with suppress(InputError):
+            assert read(text, name="a.md").format != "markdown"
 
 
 def test_there_are_enough_of_both():

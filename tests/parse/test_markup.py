@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from appliance.ingest.parse.markup import text_of
@@ -29,6 +31,19 @@ from appliance.ingest.parse.markup import text_of
 )
 def test_what_is_seen(html: str, text: str) -> None:
     assert text_of(html) == text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<!--", "<!-- >", "<a href='", "<a b ", "<a", '<a b="', "</a ", "<![CDATA[", "<![x", "<!", "<?", "</", "&#",
+     "<script>", "<title>", "<ul><li>", "<div>", "<", "a<b "],
+)  # fmt: skip
+def test_time_grows_with_the_length_and_no_faster(unit: str) -> None:
+    """A hostile newsletter must not hold up an ingest: the library alone needs minutes for some of these."""
+    began = time.process_time()
+    text_of(unit * (300_000 // len(unit)))
+    text_of(unit * (300_000 // len(unit)) + ">")
+    assert time.process_time() - began < 10
 
 
 def test_broken_markup_loses_no_words() -> None:

@@ -6,6 +6,7 @@ Streams: what is fed comes out as soon as its block is complete, however large t
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 _BLOCKS = frozenset(
@@ -15,6 +16,9 @@ _BLOCKS = frozenset(
 _APART = frozenset("blockquote h1 h2 h3 h4 h5 h6 ol p pre table ul".split())
 _HIDDEN = frozenset("head noscript script style template title".split())
 _SPACE = re.compile(r"[ \t\r\n\f]+")
+# A picture may stand in a tag; past this many characters it is no tag.
+_LONGEST_TAG = 16 << 20
+_DEEPEST_INDENT = 8
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -30,18 +34,68 @@ def text_of(html: str) -> str:
 
 
 class Tolerant(HTMLParser):
-    """A reader of HTML that raises for nothing: marked sections that nobody knows are comments."""
+    """A reader of HTML that raises for nothing, and whose time grows with the length of what it is fed.
+
+    Marked sections that nobody knows are comments. What begins like a tag or a comment and never ends is
+    text: the library would look for its end anew from each of thousands of beginnings.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._ends: dict[str, int] = {}
+
+    def feed(self, data: str) -> None:
+        self._ends.clear()
+        super().feed(data)
+        if len(self.rawdata) > _LONGEST_TAG:
+            self._finish()
+
+    def close(self) -> None:
+        self._finish()
+        super().close()
+
+    def _finish(self) -> None:
+        """Take what is left for what it is: nothing more will make it a tag."""
+        self._ends.clear()
+        if ">" in self.rawdata:
+            self.goahead(True)
+            return
+        rest, self.rawdata = self.rawdata, ""
+        if rest:
+            self.handle_data(unescape(rest))
+
+    def parse_starttag(self, i: int) -> int:
+        return super().parse_starttag(i) if self._has(">", i) else -1
+
+    def parse_endtag(self, i: int) -> int:
+        return super().parse_endtag(i) if self._has(">", i) else -1
+
+    def parse_pi(self, i: int) -> int:
+        return super().parse_pi(i) if self._has(">", i) else -1
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        return super().parse_comment(i, report) if self._has("-->", i) else -1
 
     def parse_html_declaration(self, i: int) -> int:
+        if not self._has("]" if self.rawdata.startswith("<![", i) else ">", i):
+            return -1
         try:
             return super().parse_html_declaration(i)
         except AssertionError:
             return self.parse_bogus_comment(i)
 
+    def _has(self, mark: str, i: int) -> bool:
+        """Whether a mark stands anywhere behind a place; looked for once for all places before it."""
+        known = self._ends.get(mark, -1)
+        if known < i:
+            found = self.rawdata.find(mark, i)
+            known = self._ends[mark] = len(self.rawdata) + 1 if found < 0 else found
+        return known <= len(self.rawdata)
+
 
 class _Reader(Tolerant):
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+        super().__init__()
         self._out: list[str] = []
         self._hidden = 0
         self._pre = 0
@@ -106,7 +160,7 @@ class _Reader(Tolerant):
             self._out.append("\n" * (wanted - there))
 
     def _bullet(self) -> str:
-        indent = "  " * max(0, len(self._lists) - 1)
+        indent = "  " * min(_DEEPEST_INDENT, max(0, len(self._lists) - 1))
         if self._lists and (number := self._lists[-1]) is not None:
             self._lists[-1] = number + 1
             return f"{indent}{number + 1}. "

@@ -99,7 +99,7 @@ def elements(document: Document, wanted: Callable[[Element], bool]) -> Iterator[
 
 class _Reader(markup.Tolerant):
     def __init__(self, wanted: Callable[[Element], bool]) -> None:
-        super().__init__(convert_charrefs=True)
+        super().__init__()
         self._wanted = wanted
         self._open: list[Element] = []
         self._found: list[Element] = []
