@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import InputError, UsageError
-from appliance.ingest.parse import detect
+from appliance.ingest.parse import FORMATS, detect
 from appliance.ingest.parse.base import Document
 from appliance.ingest.sources import PassedOver, Recognised, expand, recognise
 from appliance.types import MessageRecord, Problem
@@ -271,3 +271,11 @@ def test_every_sample_of_the_collection_is_known_for_what_it_is(exports):
         "group_info.json", "user_info.json", "summary.json", "channels.json", "users.json",
         "integration_logs.json", "tiny.png", "EverMemOS__solo_chat_en.json", "team_chat", "stray.txt",
     }  # fmt: skip
+
+
+def test_every_format_has_a_page_that_is_linked():
+    docs = Path(__file__).parents[2] / "docs"
+    index = (docs / "formats.md").read_text(encoding="utf-8")
+    for name in FORMATS:
+        assert (docs / "formats" / f"{name}.md").read_text(encoding="utf-8").startswith(f"# {name}\n"), name
+        assert f"[{name}](formats/{name}.md)" in index, name
