@@ -42,6 +42,8 @@ def check(name: str, data: bytes) -> None:
     for record in parser_of(name).parse(document):
         if isinstance(record, SessionRecord):
             sessions.add(record.key)
+            # A file may hold a conversation twice; within each its ids are unique.
+            ids = {(session, id) for session, id in ids if session != record.key}
         elif isinstance(record, MessageRecord):
             assert record.session in sessions, "a message before its session"
             record.text.encode()
