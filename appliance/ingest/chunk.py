@@ -10,6 +10,7 @@ splitter measure whole chunks costs 30, a sixth of the embedding itself.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,68 +43,124 @@ class Chunker:
 
     def split(self, messages: Sequence[Chunkable]) -> list[list[Span]]:
         """The chunks of each message, in order. Together they cover every character of its text; an empty
-        text has none."""
-        passages = [passage(message.author, message.text) for message in messages]
-        (special,) = self.count_tokens([""])
-        # A token of plain ASCII is at least one character: most messages need no counting at all.
-        short = [text.isascii() and len(text) + special < self.window for text in passages]
-        counted = iter(
-            self.count_tokens([text for text, fits in zip(passages, short, strict=True) if not fits])
-        )
-        chunks: list[list[Span]] = []
-        for message, fits in zip(messages, short, strict=True):
-            fits = fits or (
-                next(counted) <= self.window and len(message.text) <= self.window * CHARACTERS_A_TOKEN
-            )
-            whole = [Span(0, len(message.text))] if message.text else []
-            chunks.append(whole if fits else self._long(message.text, message.author, special))
-        return chunks
+        text has none.
 
-    def _long(self, text: str, author: str | None, special: int) -> list[Span]:
-        (framed,) = self.count_tokens([passage(author, "")])
-        room = max(self.window - framed, self.window // 2)
-        starts, weights = self._pieces(text, special, room)
-        bounds = [*starts, len(text)]
-        spans = [
-            (bounds[first], bounds[last])
-            for first, last in _pack(weights, _joints(text, bounds), room, int(room * self.overlap))
+        Every question to the tokenizer is put for all messages at once: it counts them on all processors.
+        """
+        long = set(self._long_ones(messages))
+        chunks = [
+            [] if number in long or not message.text else [Span(0, len(message.text))]
+            for number, message in enumerate(messages)
         ]
-        chunks: list[Span] = []
-        for start, stop in spans:
-            for chunk in self._checked(text, author, start, stop):
-                # The first half of a chunk may lie within what it repeats.
-                if not chunks or chunk.end > chunks[-1].end:
-                    chunks.append(chunk)
+        numbers = sorted(long)
+        for number, spans in zip(numbers, self._cut([messages[number] for number in numbers]), strict=True):
+            chunks[number] = spans
         return chunks
 
-    def _checked(self, text: str, author: str | None, start: int, stop: int) -> list[Span]:
-        """The span, halved while it does not fit: tokens do not always add up, and pieces joined can need
-        more than pieces alone."""
-        (count,) = self.count_tokens([passage(author, text[start:stop])])
-        if count <= self.window or stop - start < 2:
-            return [Span(start, stop)]
-        middle = (start + stop) // 2
-        return [*self._checked(text, author, start, middle), *self._checked(text, author, middle, stop)]
+    def _long_ones(self, messages: Sequence[Chunkable]) -> list[int]:
+        """Which messages do not fit into one chunk, by their place."""
+        (special,) = self.count_tokens([""])
+        long, unsure, passages = [], [], []
+        for number, message in enumerate(messages):
+            if len(message.text) > self.window * CHARACTERS_A_TOKEN:
+                long.append(number)
+                continue
+            words = passage(message.author, message.text)
+            # A token of plain ASCII is at least one character: most messages need no counting at all.
+            if not (words.isascii() and len(words) + special < self.window):
+                unsure.append(number)
+                passages.append(words)
+        counts = self.count_tokens(passages) if passages else []
+        return [*long, *(number for number, count in zip(unsure, counts, strict=True) if count > self.window)]
 
-    def _pieces(self, text: str, special: int, room: int) -> tuple[list[int], list[int]]:
-        """Where the fine pieces start, and what each weighs in tokens."""
-        starts = _fine_cuts(text)
+    def _cut(self, messages: Sequence[Chunkable]) -> list[list[Span]]:
+        """The chunks of messages that need several."""
+        if not messages:
+            return []
+        special, *framed = self.count_tokens(["", *(passage(message.author, "") for message in messages)])
+        rooms = [max(self.window - frame, self.window // 2) for frame in framed]
+        texts = [message.text for message in messages]
+        packed: list[list[Span]] = []
+        for text, room, (starts, weights) in zip(
+            texts, rooms, self._pieces(texts, rooms, special), strict=True
+        ):
+            bounds = [*starts, len(text)]
+            runs = _pack(weights, _joints(text, bounds), room, int(room * self.overlap))
+            packed.append([Span(bounds[first], bounds[last]) for first, last in runs])
+        return [_without_repeats(spans) for spans in self._checked(messages, packed)]
+
+    def _checked(self, messages: Sequence[Chunkable], chunks: Sequence[Sequence[Span]]) -> list[list[Span]]:
+        """The chunks, halved while they do not fit: tokens do not always add up, and pieces joined can need
+        more than pieces alone."""
+        checked = [dict.fromkeys(spans, False) for spans in chunks]
         while True:
-            stops = [*starts[1:], len(text)]
-            pieces = [text[start:stop] for start, stop in zip(starts, stops, strict=True)]
-            counts = self.count_tokens(pieces)
-            weights = [
-                max(count - special, -(-len(piece) // CHARACTERS_A_TOKEN))
-                for count, piece in zip(counts, pieces, strict=True)
+            asked = [(n, span) for n, spans in enumerate(checked) for span, fits in spans.items() if not fits]
+            if not asked:
+                return [list(spans) for spans in checked]
+            counts = self.count_tokens(
+                [passage(messages[n].author, messages[n].text[span.start : span.end]) for n, span in asked]
+            )
+            too_long = {
+                key
+                for key, count in zip(asked, counts, strict=True)
+                if count > self.window and key[1].end - key[1].start > 1
+            }
+            checked = [
+                {
+                    part: (n, span) not in too_long
+                    for span in spans
+                    for part in (_halves(span) if (n, span) in too_long else (span,))
+                }
+                for n, spans in enumerate(checked)
             ]
-            halves = [
-                (start + stop) // 2
-                for start, stop, weight in zip(starts, stops, weights, strict=True)
-                if weight > max(room // 4, 1) and stop - start > 1
+
+    def _pieces(
+        self, texts: Sequence[str], rooms: Sequence[int], special: int
+    ) -> list[tuple[list[int], list[int]]]:
+        """Where the fine pieces of each text start, and what each weighs in tokens."""
+        starts = [_fine_cuts(text) for text in texts]
+        weights: list[list[int]] = [[] for _ in texts]
+        waiting: Sequence[int] = range(len(texts))
+        while True:
+            pieces = [
+                texts[n][start:stop]
+                for n in waiting
+                for start, stop in itertools.pairwise([*starts[n], len(texts[n])])
             ]
-            if not halves:
-                return starts, weights
-            starts = sorted([*starts, *halves])
+            counted = iter(zip(self.count_tokens(pieces), pieces, strict=True))
+            again = []
+            for n in waiting:
+                weights[n] = [
+                    max(count - special, -(-len(piece) // CHARACTERS_A_TOKEN))
+                    for count, piece in itertools.islice(counted, len(starts[n]))
+                ]
+                halves = [
+                    (start + stop) // 2
+                    for (start, stop), weight in zip(
+                        itertools.pairwise([*starts[n], len(texts[n])]), weights[n], strict=True
+                    )
+                    if weight > max(rooms[n] // 4, 1) and stop - start > 1
+                ]
+                if halves:
+                    starts[n] = sorted([*starts[n], *halves])
+                    again.append(n)
+            if not again:
+                return list(zip(starts, weights, strict=True))
+            waiting = again
+
+
+def _halves(span: Span) -> tuple[Span, Span]:
+    middle = (span.start + span.end) // 2
+    return Span(span.start, middle), Span(middle, span.end)
+
+
+def _without_repeats(spans: Sequence[Span]) -> list[Span]:
+    """The spans without those that add nothing: the first half of one may lie within what it repeats."""
+    kept: list[Span] = []
+    for span in spans:
+        if not kept or span.end > kept[-1].end:
+            kept.append(span)
+    return kept
 
 
 def _fine_cuts(text: str) -> list[int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appliance_models.counting import TokenCounter
 from appliance_models.errors import ModelCorrupt, ModelError, TextTooLong
 from appliance_models.files import check_pack
 from appliance_models.manifest import MODEL_FILE, TOKENIZER_FILE, Manifest, read_manifest
@@ -82,6 +83,7 @@ class OnnxEmbedder:
         self._lock = threading.Lock()
         self._graph: _Graph | None = None
         self._tokenizer: Tokenizer | None = None
+        self._token_counter: TokenCounter | None = None
 
     @property
     def name(self) -> str:
@@ -150,13 +152,15 @@ class OnnxEmbedder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Exact counts, special tokens and passage prefix included; see `Embedder`."""
         prefix = self.manifest.passage_prefix
-        return [
-            len(ids)
-            for start in range(0, len(texts), TOKENISE_AT_ONCE)
-            for ids in encode_ids(
-                self.tokenizer, [prefix + text for text in texts[start : start + TOKENISE_AT_ONCE]]
-            )
-        ]
+        return self._counter.count([prefix + text for text in texts] if prefix else texts)
+
+    @property
+    def _counter(self) -> TokenCounter:
+        tokenizer = self.tokenizer
+        with self._lock:
+            if self._token_counter is None:
+                self._token_counter = TokenCounter(tokenizer)
+            return self._token_counter
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -14,6 +14,7 @@ import threading
 import time
 from pathlib import Path
 
+import appliance_models
 from appliance import Appliance
 from appliance.ingest.sources import Recognised, recognise
 from appliance.types import MessageRecord
@@ -47,7 +48,7 @@ def measured(path: Path) -> measure.Document:
     parsed = time.perf_counter() - began
     home = path.parent / "home"
     with (
-        Appliance.open(home, worker=False, embedder=material.ProjectionEmbedder()) as memory,
+        Appliance.open(home, worker=False, embedder=appliance_models.load()) as memory,
         Highest() as highest,
     ):
         report = memory.ingest(path, wait=False)
