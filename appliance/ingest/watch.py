@@ -91,6 +91,7 @@ class Watcher:
         self._apart = {Path(os.path.realpath(path)) for path in apart}
         self._on_read = on_read
         self._on_trouble = on_trouble
+        self._told: set[str] = set()
         self._touched: set[Path] = set()
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -125,24 +126,39 @@ class Watcher:
     # --- finding ------------------------------------------------------------------------------------------
 
     def scan(self, folder: Path, root: Path) -> Iterator[Entry]:
-        """The files in a folder, all the way down, without litter and without links that lead out of it."""
-        if Path(os.path.realpath(folder)) in self._apart:
-            return
-        try:
-            found = sorted(os.scandir(folder), key=lambda item: item.name)
-        except OSError:
-            return  # gone, or closed to us: the next look may find it again
-        for item in found:
-            path = folder / item.name
-            if is_litter(item.name):
+        """The files in a folder, all the way down, without litter and without links that lead out of it. A
+        folder that can't be read is told, once."""
+        # Links to folders are not followed, so what lies below a real folder is real.
+        waiting = [(folder, Path(os.path.realpath(folder)))]
+        while waiting:
+            folder, real = waiting.pop()
+            if real in self._apart:
                 continue
             try:
-                if item.is_dir(follow_symlinks=False):
-                    yield from self.scan(path, root)
-                elif item.is_file() and (not item.is_symlink() or _is_within(path, root)):
-                    yield _entry(path, root, item.stat())
-            except OSError:
+                found = sorted(os.scandir(folder), key=lambda item: item.name)
+            except FileNotFoundError:
                 continue
+            except OSError as error:
+                self._tell_once(f"{folder} can't be read: {error.strerror or error}")
+                continue
+            for item in found:
+                path = folder / item.name
+                if is_litter(item.name):
+                    continue
+                try:
+                    if item.is_dir(follow_symlinks=False):
+                        waiting.append((path, real / item.name))
+                    elif item.is_file() and (not item.is_symlink() or _is_within(path, root)):
+                        yield _entry(path, root, item.stat())
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    self._tell_once(f"{path} can't be read: {error.strerror or error}")
+
+    def _tell_once(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            self._on_trouble(words)
 
     def _seen(self) -> Iterator[Entry]:
         """What events told of since the last time."""

@@ -360,6 +360,38 @@ def test_configured_folders_are_watched(home: Path, folder: Path, monkeypatch: p
         assert memory.watcher([folder / ".."]).folders == [folder.parent], "what lies in another is in it"
 
 
+def test_a_folder_that_can_not_be_read_is_told_once(
+    memory: Appliance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "closed").mkdir()
+    (folder / "closed" / "a.jsonl").write_text(lines("ana", 1))
+    (folder / "z.jsonl").write_text(lines("ben", 1))
+    listed = os.scandir
+
+    def refusing(path: Any) -> Any:
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    troubles: list[str] = []
+    watcher = memory.watcher([folder], on_trouble=troubles.append)
+    watcher.run(once=True)
+    watcher.run(once=True)
+    assert contents(memory) == ["ben says 0"]
+    assert troubles == [f"{folder}/closed can't be read: Permission denied"]
+
+
+def test_folders_nested_as_deep_as_a_path_can_be(memory: Appliance, folder: Path) -> None:
+    deep = folder
+    for _ in range(1200):
+        deep = deep / "d"
+        os.mkdir(deep)
+    (deep / "a.jsonl").write_text(lines("ana", 1))
+    read_once(memory, folder)
+    assert contents(memory) == ["ana says 0"]
+
+
 def test_names_that_are_not_utf_8(memory: Appliance, folder: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.jsonl"))
     try:

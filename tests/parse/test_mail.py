@@ -393,3 +393,14 @@ def test_collected_samples(read, exports):
     assert only.text.endswith("Mallori\n\n[attachment: fake-attachment.txt]\nHey this is a fake attachment!")
     assert got.sessions[0].title == "Fake email with attachment"
     assert got.problems == got.notes == []
+
+
+def test_recipients_that_are_left_out_are_told(read):
+    def mail(count: int) -> str:
+        to = ", ".join(f"p{n}@example.org" for n in range(count))
+        return f"From: Ana <ana@example.org>\nTo: {to}\nSubject: x\nMessage-ID: <1@x>\n\nhello\n"
+
+    for count, told in ((50, 0), (51, 1)):
+        got = read(mail(count), name="a.eml")
+        assert len(got.messages[0].metadata["to"]) == 50
+        assert sum("more recipients" in note.message for note in got.notes) == told

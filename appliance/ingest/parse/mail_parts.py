@@ -15,6 +15,7 @@ from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import Message
 from email.utils import mktime_tz, parsedate_tz
+from itertools import islice
 from typing import Any
 
 from appliance.ingest.parse import text as texts
@@ -237,7 +238,11 @@ def taken_apart(data: bytes, headers: Headers) -> Mail:
     """A mail out of its bytes. ``headers`` are those of ``headers_of``."""
     mail = Mail(decoded_words(" ".join(first(headers, "subject").split())))
     mail.author = person(first(headers, "from") or first(headers, "sender"))
-    mail.recipients = list(_people(headers.get("to", []) + headers.get("cc", [])))
+    to = headers.get("to", []) + headers.get("cc", [])
+    found = list(islice(_people(to), _RECIPIENTS + 1))
+    mail.recipients = found[:_RECIPIENTS]
+    if len(found) > _RECIPIENTS or any(len(value) > _LONGEST_RECIPIENTS for value in to):
+        mail.oddities[f"it has more recipients than are named here ({len(mail.recipients)})"] = False
     mail.bulk = "list-unsubscribe" in headers or "list-id" in headers
     mail.sent = _sent(headers, mail)
     try:
@@ -260,10 +265,7 @@ def _people(values: Iterable[str]) -> Iterator[str]:
         for one in _ADDRESSES.findall(value[:_LONGEST_RECIPIENTS])
         if "@" in one
     )
-    for number, name in enumerate(dict.fromkeys(name for name in found if name)):
-        if number == _RECIPIENTS:
-            return
-        yield name
+    return iter(dict.fromkeys(name for name in found if name))
 
 
 def _sent(headers: Headers, mail: Mail) -> datetime | None:
