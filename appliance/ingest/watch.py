@@ -135,7 +135,8 @@ class Watcher:
             if real in self._apart:
                 continue
             try:
-                found = sorted(os.scandir(folder), key=lambda item: item.name)
+                with os.scandir(folder) as listed:
+                    found = sorted(listed, key=lambda item: item.name)
             except FileNotFoundError:
                 continue
             except OSError as error:

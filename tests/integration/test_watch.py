@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import threading
 import time
 import zipfile
@@ -387,9 +388,12 @@ def test_folders_nested_as_deep_as_a_path_can_be(memory: Appliance, folder: Path
     for _ in range(1200):
         deep = deep / "d"
         os.mkdir(deep)
-    (deep / "a.jsonl").write_text(lines("ana", 1))
-    read_once(memory, folder)
-    assert contents(memory) == ["ana says 0"]
+    try:
+        (deep / "a.jsonl").write_text(lines("ana", 1))
+        read_once(memory, folder)
+        assert contents(memory) == ["ana says 0"]
+    finally:  # shutil.rmtree, with which pytest cleans up, is recursive and could not remove it
+        subprocess.run(["rm", "-rf", str(folder / "d")], check=True)
 
 
 def test_names_that_are_not_utf_8(memory: Appliance, folder: Path) -> None:
