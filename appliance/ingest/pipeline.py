@@ -19,7 +19,7 @@ from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
 from appliance.ingest.parse.base import Document
-from appliance.store import chunks, lexical, messages, sessions
+from appliance.store import chunks, lexical, messages, neighbours, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.messages import NewMessage
@@ -219,14 +219,14 @@ def write(
     session had no messages before."""
     changed = [key for key, _ in found.changed]
     arriving = [*found.new, *(message for _, message in found.changed)]
-    touched = set() if alone else lexical.around(tx, session, arriving) | lexical.beside(tx, changed)
+    touched = set() if alone else neighbours.around(tx, session, arriving) | neighbours.beside(tx, changed)
     # What has not been entered yet can't be withdrawn.
-    lexical.withdraw(tx, touched - change.entering)
+    lexical.withdraw(tx, set(changed) - change.entering)
     keys = messages.insert(tx, session, source, found.new)
     for key, message in found.changed:
         messages.revise(tx, key, source, message)
     chunks.drop(tx, changed)
-    change.entering |= touched | set(keys)
+    change.entering.update(changed, keys)
     change.beside |= touched.difference(changed)
     change.written += [
         Chunkable(key, message.author, message.text, message.talk, message.order_at)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.store import chunks, lexical, messages
+from appliance.store import chunks, lexical, neighbours
 from appliance.store.index.base import Index, LegQuery, Scored
 from appliance.types import Filters, Role, Scope
 
@@ -124,7 +124,7 @@ def _ranks(leg: Sequence[Scored], row_of: Mapping[int, int], count: int) -> Colu
 def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: int | None) -> Candidates:
     """The messages that FTS5 finds: those that wait in a generation's outbox, or all of them.
 
-    Its BM25 stands in for both lexical legs.
+    Its score stands in for both lexical legs: a question whose words nobody repeats is answered beside it.
     """
     found = lexical.search(db, query, filters, POOL, pending_in=generation)
     bm25 = np.array([hit.score for hit in found])
@@ -171,15 +171,13 @@ def look_beside(
     """The best cosine of a direct neighbour of each of the ``best`` candidates, 0 where none is alike."""
     known = _without_nan(candidates.messages.tolist(), candidates.scores["dense"].tolist())
     keys = candidates.messages[best].tolist()
-    neighbours = messages.beside_each(db, keys)
-    others = {other for pair in neighbours.values() for other in pair if other not in known}
+    pairs = neighbours.of_each(db, keys, 1)
+    others = {other for pair in pairs.values() for other in pair if other not in known}
     pieces = chunks.chunks_of(db, generation, sorted(others))
     (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], scope)
     for message, piece in pieces.items():
         known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
-    return np.array(
-        [max([0.0, *(known.get(other, 0.0) for other in neighbours.get(key, ()))]) for key in keys]
-    )
+    return np.array([max([0.0, *(known.get(other, 0.0) for other in pairs.get(key, ()))]) for key in keys])
 
 
 def _without_nan(keys: Iterable[int], values: Iterable[float]) -> dict[int, float]:

@@ -255,11 +255,11 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
     """The chunks to put next, most pressing first, with what their points need."""
     found = db.execute(
         "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
-        " l.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
+        " w.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
         "       ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
-        " JOIN session s ON s.id = m.session_id JOIN message_lexical l ON l.id = m.id"
+        " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY o.priority DESC, c.id",
         (generation, limit),

@@ -1,8 +1,10 @@
-"""Full text: FTS5 over a message's text and its neighbours' text, searchable as soon as it is stored.
+"""Full text: FTS5 over every message's words, searchable as soon as it is stored.
 
-The table holds no text of its own: ``message_lexical`` is the view it indexes, and the only place that
-says what a message's neighbours are. Because FTS5 must be told the old words when a row changes, a
-change is always: ``withdraw`` what it touches, write, ``enter`` it again, in one transaction.
+The table holds no text of its own: ``message_words`` is the view it indexes. Because FTS5 must be told the
+old words when a row changes, a change is always: ``withdraw``, write, ``enter`` again, in one transaction.
+
+A message is also found by the words of its neighbours. They are looked up when something is asked for: to
+index each message with its neighbours' words costs three times the work and space, and finds no more.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from appliance.store.messages import NewMessage
+from appliance.store import neighbours
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
 from appliance.store.sql import marks, pages
@@ -30,80 +32,47 @@ QUERY_CHARACTERS = 600
 """Lexical legs look up a query of more characters by its first words only: each word costs a reading of all
 its places, and a pasted page has hundreds. The dense leg reads every query whole."""
 
-NEIGHBOUR_WEIGHT = 0.4
-"""What a word in a neighbour counts, against 1 in the message itself."""
+NEIGHBOUR_WEIGHT = 0.8
+"""What the best score of a neighbour adds to a message's own. Recall@10 of full text alone on LoCoMo and BEAM
+is 0.757 and 0.557; with 0.4, 0.728 and 0.543."""
+
+SPREAD = 2
+"""For each message wanted, how many are looked at together with their neighbours."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """A message found by its words, and who said it. ``score`` is BM25, larger is better."""
+    """A message found by its words or its neighbours', and who said it.
+
+    ``own`` is the BM25 of its own words, 0 where it has none of them; ``score`` adds a share of the best
+    neighbour's. Larger is better.
+    """
 
     message: int
+    own: float
     score: float
     role: Role
     author: str | None
 
 
-def around(tx: sqlite3.Connection, session: int, messages: Sequence[NewMessage]) -> set[int]:
-    """The stored messages whose neighbours change when ``messages`` are added to a session."""
-    touched: set[int] = set()
-    for message in messages:
-        if not message.talk:
-            continue
-        place = (session, message.order_at, message.position, NEIGHBOURS)
-        for sign, order in (("<=", "DESC"), (">", "ASC")):
-            touched.update(
-                key
-                for (key,) in tx.execute(
-                    "SELECT id FROM message WHERE session_id = ? AND talk = 1"
-                    f" AND (order_at, position) {sign} (?, ?)"
-                    f" ORDER BY order_at {order}, position {order}, id {order} LIMIT ?",
-                    place,
-                )
-            )
-    return touched
-
-
-def beside(tx: sqlite3.Connection, keys: Collection[int]) -> set[int]:
-    """The given messages and those that have them as neighbours."""
-    touched = set(keys)
-    for key in keys:
-        row = tx.execute(
-            "SELECT session_id, order_at, position, id FROM message WHERE id = ?", (key,)
-        ).fetchone()
-        if row is None:
-            continue
-        for sign, order in (("<", "DESC"), (">", "ASC")):
-            touched.update(
-                other
-                for (other,) in tx.execute(
-                    "SELECT id FROM message WHERE session_id = ? AND talk = 1"
-                    f" AND (order_at, position, id) {sign} (?, ?, ?)"
-                    f" ORDER BY order_at {order}, position {order}, id {order} LIMIT ?",
-                    (*row, NEIGHBOURS),
-                )
-            )
-    return touched
-
-
 def withdraw(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    """Take messages out of the full text, while the view still gives the words they went in with."""
+    """Take messages out of the full text, while they still have the words they went in with."""
     for page in pages(sorted(keys)):
         tx.execute(
-            "INSERT INTO message_fts (message_fts, rowid, text, neighbours)"
-            f" SELECT 'delete', id, text, neighbours FROM message_lexical WHERE id IN ({marks(page)})",
+            "INSERT INTO message_fts (message_fts, rowid, text)"
+            f" SELECT 'delete', id, text FROM message_words WHERE id IN ({marks(page)})",
             page,
         )
 
 
 def enter(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    """Put messages into the full text, as the view gives them now."""
+    """Put messages into the full text, with the words they have now."""
     for page in pages(sorted(keys)):
         tx.execute(
-            "INSERT INTO message_fts (rowid, text, neighbours)"
-            f" SELECT id, text, neighbours FROM message_lexical WHERE id IN ({marks(page)})",
+            "INSERT INTO message_fts (rowid, text)"
+            f" SELECT id, text FROM message_words WHERE id IN ({marks(page)})",
             page,
         )
 
@@ -147,10 +116,10 @@ def shortened(query: str) -> str:
 def search(
     db: sqlite3.Connection, query: str, filters: Filters, limit: int, *, pending_in: int | None = None
 ) -> list[TextHit]:
-    """The messages that hold most of the query's words, best first.
+    """The messages that hold most of the query's words, or stand beside such, best first.
 
     No character of ``query`` is FTS5 syntax. ``pending_in`` keeps only messages that still wait in that
-    generation's outbox.
+    generation's outbox. Neighbours count that are within the filters themselves.
     """
     chosen = _affordable(db, list(_words(query).values()))
     if not chosen:
@@ -162,13 +131,33 @@ def search(
             " WHERE o.generation = ? AND o.work = 'put')"
         )
         values = (*values, pending_in)
-    rows = db.execute(
-        f"SELECT m.id, -bm25(message_fts, 1.0, {NEIGHBOUR_WEIGHT}) AS score, m.role, m.author FROM message_fts"
+    matched = db.execute(
+        "SELECT m.id, -bm25(message_fts) AS score, m.role, m.author, m.talk FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {narrowed} ORDER BY score DESC, m.id LIMIT ?",
-        (" OR ".join(map(_quoted, chosen)), *values, limit),
+        (" OR ".join(map(_quoted, chosen)), *values, SPREAD * limit),
+    ).fetchall()
+    own = {key: score for key, score, *_ in matched}
+    said = {key: (role, author) for key, _, role, author, _ in matched}
+    beside: dict[int, float] = {}
+    talk = [key for key, *_, is_talk in matched if is_talk]
+    for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
+        for other in others:
+            beside[other] = max(beside.get(other, 0.0), own[key])
+    for page in pages(sorted(beside.keys() - own.keys())):
+        for key, role, author in db.execute(
+            "SELECT m.id, m.role, m.author FROM message m JOIN session s ON s.id = m.session_id"
+            f" WHERE m.id IN ({marks(page)}) AND {narrowed}",
+            (*page, *values),
+        ):
+            said[key] = (role, author)
+    hits = (
+        TextHit(
+            key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), role, author
+        )
+        for key, (role, author) in said.items()
     )
-    return [TextHit(*row) for row in rows]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.message))[:limit]
 
 
 def conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:

@@ -223,27 +223,6 @@ def of_session(
     return [Row(*values) for values in db.execute(query, (session, last))][::-1]
 
 
-def beside_each(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Each message's direct neighbours in its session, among what was said in the open: none, one or two."""
-    found: dict[int, tuple[int, ...]] = {}
-    for page in pages(keys):
-        for key, before, after in db.execute(
-            f"SELECT m.id, {_next_key('<', 'DESC')}, {_next_key('>', 'ASC')} FROM message m"
-            f" WHERE m.id IN ({marks(page)})",
-            page,
-        ).fetchall():
-            found[key] = tuple(other for other in (before, after) if other is not None)
-    return found
-
-
-def _next_key(sign: str, order: str) -> str:
-    return (
-        "(SELECT n.id FROM message n WHERE n.session_id = m.session_id AND n.talk = 1"
-        f" AND (n.order_at, n.position, n.id) {sign} (m.order_at, m.position, m.id)"
-        f" ORDER BY n.order_at {order}, n.position {order}, n.id {order} LIMIT 1)"
-    )
-
-
 def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:
     """Every message with its session, session by session, each in order, in bounded memory; of one user,
     in all namespaces, if named."""

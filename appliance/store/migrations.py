@@ -110,7 +110,26 @@ SCHEMA_3 = (
 SCHEMA_4 = (f"INSERT INTO message_fts (message_fts, rank) VALUES ('hashsize', {16 << 20})",)
 
 
-MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4)
+# Full text holds each message's own words; the view keeps what the index needs of the neighbours.
+SCHEMA_5 = (
+    "DROP TABLE message_terms",
+    "DROP TABLE message_fts",
+    "DROP VIEW message_lexical",
+    "CREATE VIEW message_words AS SELECT id, searchable(text) AS text FROM message",
+    "CREATE VIEW message_window AS SELECT m.id AS id,"
+    " CASE WHEN m.talk THEN searchable(coalesce("
+    + _neighbours("<", "DESC", f"substr(n.text, -{NEIGHBOUR_CHARACTERS})")
+    + ", '') || ' ' || coalesce("
+    + _neighbours(">", "ASC", f"substr(n.text, 1, {NEIGHBOUR_CHARACTERS})")
+    + ", '')) ELSE '' END AS neighbours FROM message m",
+    "CREATE VIRTUAL TABLE message_fts USING fts5 (text, content='message_words', content_rowid='id',"
+    " tokenize='porter unicode61 remove_diacritics 2')",
+    *SCHEMA_4,
+    "INSERT INTO message_fts (message_fts) VALUES ('rebuild')",
+)
+
+
+MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -48,24 +48,37 @@ class TokenCounter:
         return found
 
     def _count(self, texts: Sequence[str]) -> list[int]:
-        whole = [not self._by_words or _OTHER_SPACE.search(text) is not None for text in texts]
-        exact = iter(self._ask([text for text, is_whole in zip(texts, whole, strict=True) if is_whole]))
-        words = [() if is_whole else text.split() for text, is_whole in zip(texts, whole, strict=True)]
         with self._lock:
-            known = self._learn(set(chain.from_iterable(words)))
-        return [
-            next(exact) if is_whole else self._special + sum(map(known.__getitem__, own))
-            for is_whole, own in zip(whole, words, strict=True)
-        ]
+            known = self._known
+        counts: list[int | None] = [self._added_up(text, known) for text in texts]
+        unknown = [number for number, count in enumerate(counts) if count is None]
+        if unknown and self._by_words:
+            with self._lock:
+                known = self._learn(chain.from_iterable(texts[number].split() for number in unknown))
+            for number in unknown:
+                counts[number] = self._added_up(texts[number], known)
+            unknown = [number for number in unknown if counts[number] is None]
+        for number, count in zip(unknown, self._ask([texts[number] for number in unknown]), strict=True):
+            counts[number] = count
+        return [count for count in counts if count is not None]
 
-    def _learn(self, words: set[str]) -> dict[str, int]:
-        """The pieces of each of the words, at least."""
-        if len(self._known) > WORDS_HELD:
-            self._known = {}
-        missing = sorted(words - self._known.keys())
-        counted = dict(zip(missing, (count - self._special for count in self._ask(missing)), strict=True))
-        self._known.update((word, count) for word, count in counted.items() if len(word) <= LONGEST_WORD)
-        return self._known if all(len(word) <= LONGEST_WORD for word in missing) else self._known | counted
+    def _added_up(self, text: str, known: Mapping[str, int]) -> int | None:
+        """A text's tokens, if its words' are known and come to the same."""
+        if not self._by_words or _OTHER_SPACE.search(text):
+            return None
+        try:
+            return self._special + sum(map(known.__getitem__, text.split()))
+        except KeyError:
+            return None
+
+    def _learn(self, words: Iterable[str]) -> dict[str, int]:
+        """The pieces of the words known so far, with those of ``words`` that are not too long to hold."""
+        missing = sorted({word for word in words if len(word) <= LONGEST_WORD}.difference(self._known))
+        # A new one each time: others may be reading the one that was.
+        held = self._known if len(self._known) <= WORDS_HELD else {}
+        pieces = (count - self._special for count in self._ask(missing))
+        self._known = held | dict(zip(missing, pieces, strict=True))
+        return self._known
 
     def _ask(self, texts: Sequence[str]) -> list[int]:
         return [len(ids) for ids in encode_ids(self._tokenizer, [readable(text) for text in texts])]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import appliance_models
 from appliance import Appliance
 from appliance.ingest import chunk, dedup, embed, pipeline
-from appliance.store import chunks, lexical, messages
+from appliance.store import chunks, lexical, messages, neighbours
 from appliance.store.derived import Derived
 from appliance.store.index.edge import EdgeIndex
 from appliance.store.vectors import Ledger
@@ -39,7 +39,7 @@ FIRST_SPEED = (
     (chunk.Chunker, "split"),
     (dedup, "sort_out"),
     (messages, "insert"),
-    (lexical, "around"),
+    (neighbours, "around"),
     (lexical, "withdraw"),
     (lexical, "enter"),
     (chunks, "put"),

@@ -24,7 +24,7 @@ import numpy as np
 from appliance import Appliance
 from appliance.moments import microseconds
 from appliance.recall import candidates, pipeline
-from appliance.store import check, chunks, derived, messages
+from appliance.store import check, chunks, derived, messages, neighbours
 from appliance.store.index.edge import EdgeIndex
 from tests.bench import material, measure
 
@@ -47,7 +47,7 @@ LEGS = (
     (chunks, "spoken"),
     (chunks, "chunks_of"),
     (chunks, "pending"),
-    (messages, "beside_each"),
+    (neighbours, "of_each"),
     (messages, "get"),
     (pipeline, "features"),
     (pipeline, "score"),

@@ -99,8 +99,8 @@ def test_a_change_behind_its_back_is_named(whole: Path, statement: str, where: s
 def test_full_text_that_lacks_a_row_or_holds_other_words_is_named(whole: Path) -> None:
     with behind_its_back(whole) as connection:
         connection.create_function("searchable", 1, lambda text: text or "")
-        connection.execute("INSERT INTO message_fts (message_fts, rowid, text, neighbours) VALUES"
-                           " ('delete', 1, 'the harbour at night', '')")  # fmt: skip
+        connection.execute("INSERT INTO message_fts (message_fts, rowid, text) VALUES"
+                           " ('delete', 1, 'the harbour at night')")  # fmt: skip
     (problem, *_) = problems(whole)
     assert problem.where == "recall.db" and "reindex" in problem.message
     with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
