@@ -53,14 +53,13 @@ def matches(head: Head) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The conversation of the file."""
-    for value in jsonstream.records(document, _FIRST_KEYS):
-        if isinstance(value, Problem):
-            yield value
-        elif not isinstance(value.data, dict):
-            yield Problem("", f"not a prompt but a {type(value.data).__name__}; passed over")
+    name = turns.file_title(document.name, _ENDING)
+    for found in turns.objects(document, _FIRST_KEYS, "prompt"):
+        if isinstance(found, Problem):
+            yield found
         else:
-            number = f"prompt {value.number}"
-            yield from turns.named(_prompt(value.data, number, turns.file_title(document.name, _ENDING)))
+            where, data = found
+            yield from turns.named(_prompt(data, where, name))
 
 
 def _prompt(data: dict[str, Any], where: str, name: str | None) -> Iterator[Record]:

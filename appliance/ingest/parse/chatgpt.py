@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream
+from appliance.ingest.parse import jsonstream, turns
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
 from appliance.ingest.parse.salvage import is_whole
@@ -52,23 +52,16 @@ def matches(head: Head) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The conversations of the file, one at a time."""
-    for value in jsonstream.records(document, _FIRST_KEYS):
-        if isinstance(value, Problem):
-            yield value
-            continue
-        wrapped = value.data.get("conversations") if isinstance(value.data, dict) else None
-        if isinstance(wrapped, list) and "mapping" not in value.data:
-            for number, data in enumerate(wrapped, 1):
-                yield from _conversation(data, number)
+    for found in turns.conversations(document, _FIRST_KEYS, "mapping"):
+        if isinstance(found, Problem):
+            yield found
         else:
-            yield from _conversation(value.data, value.number)
+            number, data = found
+            yield from _conversation(data, number)
 
 
-def _conversation(data: Any, number: int) -> Iterator[Record]:
+def _conversation(data: dict[str, Any], number: int) -> Iterator[Record]:
     where = f"conversation {number}"
-    if not isinstance(data, dict):
-        yield Problem(where, f"not a conversation but a {type(data).__name__}; passed over")
-        return
     title = as_text(data.get("title")) or None
     if title:
         where += f" ({title})"

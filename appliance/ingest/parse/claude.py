@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.ingest.parse import jsonstream
+from appliance.ingest.parse import jsonstream, turns
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
 from appliance.ingest.parse.salvage import is_whole
@@ -47,25 +47,18 @@ def matches(head: Head) -> float:
 def parse(document: Document) -> Iterator[Record]:
     """The conversations of the file, one at a time."""
     passed: Counter[str] = Counter()
-    for value in jsonstream.records(document, _FIRST_KEYS):
-        if isinstance(value, Problem):
-            yield value
-            continue
-        wrapped = value.data.get("conversations") if isinstance(value.data, dict) else None
-        if isinstance(wrapped, list) and "chat_messages" not in value.data:
-            for number, data in enumerate(wrapped, 1):
-                yield from _conversation(data, number, passed)
+    for found in turns.conversations(document, _FIRST_KEYS, "chat_messages"):
+        if isinstance(found, Problem):
+            yield found
         else:
-            yield from _conversation(value.data, value.number, passed)
+            number, data = found
+            yield from _conversation(data, number, passed)
     for kind, count in sorted(passed.items()):
         yield Problem("", f"{count} blocks of type {kind} hold no text; passed over", harmless=True)
 
 
-def _conversation(data: Any, number: int, passed: Counter[str]) -> Iterator[Record]:
+def _conversation(data: dict[str, Any], number: int, passed: Counter[str]) -> Iterator[Record]:
     where = f"conversation {number}"
-    if not isinstance(data, dict):
-        yield Problem(where, f"not a conversation but a {type(data).__name__}; passed over")
-        return
     title = as_text(data.get("name")) or as_text(data.get("title")) or None
     if title:
         where += f" ({title})"

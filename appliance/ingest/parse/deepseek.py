@@ -18,7 +18,6 @@ from appliance.ingest.parse.tree import Link, reading_order
 from appliance.types import MessageRecord, Problem, Record, Role, SessionRecord
 
 _FIRST_KEYS = (("id", "title"),)
-_WRAPPER = "conversations"
 _SPOKEN: dict[str, Role] = {"REQUEST": "user", "RESPONSE": "assistant", "ANSWER": "assistant"}
 _REASONING = frozenset({"THINK", "THINKING", "REASONING"})
 _TOOLS = {
@@ -37,7 +36,7 @@ def matches(head: Head) -> float:
     for record in jsonstream.preview(head.text):
         if not isinstance(record, dict):
             continue
-        wrapped = record.get(_WRAPPER)
+        wrapped = record.get(turns.WRAPPER)
         for entry in wrapped if isinstance(wrapped, list) else [record]:
             best = max(best, _sure(as_dict(entry)))
     return best
@@ -62,23 +61,16 @@ def parse(document: Document) -> Iterator[Record]:
 
 
 def _records(document: Document) -> Iterator[Record]:
-    for value in jsonstream.records(document, _FIRST_KEYS, within=_WRAPPER):
-        if isinstance(value, Problem):
-            yield value
-            continue
-        wrapped = value.data.get(_WRAPPER) if isinstance(value.data, dict) else None
-        if isinstance(wrapped, list) and "mapping" not in value.data:
-            for number, data in enumerate(wrapped, 1):
-                yield from _conversation(data, number)
+    for found in turns.conversations(document, _FIRST_KEYS, "mapping"):
+        if isinstance(found, Problem):
+            yield found
         else:
-            yield from _conversation(value.data, value.number)
+            number, data = found
+            yield from _conversation(data, number)
 
 
-def _conversation(data: Any, number: int) -> Iterator[Record]:
+def _conversation(data: dict[str, Any], number: int) -> Iterator[Record]:
     where = f"conversation {number}"
-    if not isinstance(data, dict):
-        yield Problem(where, f"not a conversation but a {type(data).__name__}; passed over")
-        return
     title = as_text(data.get("title")) or None
     if title:
         where += f" ({title})"

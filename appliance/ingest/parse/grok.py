@@ -13,12 +13,10 @@ from typing import Any
 from appliance.ingest.parse import grok_cli, jsonstream, turns
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
-from appliance.ingest.parse.jsonstream import Value
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.tree import Link, Placed, reading_order
 from appliance.types import MessageRecord, Problem, Record, Role, SessionRecord
 
-_WRAPPER = "conversations"
 # Marks for cards that the page draws; what they show is not in the message.
 _CARD = re.compile(r"<grok:render\b[^>]*>.*?</grok:render>|<grok:render\b[^>]*/>", re.DOTALL)
 
@@ -28,7 +26,7 @@ def matches(head: Head) -> float:
     best = grok_cli.matches(head)
     for record in jsonstream.preview(head.text):
         if isinstance(record, dict):
-            found = record.get(_WRAPPER)
+            found = record.get(turns.WRAPPER)
             for entry in found if isinstance(found, list) else [record]:
                 best = max(best, _sure(entry))
     return best
@@ -51,30 +49,23 @@ def parse(document: Document) -> Iterator[Record]:
 
 def _records(document: Document) -> Iterator[Record]:
     cli = grok_cli.Session(document)
-    for value in jsonstream.records(document, grok_cli.FIRST_KEYS, within=_WRAPPER):
+    for value in jsonstream.records(document, grok_cli.FIRST_KEYS, within=turns.WRAPPER):
         if isinstance(value, Problem):
             yield value
         elif isinstance(value.data, dict) and "type" in value.data and "responses" not in value.data:
             yield from cli.line(value)
         else:
-            yield from _conversations(value)
+            for found in turns.unwrapped(value, "responses"):
+                if isinstance(found, Problem):
+                    yield found
+                else:
+                    number, data = found
+                    yield from _conversation(data, number)
     yield from cli.notes()
 
 
-def _conversations(value: Value) -> Iterator[Record]:
-    wrapped = value.data.get(_WRAPPER) if isinstance(value.data, dict) else None
-    if isinstance(wrapped, list) and "responses" not in value.data:
-        for number, data in enumerate(wrapped, 1):
-            yield from _conversation(data, number)
-    else:
-        yield from _conversation(value.data, value.number)
-
-
-def _conversation(data: Any, number: int) -> Iterator[Record]:
+def _conversation(data: dict[str, Any], number: int) -> Iterator[Record]:
     where = f"conversation {number}"
-    if not isinstance(data, dict):
-        yield Problem(where, f"not a conversation but a {type(data).__name__}; passed over")
-        return
     about = as_dict(data.get("conversation"))
     title = as_text(about.get("title")) or None
     if title:

@@ -50,13 +50,12 @@ def matches(head: Head) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The conversation of the file."""
-    for value in jsonstream.records(document, _FIRST_KEYS):
-        if isinstance(value, Problem):
-            yield value
-        elif not isinstance(value.data, dict):
-            yield Problem("", f"not a conversation but a {type(value.data).__name__}; passed over")
+    for found in turns.objects(document, _FIRST_KEYS, "conversation"):
+        if isinstance(found, Problem):
+            yield found
         else:
-            yield from turns.named(_conversation(value.data, document.name, f"conversation {value.number}"))
+            where, data = found
+            yield from turns.named(_conversation(data, document.name, where))
 
 
 def _conversation(data: dict[str, Any], name: str, where: str) -> Iterator[Record]:

@@ -1,4 +1,5 @@
-"""What parsers of assistants' conversations say alike: tool calls as text, times, ids that must be unique."""
+"""What parsers of assistants' conversations say alike: conversations in a list or around one, tool calls as
+text, times, ids that must be unique."""
 
 from __future__ import annotations
 
@@ -6,18 +7,60 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from appliance.ingest.parse import jsonstream
+from appliance.ingest.parse.base import Document
 from appliance.ingest.parse.fields import as_dict, as_list, as_text
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.when import read_time
 from appliance.types import MessageRecord, Problem, Record, SessionRecord
 
+WRAPPER = "conversations"
+"""What the list of conversations is called where an export has an object around it."""
+
 _SHOWN = 60
 _ID_LENGTH = 20
+
+
+def conversations(
+    document: Document, first_keys: Sequence[tuple[str, str]], holds: str
+) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
+    """The conversations of an export, numbered from 1. ``holds`` is the key that one has its messages under."""
+    for value in jsonstream.records(document, first_keys, within=WRAPPER):
+        if isinstance(value, Problem):
+            yield value
+        else:
+            yield from unwrapped(value, holds)
+
+
+def unwrapped(value: jsonstream.Value, holds: str) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
+    """The conversations in a record: itself, or a list of them that could not be entered."""
+    wrapped = value.data.get(WRAPPER) if isinstance(value.data, dict) and holds not in value.data else None
+    found = enumerate(wrapped, 1) if isinstance(wrapped, list) else [(value.number, value.data)]
+    for number, data in found:
+        if isinstance(data, dict):
+            yield number, data
+        else:
+            yield Problem(
+                f"conversation {number}", f"not a conversation but a {type(data).__name__}; passed over"
+            )
+
+
+def objects(
+    document: Document, first_keys: Sequence[tuple[str, str]], what: str
+) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
+    """The objects of a file that usually has one, each with its name: ``what`` and its number."""
+    for value in jsonstream.records(document, first_keys):
+        if isinstance(value, Problem):
+            yield value
+        elif isinstance(value.data, dict):
+            yield f"{what} {value.number}", value.data
+        else:
+            yield Problem("", f"not a {what} but a {type(value.data).__name__}; passed over")
 
 
 def call_text(name: str, given: Any) -> str:
