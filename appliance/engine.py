@@ -204,17 +204,16 @@ class Appliance:
             self._wake()
             return [tally.report() for tally in tallies]
 
-        given = [*self.settings.watch.folders, *folders]
+        given = (Path(folder).expanduser() for folder in (*self.settings.watch.folders, *folders))
         return Watcher(
-            [self.home.inbox, *(Path(folder).expanduser() for folder in given)],
-            self._database,
-            read,
+            [self.home.inbox, *given], self._database, read,
             reader=__version__,
+            owner="" if kept else f"{scope.user_id} {scope.namespace}",
             habits=Habits(self.settings.watch.settle, self.settings.watch.rescan),
             apart=[place for name, place in self.home.places().items() if name not in ("home", "inbox")],
             on_read=on_read,
             on_trouble=on_trouble,
-        )
+        )  # fmt: skip
 
     def embed_pending(self, progress: OnProgress = lambda done, pending: None) -> int:
         """Embed and index everything that waits; how many chunks it was.

@@ -72,13 +72,15 @@ class Watcher:
         read: Read,
         *,
         reader: str,
+        owner: str = "",
         habits: Habits,
         apart: Iterable[Path] = (),
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
-        """``reader`` names what reads: what an earlier one could not read is tried again. ``apart`` are folders
-        that are never looked into: the home itself.
+        """``reader`` names what reads: what an earlier one could not read is tried again. ``owner`` names for
+        whom: what was read for another is read again. ``apart`` are folders that are never looked into: the
+        home itself.
 
         Raises:
             HomeError: a folder does not exist.
@@ -87,6 +89,7 @@ class Watcher:
         self._database = database
         self._read = read
         self._reader = reader
+        self._owner = owner
         self._habits = habits
         self._apart = {Path(os.path.realpath(path)) for path in apart}
         self._on_read = on_read
@@ -188,6 +191,8 @@ class Watcher:
     def _is_new(self, file: Entry, known: Entry | None) -> bool:
         if known is None or known.facts != file.facts:
             return True
+        if known.state != "queued" and known.owner != self._owner:
+            return True
         return known.state in ("skipped", "partial", "failed") and known.reader != self._reader
 
     def _wait_for(self, file: Entry) -> None:
@@ -248,7 +253,7 @@ class Watcher:
         except OSError as error:
             self._settle(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
             return
-        if known is not None and known.digest == digest:
+        if known is not None and (known.digest, known.owner) == (digest, self._owner):
             self._settle(replace(file, state="read", digest=digest))
             return
         reports = self._read(file.root, file.path)
@@ -262,7 +267,7 @@ class Watcher:
 
     def _settle(self, file: Entry) -> None:
         with self._database.write() as tx:
-            catalogue.settle(tx, replace(file, reader=self._reader))
+            catalogue.settle(tx, replace(file, reader=self._reader, owner=self._owner))
         self._waiting.pop(file.path, None)
 
     # --- events -------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ class Facts:
 class Entry:
     """A file of a watched folder (``root``). ``facts`` and ``digest`` are of its content as it was read,
     or as it waits; ``reason`` says why it failed, in part or whole, or gives no messages; ``reader`` is the
-    version of the program that said so."""
+    version of the program that said so, ``owner`` names whose memory it went into."""
 
     path: Path
     root: Path
@@ -39,13 +39,14 @@ class Entry:
     digest: bytes | None = None
     reason: str = ""
     reader: str = ""
+    owner: str = ""
 
 
 def entries(db: sqlite3.Connection, root: Path | None = None) -> Iterator[Entry]:
     """Every known file, or those of one folder."""
     where, values = ("", ()) if root is None else (" WHERE root = ?", (os.fsencode(root),))
     for path, of, size, mtime, *rest in db.execute(
-        f"SELECT path, root, size, mtime, state, digest, reason, reader FROM file{where} ORDER BY path",
+        f"SELECT path, root, size, mtime, state, digest, reason, reader, owner FROM file{where} ORDER BY path",
         values,
     ):
         yield Entry(_path(path), _path(of), Facts(size, mtime), *rest)
@@ -54,7 +55,7 @@ def entries(db: sqlite3.Connection, root: Path | None = None) -> Iterator[Entry]
 def entry(db: sqlite3.Connection, path: Path) -> Entry | None:
     """What is known of one file."""
     row = db.execute(
-        "SELECT root, size, mtime, state, digest, reason, reader FROM file WHERE path = ?",
+        "SELECT root, size, mtime, state, digest, reason, reader, owner FROM file WHERE path = ?",
         (os.fsencode(path),),
     ).fetchone()
     if row is None:
@@ -79,8 +80,8 @@ def queue(tx: sqlite3.Connection, files: Iterable[Entry]) -> None:
 def settle(tx: sqlite3.Connection, file: Entry) -> None:
     """Note what became of a file that was read."""
     tx.execute(
-        "UPDATE file SET size = ?, mtime = ?, state = ?, digest = ?, reason = ?, reader = ?, read_at = ?"
-        " WHERE path = ?",
+        "UPDATE file SET size = ?, mtime = ?, state = ?, digest = ?, reason = ?, reader = ?, owner = ?,"
+        " read_at = ? WHERE path = ?",
         (
             file.facts.size,
             file.facts.mtime,
@@ -88,6 +89,7 @@ def settle(tx: sqlite3.Connection, file: Entry) -> None:
             file.digest,
             file.reason,
             file.reader,
+            file.owner,
             now(),
             os.fsencode(file.path),
         ),

@@ -129,7 +129,11 @@ SCHEMA_5 = (
 )
 
 
-MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5)
+# What was read for one person was not read for another.
+SCHEMA_6 = ("ALTER TABLE file ADD COLUMN owner TEXT NOT NULL DEFAULT ''",)
+
+
+MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

@@ -226,6 +226,16 @@ def test_what_an_earlier_version_could_not_read_is_tried_again(
     assert [Path(report.path).name for report in read_once(memory, folder)] == ["new-format.txt"]
 
 
+def test_what_was_read_for_one_person_is_read_for_another(memory: Appliance, folder: Path) -> None:
+    (folder / "a.jsonl").write_text(lines("ana", 1))
+    assert len(read_once(memory, folder)) == 1
+    for_ben: list[FileReport] = []
+    for _ in range(2):
+        memory.watcher([folder], user_id="ben", on_read=for_ben.append).run(once=True)
+    assert [report.new for report in for_ben] == [1], "once for him, and not again"
+    assert memory.search("ana says", user_id="ben", mode="lexical")
+
+
 def test_a_file_whose_time_alone_changed_is_not_read_again(memory: Appliance, folder: Path) -> None:
     path = folder / "a.jsonl"
     path.write_text(lines("ana", 2))
