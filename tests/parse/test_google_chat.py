@@ -74,6 +74,10 @@ def test_messages(read: Callable[..., Any]) -> None:
         ("Monday, 3 March 2025 at 21:15:30 UTC", 21, 15),
         ("Mon, Mar 3, 2025, 9:15:30 a.m. UTC", 9, 15),
         ("2025-03-03T09:15:30Z", 9, 15),
+        ("Montag, 3. März 2025 um 09:15:30 UTC", 9, 15),
+        ("lunes, 3 de marzo de 2025, 21:15:30 UTC", 21, 15),
+        ("lundi 3 mars 2025 à 21:15:30 UTC", 21, 15),
+        ("2025年3月3日月曜日 21:15:30 UTC", 21, 15),
     ],
 )
 def test_dates(written: str, hour: int, minute: int) -> None:

@@ -15,20 +15,13 @@ from typing import Any
 from appliance.ingest.parse import jsonstream, pieces
 from appliance.ingest.parse.base import Document, Head
 from appliance.ingest.parse.fields import as_dict, as_id, as_list, as_text, with_attachments
+from appliance.ingest.parse.gemini_words import read_date
 from appliance.ingest.parse.salvage import is_whole
 from appliance.ingest.parse.when import newest_first, read_time
 from appliance.types import MessageRecord, Problem, Record, SessionRecord
 
 _FIRST_KEYS = (("creator", "created_date"), ("messages", "creator"))
 _GROUP = re.compile(r"(?:^|/)((?:DM|Space) [^/]+)/messages\.json$", re.IGNORECASE)
-
-_MONTHS = "january february march april may june july august september october november december".split()
-_DAY_FIRST = re.compile(r"\b(?P<day>\d{1,2})\s(?P<month>[a-z]{3,9})\.?,?\s(?P<year>\d{4})\b", re.IGNORECASE)
-_MONTH_FIRST = re.compile(r"\b(?P<month>[a-z]{3,9})\.?\s(?P<day>\d{1,2}),?\s(?P<year>\d{4})\b", re.IGNORECASE)
-_CLOCK = re.compile(
-    r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?\s?(?P<half>[ap]\.?m\.?)?", re.IGNORECASE
-)
-_SPACES = re.compile(r"\s+")
 
 
 def matches(head: Head) -> float:
@@ -225,21 +218,6 @@ def _beside(document: Document, path: str) -> dict[str, Any]:
 def _time(value: Any) -> datetime | None:
     """A time as Takeout spells it: "Monday, March 3, 2025 at 9:15:30 AM UTC", always in UTC."""
     time = read_time(value, UTC)
-    if time is not None or not isinstance(value, str):
-        return time
-    text = _SPACES.sub(" ", value)
-    day, clock = _MONTH_FIRST.search(text) or _DAY_FIRST.search(text), _CLOCK.search(text)
-    if day is None or clock is None:
-        return None
-    named = day["month"].lower()
-    month = next((n for n, name in enumerate(_MONTHS, 1) if name.startswith(named)), 0)
-    hour = int(clock["hour"])
-    if clock["half"]:
-        hour = hour % 12 + (12 if clock["half"].lower().startswith("p") else 0)
-    try:
-        return datetime(
-            int(day["year"]), month, int(day["day"]), hour, int(clock["minute"]), int(clock["second"] or 0),
-            tzinfo=UTC,
-        )  # fmt: skip
-    except ValueError:
-        return None
+    if time is None and isinstance(value, str):
+        time = read_date(value)
+    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
