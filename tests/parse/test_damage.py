@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -72,6 +74,44 @@ def test_fixtures_cut_at_every_byte(fixtures, fixture):
         texts, _ = messages_of(data[:cut], name)
         assert len(texts) >= before - 1
         before = max(before, len(texts))
+
+
+ODD = ({}, {"a": 1}, [], [{}], [["x"]], 1, True, None, "", "x")
+KEYS = (
+    "type", "role", "id", "uuid", "author", "sender", "from", "kind", "name", "title", "content", "text", "date",
+    "timestamp", "create_time", "message", "messages", "parent", "payload", "status", "event", "subtype",
+)  # fmt: skip
+
+
+def with_other_types(value: Any) -> Iterator[Any]:
+    """The value, each time with one part of it replaced by something of another type, or with a key more."""
+    yield from ODD
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from (value | {key: other} for other in with_other_types(item))
+        for key in KEYS:
+            if key not in value:
+                yield from (value | {key: other} for other in ODD[:3])
+    elif isinstance(value, list) and value:
+        yield from ([other, *value[1:]] for other in with_other_types(value[0]))
+
+
+def shortened(value: Any) -> Any:
+    """The value with the first element of each list alone."""
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in value.items()}
+    return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name != "irc"))
+def test_no_value_of_another_type_raises(name: str) -> None:
+    (value, *_), _ = jsonstream.glued(LONG[name].decode().split("\n")[0])
+    for odd in with_other_types(shortened(value)):
+        data = json.dumps(odd).encode()
+        with suppress(InputError):
+            detect(document(data))
+        messages_of(data, name)
+        messages_of(data + b"\n" + data, name)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

@@ -44,7 +44,7 @@ def matches(head: Head) -> float:
     for line in lines:
         for record in jsonstream.preview(line):
             seen += 1
-            if isinstance(record, dict) and record.get("type") in _TYPES and "content" in record:
+            if isinstance(record, dict) and as_text(record.get("type")) in _TYPES and "content" in record:
                 good += not _FOREIGN_KEYS & record.keys()
                 own += bool(_OWN_KEYS & record.keys())
     if not good or good < seen / 2:
