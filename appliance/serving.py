@@ -233,13 +233,16 @@ class Serving:
                     self.drain()
                 stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
-                return Shelf(self._database.read(), None, found.id, None, str(error))
+                return Shelf(
+                    self._database.read(), None, found.id, None, appliance_models.load_lexicon, str(error)
+                )
             if stores is not None and stores.generation.id == found.id:
                 return Shelf(
                     db=self._database.read(),
                     index=stores.index,
                     generation=found.id,
                     embed=model.embed_query if model else None,
+                    lexicon=appliance_models.load_lexicon,
                     lacks=lacks,
                 )
             leases.close()  # a rebuild ended just now: once more, with its model

@@ -8,22 +8,18 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.store import chunks, lexical, neighbours
+from appliance.store import chunks, lexical
 from appliance.store.index.base import Index, LegQuery, Scored
-from appliance.types import Filters, Role, Scope
+from appliance.types import Filters, Role
 
 POOL = 100
 """How many chunks each leg may propose. On LoCoMo and BEAM the first twenty hits are the same as with 200."""
-
-BESIDE = 60
-"""How many of the best candidates are looked at together with their neighbours. On LoCoMo and BEAM the first
-ten hits are the same as when all are."""
 
 Column = NDArray[np.float64]
 """A number for each candidate."""
@@ -157,28 +153,3 @@ def joined(one: Candidates, other: Candidates) -> Candidates:
         scores=columns(one.scores, other.scores),
         ranks=columns(one.ranks, other.ranks),
     )
-
-
-def look_beside(
-    db: sqlite3.Connection,
-    index: Index,
-    generation: int,
-    dense: LegQuery,
-    scope: Scope,
-    candidates: Candidates,
-    best: Rows,
-) -> Column:
-    """The best cosine of a direct neighbour of each of the ``best`` candidates, 0 where none is alike."""
-    known = _without_nan(candidates.messages.tolist(), candidates.scores["dense"].tolist())
-    keys = candidates.messages[best].tolist()
-    pairs = neighbours.of_each(db, keys, 1)
-    others = {other for pair in pairs.values() for other in pair if other not in known}
-    pieces = chunks.chunks_of(db, generation, sorted(others))
-    (cosines,) = index.score([dense], [chunk for piece in pieces.values() for chunk in piece], scope)
-    for message, piece in pieces.items():
-        known[message] = max((cosines[chunk] for chunk in piece if chunk in cosines), default=0.0)
-    return np.array([max([0.0, *(known.get(other, 0.0) for other in pairs.get(key, ()))]) for key in keys])
-
-
-def _without_nan(keys: Iterable[int], values: Iterable[float]) -> dict[int, float]:
-    return {key: value for key, value in zip(keys, values, strict=True) if value == value}

@@ -3,10 +3,22 @@
 dense    cosine of the question and the message's best chunk
 own      BM25 of the message's own words          } a word of the question, s / (s + 2): BM25 has no
 window   BM25 of the message with its neighbours  } upper end, and long questions would score higher
-beside   the best cosine of a direct neighbour: an answer stands next to its question
 author   1 if the question names who said it
 told     the better of dense and own, if a person said it: what is asked for later was mostly told by
          the person, not answered by the assistant; it is 0 where nothing else speaks for the message
+
+The best are then looked at closely (``closer.py``). Where people talk with each other, no assistant:
+
+beside   the best cosine of a direct neighbour, an assistant's too: an answer stands next to its question
+late     how well each word of the question is met by some word of the message or its neighbours
+amount   how much the message says: the logarithm of its distinct words, the rarer the more
+dated    a time is asked for, and the message speaks of times
+answers  the message before ends with a question mark: its cosine
+replies  likewise, its BM25
+named    window, if the question names who said it
+other    1 if the question names somebody else who speaks here
+session  the best cosine in the message's session
+behind   keeps what was not looked at closely behind what was
 """
 
 from __future__ import annotations
@@ -23,6 +35,15 @@ MEANINGS: Mapping[str, str] = {
     "own": "its words",
     "window": "words in it and around it",
     "beside": "meaning of what stands next to it",
+    "late": "its words, one by one",
+    "amount": "how much it says",
+    "dated": "it speaks of times",
+    "answers": "meaning of the question before it",
+    "replies": "words of the question before it",
+    "named": "words around what is said by who is named",
+    "other": "said by somebody else",
+    "session": "the best of its conversation",
+    "behind": "not looked at closely",
     "author": "said by who is named",
     "told": "told by a person, not answered",
     "text": "its words, not yet indexed",
@@ -39,18 +60,16 @@ Features = dict[str, Column]
 
 
 def features(words: Sequence[str], candidates: Candidates) -> Features:
-    """Each candidate's features; ``words`` are the question's without stop words. ``beside`` is filled in
-    later, for the best."""
+    """The features of the first ranking; ``words`` are the question's without stop words."""
     asked = set(words)
     named = {author: names(asked, author) for author in set(candidates.authors)}
     dense = _known(candidates, "dense")
-    own = _saturated(_known(candidates, "own"), len(words))
+    own = saturated(_known(candidates, "own"), len(words))
     person = np.array([role == "user" for role in candidates.roles], bool)
     return {
         "dense": dense,
         "own": own,
-        "window": _saturated(_known(candidates, "window"), len(words)),
-        "beside": np.zeros(len(candidates)),
+        "window": saturated(_known(candidates, "window"), len(words)),
         "author": np.array([named[author] for author in candidates.authors], np.float64),
         "told": np.where(person, np.maximum(np.maximum(dense, own), 0.0), 0.0),
     }
@@ -68,6 +87,7 @@ def _known(candidates: Candidates, leg: str) -> Column:
     return np.zeros(len(candidates)) if scores is None else np.nan_to_num(scores)
 
 
-def _saturated(bm25: Column, words: int) -> Column:
+def saturated(bm25: Column, words: int) -> Column:
+    """BM25 for each word of the question, s / (s + 2): BM25 itself has no upper end."""
     a_word = bm25 / max(words, 1)
     return a_word / (a_word + HALF_BM25)

@@ -7,29 +7,21 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.recall.candidates import (
-    BESIDE,
-    Candidates,
-    Column,
-    from_index,
-    from_text,
-    joined,
-    look_beside,
-    nobody,
-)
+from appliance.recall.candidates import Candidates, Column, Rows, from_index, from_text, joined, nobody
+from appliance.recall.closer import LOOK, Asked, Lexicon, look_closer
 from appliance.recall.features import Features, features
-from appliance.recall.rank import best_first, contributions, score
+from appliance.recall.rank import best_first, contributions, held_behind, score
 from appliance.recall.snippet import snippet
-from appliance.recall.weights import EVIDENCE
+from appliance.recall.weights import EVIDENCE, FIRST
 from appliance.store import chunks, lexical, messages, sessions
 from appliance.store.index.base import Index, LegQuery
-from appliance.types import Filters, Hit, Hits, Mode, Source
+from appliance.types import Filters, Hit, Hits, Mode, Scope, Source
 
 EmbedQuery = Callable[[str], "NDArray[np.float32]"]
 
@@ -43,6 +35,7 @@ class Shelf:
     index: Index | None
     generation: int
     embed: EmbedQuery | None
+    lexicon: Callable[[], Lexicon]
     lacks: str = ""
 
 
@@ -53,20 +46,39 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     legs = queries(shelf, query, mode, notes)
     candidates = find(shelf, query, legs, filters, mode, notes)
     words = lexical.words(query)
-    values = features(words, candidates)
-    scores = score(values, EVIDENCE)
-    order = best_first(scores, candidates.messages)
-    if shelf.index is not None and legs and legs[0].leg == "dense":
-        best = order[:BESIDE]
-        values["beside"][best] = look_beside(
-            shelf.db, shelf.index, shelf.generation, legs[0], filters.scope, candidates, best
-        )
-        scores = score(values, EVIDENCE)
-        # It only ever adds, so the others stay behind.
-        order = np.concatenate([best[best_first(scores[best], candidates.messages[best])], order[BESIDE:]])
-    hits = describe(shelf.db, words, order[:limit].tolist(), candidates, values, scores)
+    ranking = rank(shelf, Asked(query, words, legs), filters.scope, candidates)
+    hits = describe(shelf.db, words, candidates, ranking, limit)
     took = (time.perf_counter() - began) * 1000
     return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates by their row, best first, with each one's features, the weights they were given, and the
+    score that this makes."""
+
+    order: Rows
+    values: Features
+    weights: Mapping[str, float]
+    scores: Column
+
+
+def rank(shelf: Shelf, asked: Asked, scope: Scope, candidates: Candidates) -> Ranking:
+    """The best candidates of a first ranking are looked at closely, where there is a dense leg."""
+    values = features(asked.words, candidates)
+    scores = score(values, FIRST)
+    order = best_first(scores, candidates.messages)
+    if shelf.index is None or not len(candidates) or not asked.legs or asked.legs[0].leg != "dense":
+        return Ranking(order, values, FIRST, scores)
+    best = order[:LOOK]
+    values |= look_closer(
+        shelf.db, shelf.index, shelf.lexicon(), shelf.generation, scope, asked, candidates, values, best
+    )
+    scores = score(values, EVIDENCE)
+    values["behind"] = held_behind(scores, best)
+    weights = {**EVIDENCE, "behind": 1.0}
+    scores = score(values, weights)
+    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
 
 
 def queries(shelf: Shelf, query: str, mode: Mode, notes: list[str]) -> list[LegQuery]:
@@ -108,13 +120,13 @@ def find(
 def describe(
     db: sqlite3.Connection,
     words: Sequence[str],
-    order: Sequence[int],
     candidates: Candidates,
-    values: Features,
-    scores: Column,
+    ranking: Ranking,
+    limit: int,
 ) -> list[Hit]:
-    """The ranked messages as hits, with their texts and reasons; ``order`` names candidates by their row."""
+    """The best messages as hits, with their texts and reasons."""
     keys = candidates.messages.tolist()
+    order: list[int] = ranking.order[:limit].tolist()
     rows = messages.get(db, [keys[row] for row in order])
     order = [row for row in order if keys[row] in rows]
     shown = [rows[keys[row]] for row in order]
@@ -126,7 +138,7 @@ def describe(
         hits.append(
             Hit(
                 rank=place,
-                score=float(scores[row]),
+                score=float(ranking.scores[row]),
                 message_id=messages.message_id(message.id),
                 external_id=message.external_id,
                 session_id=sessions.public_id(message.session_id),
@@ -139,7 +151,10 @@ def describe(
                 snippet=snippet(message.text, words, candidates.span(row)),
                 source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
                 tier="hot",
-                why={"score": contributions(values, EVIDENCE, row), "legs": candidates.legs(row)},
+                why={
+                    "score": contributions(ranking.values, ranking.weights, row),
+                    "legs": candidates.legs(row),
+                },
             )
         )
     return hits

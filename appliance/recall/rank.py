@@ -25,6 +25,18 @@ def best_first(scores: Column, messages: NDArray[np.int64]) -> Rows:
     return np.lexsort((-messages, -scores))
 
 
+A_LITTLE = 1e-6
+
+
+def held_behind(scores: Column, best: Rows) -> Column:
+    """What takes each row that is not among the ``best`` behind the last of them: 0, or less."""
+    behind = np.zeros(len(scores))
+    rest = np.setdiff1d(np.arange(len(scores)), best)
+    if len(rest) and len(best):
+        behind[rest] = min(0.0, float(scores[best].min() - scores[rest].max()) - A_LITTLE)
+    return behind
+
+
 def contributions(features: Mapping[str, Column], weights: Mapping[str, float], row: int) -> dict[str, float]:
     """What each feature adds to a candidate's score, in the order of the weights."""
     return {name: weight * float(features[name][row]) for name, weight in weights.items()}

@@ -208,6 +208,29 @@ def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Who said a message and how it begins, in which session."""
+
+    session: int
+    role: Role
+    author: str | None
+    beginning: str
+
+
+def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, Said]:
+    """The messages of the given keys by their first ``characters``; those that are not there are absent."""
+    found: dict[int, Said] = {}
+    for page in pages(sorted(keys)):
+        for key, *rest in db.execute(
+            "SELECT id, session_id, role, author, substr(text, 1, ?) FROM message"
+            f" WHERE id IN ({marks(page)})",
+            (characters, *page),
+        ):
+            found[key] = Said(*rest)
+    return found
+
+
 def of_session(
     db: sqlite3.Connection, session: int, *, last: int | None = None, talk_only: bool = False
 ) -> list[Row]:

@@ -14,6 +14,19 @@ from appliance.store.migrations import NEIGHBOURS
 from appliance.store.sql import marks, pages
 
 
+def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+    """The direct neighbours of each message, before and after."""
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for page in pages(keys):
+        for key, before, after in db.execute(
+            f"SELECT m.id, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM message m"
+            f" WHERE m.id IN ({marks(page)})",
+            (1, 1, *page),
+        ):
+            found[key] = (int(before) if before else None, int(after) if after else None)
+    return found
+
+
 def of_each(db: sqlite3.Connection, keys: Sequence[int], reach: int) -> dict[int, tuple[int, ...]]:
     """The neighbours of each message, up to ``reach`` on each side."""
     found: dict[int, tuple[int, ...]] = {}

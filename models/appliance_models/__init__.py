@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from appliance_models.fake import HashEmbedder
     from appliance_models.files import FileReport, verify_pack
     from appliance_models.importer import import_pack
+    from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
     from appliance_models.onnx import OnnxEmbedder
     from appliance_models.registry import DEFAULT_MODEL, ModelInfo, list_models, load
@@ -34,6 +35,8 @@ _HOMES = {
     "FileReport": "files",
     "verify_pack": "files",
     "import_pack": "importer",
+    "Lexicon": "lexicon",
+    "load_lexicon": "lexicon",
     "Manifest": "manifest",
     "read_manifest": "manifest",
     "OnnxEmbedder": "onnx",
@@ -50,6 +53,7 @@ __all__ = [
     "Embedder",
     "FileReport",
     "HashEmbedder",
+    "Lexicon",
     "Manifest",
     "ModelCorrupt",
     "ModelError",
@@ -63,6 +67,7 @@ __all__ = [
     "import_pack",
     "list_models",
     "load",
+    "load_lexicon",
     "read_manifest",
     "verify_pack",
 ]

@@ -136,7 +136,7 @@ class OnnxEmbedder:
         prefix = self.manifest.passage_prefix
         encoding = encode_spans(self.tokenizer, prefix + text)
         self._check_length(0, len(encoding.ids))
-        hidden = self._hidden(encoding.ids)
+        hidden = self.token_vectors(encoding.ids)
         special = np.array(encoding.special_tokens_mask, dtype=bool)
         starts, ends = np.array(encoding.offsets).T - len(prefix)
         own = np.flatnonzero(~special)
@@ -186,7 +186,7 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
 
         def one(index: int) -> None:
-            vectors[index] = self._pool(self._hidden(encoded[index]))
+            vectors[index] = self._pool(self.token_vectors(encoded[index]))
 
         if len(texts) < 2 or self.threads < 2:
             for index in range(len(texts)):
@@ -203,7 +203,7 @@ class OnnxEmbedder:
         if tokens > self.manifest.max_positions:
             raise TextTooLong(index, tokens, self.manifest.max_positions, self.name)
 
-    def _hidden(self, ids: list[int]) -> NDArray[np.float32]:
+    def token_vectors(self, ids: list[int]) -> NDArray[np.float32]:
         """Token vectors of one text, (tokens, dimension)."""
         graph = self._loaded
         row = np.array([ids], dtype=np.int64)

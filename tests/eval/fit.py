@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance import Appliance
-from appliance.recall.candidates import look_beside
-from appliance.recall.features import features
-from appliance.recall.pipeline import find, queries
-from appliance.recall.weights import EVIDENCE
+from appliance.recall.closer import LOOK, Asked
+from appliance.recall.pipeline import find, queries, rank
+from appliance.recall.rank import best_first, score
+from appliance.recall.weights import EVIDENCE, FIRST
 from appliance.store import lexical, messages
 from appliance.types import Filters, Scope
 from tests.eval.datasets import Conversation
@@ -55,43 +55,41 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
             assert shelf is not None
             cases = []
             for question in conversation.questions:
+                scope = Scope("me")
                 legs = queries(shelf, question.text, "hybrid", [])
-                candidates = find(shelf, question.text, legs, Filters(Scope("me")), "hybrid", [])
-                assert shelf.index is not None
-                keys = candidates.messages.tolist()
+                candidates = find(shelf, question.text, legs, Filters(scope), "hybrid", [])
+                asked = Asked(question.text, lexical.words(question.text), legs)
+                ranking = rank(shelf, asked, scope, candidates)
+                # As it is served: only what the first ranking likes best is ranked by these weights.
+                best = best_first(score(ranking.values, FIRST), candidates.messages)[:LOOK]
+                keys = candidates.messages[best].tolist()
                 rows = messages.get(shelf.db, keys)
-                named = features(lexical.words(question.text), candidates)
-                named["beside"] = look_beside(
-                    shelf.db,
-                    shelf.index,
-                    shelf.generation,
-                    legs[0],
-                    Scope("me"),
-                    candidates,
-                    np.arange(len(candidates)),
-                )
-                values = np.column_stack([named[name] for name in NAMES])
+                values = np.column_stack([ranking.values[name][best] for name in NAMES])
                 cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
                 cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
     return cases
 
 
-def fit(cases: Sequence[Case], steps: int = 250) -> NDArray[np.float64]:
+def fit(cases: Sequence[Case], steps: int = 600) -> NDArray[np.float64]:
     """Adam on the listwise loss, from equal weights."""
-    usable = [
-        (c.values, c.cited / c.cited.sum(), BALANCE if c.set == "beam" else 1.0)
-        for c in cases
-        if c.cited.any()
-    ]
+    usable = [case for case in cases if case.cited.any()]
+    deepest = max(len(case.cited) for case in usable)
+    values = np.zeros((len(usable), deepest, len(NAMES)))
+    absent = np.full((len(usable), deepest), -np.inf)
+    target = np.zeros((len(usable), deepest))
+    for row, case in enumerate(usable):
+        values[row, : len(case.cited)] = case.values
+        absent[row, : len(case.cited)] = 0.0
+        target[row, : len(case.cited)] = case.cited / case.cited.sum()
+    share = np.array([BALANCE if case.set == "beam" else 1.0 for case in usable])
+    share /= share.sum()
     weights = np.ones(len(NAMES))
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, steps + 1):
-        gradient = 1e-3 * weights
-        total = sum(weight for _, _, weight in usable)
-        for values, target, weight in usable:
-            scores = values @ weights
-            chances = np.exp(scores - scores.max())
-            gradient += weight / total * (values.T @ (chances / chances.sum() - target))
+        scores = values @ weights + absent
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        gradient = 1e-3 * weights + np.einsum("q,qn,qnf->f", share, chances - target, values, optimize=True)
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         weights -= 0.15 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
