@@ -10,14 +10,12 @@ told     the better of dense and own, if a person said it: what is asked for lat
 The best are then looked at closely (``closer.py``). Where people talk with each other, no assistant:
 
 beside   the best cosine of a direct neighbour, an assistant's too: an answer stands next to its question
-late     how well each word of the question is met by some word of the message or its neighbours
-amount   how much the message says: the logarithm of its distinct words, the rarer the more
+late     how well each word of the question is met by some word of the message or its neighbours } below the best
+amount   how much it says: the logarithm of its distinct words, the rarer the more               } of these, so
+session  the best cosine in the message's session                                                } 0 or less
 dated    a time is asked for, and the message speaks of times
-answers  the message before ends with a question mark: its cosine
-replies  likewise, its BM25
+replies  BM25 of the message before, if that ends with a question mark
 named    window, if the question names who said it
-other    1 if the question names somebody else who speaks here
-session  the best cosine in the message's session
 behind   keeps what was not looked at closely behind what was
 """
 
@@ -38,10 +36,8 @@ MEANINGS: Mapping[str, str] = {
     "late": "its words, one by one",
     "amount": "how much it says",
     "dated": "it speaks of times",
-    "answers": "meaning of the question before it",
     "replies": "words of the question before it",
     "named": "words around what is said by who is named",
-    "other": "said by somebody else",
     "session": "the best of its conversation",
     "behind": "not looked at closely",
     "author": "said by who is named",

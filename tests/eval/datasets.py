@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -82,3 +82,23 @@ def beam(path: Path = FOLDER / "beam_dev.json") -> Iterator[Conversation]:
             if q["evidence"]
         )
         yield Conversation(f"beam{sample['id']}", tuple(records), questions)
+
+
+def mixed() -> Iterator[Conversation]:
+    """One memory for both: each chat among people together with one or two with an assistant, and the questions
+    about either, by the set that they are from."""
+    people, assisted = list(locomo()), list(beam())
+    for number, chat in enumerate(people):
+        records, questions = list(chat.records), [replace(q, kind="locomo") for q in chat.questions]
+        for other in assisted[number :: len(people)]:
+            records += [
+                record
+                | {"message_id": f"{other.name}-{record['message_id']}"}
+                | {"session_id": f"{other.name}-{record['session_id']}"}
+                for record in other.records
+            ]
+            questions += [
+                replace(q, kind="beam", evidence=frozenset(f"{other.name}-{e}" for e in q.evidence))
+                for q in other.questions
+            ]
+        yield Conversation(f"{chat.name}-mixed", tuple(records), tuple(questions))

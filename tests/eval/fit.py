@@ -12,21 +12,23 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance import Appliance
+from appliance.recall.candidates import Candidates
 from appliance.recall.closer import LOOK, Asked
-from appliance.recall.pipeline import find, queries, rank
+from appliance.recall.pipeline import Shelf, find, queries, rank
 from appliance.recall.rank import best_first, score
 from appliance.recall.weights import EVIDENCE, FIRST
 from appliance.store import lexical, messages
 from appliance.types import Filters, Scope
 from tests.eval.datasets import Conversation
+from tests.eval.measures import mean
 from tests.eval.runner import SETS, write
 
 NAMES = tuple(EVIDENCE)
@@ -36,13 +38,15 @@ BALANCE = 3.0
 
 @dataclass(frozen=True)
 class Case:
-    """One question: its candidates' features (candidates, features), which are cited, and how many are."""
+    """One question: the features of its best candidates (candidates, features), which of them are cited, how
+    many messages are cited in all, and recall@10 of each leg by itself."""
 
     set: str
     conversation: str
     values: NDArray[np.float64]
     cited: NDArray[np.float64]
     wanted: int
+    alone: Mapping[str, float]
 
 
 def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case]:
@@ -66,7 +70,8 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
                 rows = messages.get(shelf.db, keys)
                 values = np.column_stack([ranking.values[name][best] for name in NAMES])
                 cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
-                cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence)))
+                alone = {leg: _alone(shelf, candidates, leg, question.evidence) for leg in candidates.scores}
+                cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence), alone))
     return cases
 
 
@@ -96,22 +101,30 @@ def fit(cases: Sequence[Case], steps: int = 600) -> NDArray[np.float64]:
     return weights
 
 
-def recall(cases: Sequence[Case], weights: NDArray[np.float64], depth: int = 10) -> float:
-    found = [
-        c.cited[np.argsort(-(c.values @ weights), kind="stable")[:depth]].sum() / c.wanted for c in cases
-    ]
-    return round(float(np.mean(found)), 4)
+def _alone(shelf: Shelf, candidates: Candidates, leg: str, evidence: frozenset[str]) -> float:
+    best = best_first(np.nan_to_num(candidates.scores[leg], nan=-np.inf), candidates.messages)[:10]
+    rows = messages.get(shelf.db, candidates.messages[best].tolist())
+    return len(evidence & {row.external_id for row in rows.values()}) / len(evidence)
 
 
-def held_out(cases: Sequence[Case]) -> float:
-    """Recall@10 with each conversation measured by weights that never saw it."""
-    conversations = sorted({case.conversation for case in cases})
-    total = 0.0
-    for name in conversations:
-        seen = [case for case in cases if case.conversation != name]
-        unseen = [case for case in cases if case.conversation == name]
-        total += recall(unseen, fit(seen)) * len(unseen)
-    return round(total / len(cases), 4)
+def measured(case: Case, weights: NDArray[np.float64]) -> dict[str, float]:
+    cited = case.cited[np.argsort(-(case.values @ weights), kind="stable")]
+    first = 1 / (int(cited.argmax()) + 1) if cited.any() else 0.0
+    recalls = {f"recall@{depth}": float(cited[:depth].sum()) / case.wanted for depth in (5, 10)}
+    return {**recalls, "mrr": first}
+
+
+def by_one(cases: Sequence[Case], weights: NDArray[np.float64]) -> dict[str, float]:
+    return mean([measured(case, weights) for case in cases])
+
+
+def held_out(cases: Sequence[Case], of: str) -> dict[str, float]:
+    """Each conversation of a set measured by weights that never saw it, fitted on all others of ``cases``."""
+    rows: list[dict[str, float]] = []
+    for name in sorted({case.conversation for case in cases if case.set == of}):
+        weights = fit([case for case in cases if case.conversation != name])
+        rows += [measured(case, weights) for case in cases if case.conversation == name]
+    return mean(rows)
 
 
 def report(cases: Sequence[Case]) -> dict[str, object]:
@@ -121,17 +134,19 @@ def report(cases: Sequence[Case]) -> dict[str, object]:
     return {
         "weights": dict(zip(NAMES, joint.round(2).tolist(), strict=True)),
         "weights by set": {n: dict(zip(NAMES, w.round(2).tolist(), strict=True)) for n, w in alone.items()},
-        "recall@10": {
+        "sets": {
             name: {
-                "in the pool": round(float(np.mean([c.cited.sum() / c.wanted for c in own])), 4),
-                "shipped weights": recall(own, shipped),
-                "joint fit": recall(own, joint),
-                "held out, fitted on the set's other conversations": held_out(own),
-                "held out, joint fit without the conversation": _joint_held_out(cases, name),
-                **{f"fitted on {other}": recall(own, w) for other, w in alone.items() if other != name},
-                **{
-                    f"{feature} alone": recall(own, np.eye(len(NAMES))[i])
-                    for i, feature in enumerate(NAMES[:3])
+                "recall@10 of a leg alone": mean([case.alone for case in own]),
+                "recall of the first ranking at the depth of the closer look": mean(
+                    [{"recall": float(case.cited.sum()) / case.wanted} for case in own]
+                )["recall"],
+                "shipped weights": by_one(own, shipped),
+                "joint fit": by_one(own, joint),
+                "held out, joint fit without the conversation": held_out(cases, name),
+                "held out, fitted on the set's other conversations": held_out(own, name),
+                **{f"fitted on {other}": by_one(own, w) for other, w in alone.items() if other != name},
+                "held out, joint fit, without a feature": {
+                    feature: held_out(_without(cases, feature), name) for feature in NAMES
                 },
             }
             for name, own in by_set.items()
@@ -139,13 +154,9 @@ def report(cases: Sequence[Case]) -> dict[str, object]:
     }
 
 
-def _joint_held_out(cases: Sequence[Case], name: str) -> float:
-    total = count = 0.0
-    for conversation in sorted({case.conversation for case in cases if case.set == name}):
-        unseen = [case for case in cases if case.conversation == conversation]
-        weights = fit([case for case in cases if case.conversation != conversation])
-        total, count = total + recall(unseen, weights) * len(unseen), count + len(unseen)
-    return round(total / count, 4)
+def _without(cases: Sequence[Case], feature: str) -> list[Case]:
+    kept = np.array([float(name != feature) for name in NAMES])
+    return [replace(case, values=case.values * kept) for case in cases]
 
 
 def main() -> None:
