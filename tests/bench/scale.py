@@ -23,7 +23,7 @@ import numpy as np
 
 from appliance import Appliance
 from appliance.moments import microseconds
-from appliance.recall import candidates, pipeline
+from appliance.recall import candidates, closer, pipeline
 from appliance.store import check, chunks, derived, messages, neighbours
 from appliance.store.index.edge import EdgeIndex
 from tests.bench import material, measure
@@ -43,11 +43,13 @@ LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
     (pipeline, "from_index"),
-    (pipeline, "look_beside"),
+    (pipeline, "look_closer"),
+    (closer, "_word_by_word"),
+    (messages, "said"),
     (chunks, "spoken"),
     (chunks, "chunks_of"),
     (chunks, "pending"),
-    (neighbours, "of_each"),
+    (neighbours, "pairs"),
     (messages, "get"),
     (pipeline, "features"),
     (pipeline, "score"),

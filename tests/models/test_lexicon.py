@@ -1,0 +1,51 @@
+"""The lexicon: the pieces of the shipped tokenizer, which are alike, and how rare each is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appliance_models
+from appliance_models import lexicon as module
+from appliance_models.pieces import encode_ids
+
+LEXICON = appliance_models.load_lexicon()
+TOKENIZER = appliance_models.load().tokenizer
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a dog", "Dogs,  don't\nbark!", "漢字かな 한국어", "x" * 40, "[image: a lake]", "\ud800 half"],
+)
+def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
+    (pieces,) = LEXICON.pieces([text])
+    assert pieces.tolist() == encode_ids(TOKENIZER, [text])[0][1:-1]
+
+
+def test_a_run_without_spaces_counts_by_its_beginning() -> None:
+    (pieces,) = LEXICON.pieces(["b" * 1_000_000])
+    assert len(pieces) <= module.LONGEST_WORD
+
+
+def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WORDS_HELD", 50)
+    lexicon = module.Lexicon(TOKENIZER, np.load(module.TABLE))
+    for start in range(0, 1_000, 10):
+        lexicon.pieces([f"word{n}" for n in range(start, start + 10)])
+        assert len(lexicon._words) <= 60
+
+
+def test_words_of_like_meaning_are_alike() -> None:
+    dog, cat, tax = (pieces[0] for pieces in LEXICON.pieces(["dog", "cat", "tax"]))
+    (row,) = LEXICON.alike(np.array([dog]), np.array([dog, cat, tax, dog]))
+    assert row[0] == pytest.approx(1) == pytest.approx(row[3])
+    assert row[1] > row[2] + 0.1
+
+
+def test_rarity_grows_from_the_commonest_word_on() -> None:
+    the, house, zoology = (
+        LEXICON.rarity(pieces)[0] for pieces in LEXICON.pieces(["the", "house", "zoology"])
+    )
+    assert 0 == the < house < zoology <= 1
+    (signs,) = LEXICON.pieces(["?!..."])
+    assert not LEXICON.rarity(signs).any()
