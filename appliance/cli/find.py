@@ -59,11 +59,12 @@ def search(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Find the messages that answer a question best.
+    """Find the messages that answer a question best. What stands in quotation marks is found as it stands.
 
     \b
     Examples:
       appliance search "when does the lease end"
+      appliance search 'what was wrong with the "connection pool"'
       appliance search KLP-512 -k 3 --explain
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search deadline --json | jq -r '.hits[].text'

@@ -8,7 +8,7 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,8 @@ class Candidates:
     spans: NDArray[np.int64]
     scores: Mapping[str, Column]
     ranks: Mapping[str, Column]
+    quoted: frozenset[int] = frozenset()
+    """The messages that hold what stands in quotation marks in the query."""
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -69,14 +71,18 @@ def nobody() -> Candidates:
 
 
 def from_index(
-    db: sqlite3.Connection, index: Index, queries: Sequence[LegQuery], filters: Filters
+    db: sqlite3.Connection,
+    index: Index,
+    queries: Sequence[LegQuery],
+    filters: Filters,
+    also: Iterable[int] = (),
 ) -> Candidates:
-    """The messages whose chunks the index's legs find."""
+    """The messages whose chunks the index's legs find, and those of the chunks ``also``."""
     if not queries:
         return nobody()
     proposed = index.search(queries, filters, POOL)
     # A chunk may have been dropped from the truth, and its point not yet from the index.
-    pieces = chunks.spoken(db, sorted({scored.id for leg in proposed for scored in leg}))
+    pieces = chunks.spoken(db, sorted({*also, *(scored.id for leg in proposed for scored in leg)}))
     found, rows = np.unique(np.array([piece.message for piece in pieces], np.int64), return_inverse=True)
     row_of = dict(zip((piece.chunk for piece in pieces), rows.tolist(), strict=True))
     scores: dict[str, Column] = {}
@@ -152,4 +158,5 @@ def joined(one: Candidates, other: Candidates) -> Candidates:
         spans=np.concatenate([one.spans, other.spans[new]]),
         scores=columns(one.scores, other.scores),
         ranks=columns(one.ranks, other.ranks),
+        quoted=one.quoted | other.quoted,
     )

@@ -7,6 +7,8 @@ author   1 if the question names who said it
 told     the better of dense and own, if a person said it: what is asked for later was mostly told by
          the person, not answered by the assistant; it is 0 where nothing else speaks for the message
 
+quoted   1 if it holds what stands in quotation marks in the question
+
 The best are then looked at closely (``closer.py``). Where people talk with each other, no assistant:
 
 beside   the best cosine of a direct neighbour, an assistant's too: an answer stands next to its question
@@ -32,6 +34,7 @@ MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",
     "own": "its words",
     "window": "words in it and around it",
+    "quoted": "it holds what is quoted",
     "beside": "meaning of what stands next to it",
     "late": "its words, one by one",
     "amount": "how much it says",
@@ -67,6 +70,7 @@ def features(words: Sequence[str], candidates: Candidates) -> Features:
         "own": own,
         "window": saturated(_known(candidates, "window"), len(words)),
         "author": np.array([named[author] for author in candidates.authors], np.float64),
+        "quoted": np.isin(candidates.messages, sorted(candidates.quoted)).astype(np.float64),
         "told": np.where(person, np.maximum(np.maximum(dense, own), 0.0), 0.0),
     }
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.recall.candidates import Candidates, Column, Rows, from_index, from_text, joined, nobody
+from appliance.recall.candidates import POOL, Candidates, Column, Rows, from_index, from_text, joined, nobody
 from appliance.recall.closer import LOOK, Asked, Lexicon, look_closer
 from appliance.recall.features import Features, features
 from appliance.recall.rank import best_first, contributions, held_behind, score
@@ -105,16 +105,33 @@ def queries(shelf: Shelf, query: str, mode: Mode, notes: list[str]) -> list[LegQ
 def find(
     shelf: Shelf, query: str, legs: Sequence[LegQuery], filters: Filters, mode: Mode, notes: list[str]
 ) -> Candidates:
-    """Candidates of every leg that can run; FTS5 finds what the index does not hold yet."""
+    """Candidates of every leg that can run; FTS5 finds what the index does not hold yet, and what is quoted."""
+    quoted = holding(shelf.db, query, filters, mode, notes)
     if shelf.index is None:
-        return nobody() if mode == "dense" else from_text(shelf.db, query, filters, None)
-    candidates = from_index(shelf.db, shelf.index, legs, filters)
+        candidates = nobody() if mode == "dense" else from_text(shelf.db, query, filters, None)
+        return replace(candidates, quoted=quoted)
+    pieces = chunks.chunks_of(shelf.db, shelf.generation, sorted(quoted))
+    also = [chunk for piece in pieces.values() for chunk in piece]
+    candidates = replace(from_index(shelf.db, shelf.index, legs, filters, also), quoted=quoted)
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
         if mode != "dense":
             candidates = joined(candidates, from_text(shelf.db, query, filters, shelf.generation))
     return candidates
+
+
+def holding(
+    db: sqlite3.Connection, query: str, filters: Filters, mode: Mode, notes: list[str]
+) -> frozenset[int]:
+    """The messages that hold what the query has in quotation marks."""
+    phrases = lexical.phrases(query) if mode != "dense" else []
+    if not phrases:
+        return frozenset()
+    found = lexical.holding(db, phrases, filters, POOL)
+    if found is None:
+        notes.append("what is quoted has frequent words only: it counts as its words do")
+    return frozenset(found or ())
 
 
 def describe(

@@ -39,7 +39,10 @@ is 0.757 and 0.557; with 0.4, 0.728 and 0.543."""
 SPREAD = 2
 """For each message wanted, how many are looked at together with their neighbours."""
 
+QUERY_PHRASES = 4
+
 _WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r'"([^"\n]*)"|“([^”\n]*)”|„([^“”\n]*)[“”]|«([^»\n]*)»')
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,7 @@ def words(query: str) -> list[str]:
 def _words(query: str) -> dict[str, str]:
     """The query's words as a person compares them, each with the form that FTS5 compares ("strasse", "Straße")."""
     # A letter and its accent apart are one letter to the index, and two to a pattern.
-    composed = unicodedata.normalize("NFKC", query)
-    every = {word.casefold(): word for word in _WORD.findall(spaced(composed))}
+    every = {word.casefold(): word for word in _WORD.findall(spaced(_composed(query)))}
     telling = {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
     return dict(islice(telling.items(), QUERY_WORDS))
 
@@ -158,6 +160,38 @@ def search(
         for key, (role, author) in said.items()
     )
     return sorted(hits, key=lambda hit: (-hit.score, hit.message))[:limit]
+
+
+def phrases(query: str) -> list[str]:
+    """What stands in quotation marks in a query, as far as it has words."""
+    found = ("".join(groups) for groups in _QUOTED.findall(query))
+    return [phrase for phrase in found if _WORD.search(phrase)][:QUERY_PHRASES]
+
+
+def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int) -> list[int] | None:
+    """The messages that hold every phrase as it stands, but for case and white space; the newest, at most
+    ``limit``. None where no word of them is rare enough to look for."""
+    asked = [_WORD.findall(spaced(_composed(phrase))) for phrase in phrases]
+    if min(_rows(db, word) for words in asked for word in words) > POSTINGS:
+        return None
+    narrowed, values = conditions(filters)
+    match = " AND ".join(_quoted(" ".join(words)) for words in asked)
+    rows = db.execute(
+        "SELECT m.id, m.text FROM message_fts JOIN message m ON m.id = message_fts.rowid"
+        f" JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {narrowed} ORDER BY m.id DESC",
+        (match, *values),
+    )
+    # FTS5 compares stems ("pool" finds "pools"), so that a look at the text decides.
+    exact = [_folded(phrase) for phrase in phrases]
+    return list(islice((key for key, text in rows if all(one in _folded(text) for one in exact)), limit))
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _folded(text: str) -> str:
+    return " ".join(_composed(text).casefold().split())
 
 
 def conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
