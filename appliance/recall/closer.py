@@ -12,8 +12,9 @@ of BEAM's questions from 0.61 to 0.57 where a memory holds LoCoMo's chats too; s
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -30,7 +31,7 @@ from appliance.types import Scope
 LOOK = 40
 """How many of the best candidates are looked at closely. With 60 or 100, recall@10 on LoCoMo and BEAM is the same."""
 
-CHARACTERS = 2_000
+CHARACTERS = 1_000
 """How much of a text is compared word by word; the legs read it whole."""
 
 FROM_BESIDE = 0.9
@@ -39,17 +40,15 @@ FROM_BESIDE = 0.9
 ENOUGH = 5.0
 """The logarithm of how many telling words count as much as can be."""
 
-_NOTHING = "."
-
 
 class Lexicon(Protocol):
     """Words in pieces by number; ``appliance_models.Lexicon`` is one."""
 
-    def pieces(self, texts: Sequence[str]) -> list[NDArray[np.int64]]: ...
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]: ...
 
-    def rarity(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]: ...
+    def rarity(self, pieces: Sequence[int]) -> NDArray[np.float32]: ...
 
-    def alike(self, some: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float32]: ...
+    def alike(self, some: Sequence[int], others: Sequence[int]) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,15 @@ def look_closer(
     people = np.array(
         [_among_people(one, *two) for one, *two in zip(own, before, after, strict=True)], np.float64
     )
-    scores = _scores(db, index, generation, scope, asked.legs, candidates, beside)
+    asking = [
+        key if one is not None and is_talk and cues.is_question(one.beginning) else None
+        for key, one, is_talk in zip(sides[0], before, people.tolist(), strict=True)
+    ]
+    # The own words of questions alone are asked for: each reading of the index costs.
+    wanted = {"dense": beside, "own": {key for key in asking if key is not None}}
+    legs = [(query, wanted[query.leg]) for query in asked.legs if query.leg in wanted]
+    scores = _scores(db, index, generation, scope, legs, candidates)
     dense_before, dense_after = (_column(side, scores.get("dense", {})) for side in sides)
-    asks_before = people * np.array([one is not None and cues.is_question(one.beginning) for one in before])
     dense, window, author = (values[name][best] for name in ("dense", "window", "author"))
     late, amount = _word_by_word(lexicon, asked.text, said, keys, sides, people)
     when = people if cues.asks_when(asked.text) else np.zeros(len(best))
@@ -99,7 +104,7 @@ def look_closer(
                 for how, one in zip(when, own, strict=True)
             ]
         ),
-        "replies": asks_before * saturated(_column(sides[0], scores.get("own", {})), len(asked.words)),
+        "replies": saturated(_column(asking, scores.get("own", {})), len(asked.words)),
         "named": people * author * window,
         "session": _below_best(_best_of_session(own, dense), people),
     }
@@ -116,28 +121,21 @@ def _scores(
     index: Index,
     generation: int,
     scope: Scope,
-    legs: Sequence[LegQuery],
+    legs: Sequence[tuple[LegQuery, Collection[int]]],
     candidates: Candidates,
-    others: Iterable[int],
 ) -> dict[str, dict[int, float]]:
-    """The best score of each candidate and each of the ``others`` in the legs over a message's own words."""
-    wanted = [query for query in legs if query.leg in ("dense", "own")]
-    found: dict[str, dict[int, float]] = {
-        query.leg: {
-            key: score
-            for key, score in zip(
-                candidates.messages.tolist(), candidates.scores[query.leg].tolist(), strict=True
-            )
-            if score == score
-        }
-        for query in wanted
-    }
-    unknown = sorted(set(others) - set(candidates.messages.tolist()))
-    pieces = chunks.chunks_of(db, generation, unknown)
-    scored = index.score(wanted, [chunk for piece in pieces.values() for chunk in piece], scope)
-    for query, of_chunk in zip(wanted, scored, strict=True):
-        for message, piece in pieces.items():
-            found[query.leg][message] = max((of_chunk.get(chunk, 0.0) for chunk in piece), default=0.0)
+    """The best score of each candidate in the given legs, and of the messages that are wanted beside them."""
+    known = set(candidates.messages.tolist())
+    pieces = chunks.chunks_of(db, generation, sorted({key for _, wanted in legs for key in wanted} - known))
+    found: dict[str, dict[int, float]] = {}
+    for query, wanted in legs:
+        own = zip(candidates.messages.tolist(), candidates.scores[query.leg].tolist(), strict=True)
+        found[query.leg] = {key: score for key, score in own if score == score}
+        new = [key for key in wanted if key in pieces]
+        if new:
+            (scored,) = index.score([query], [chunk for key in new for chunk in pieces[key]], scope)
+            for key in new:
+                found[query.leg][key] = max((scored.get(chunk, 0.0) for chunk in pieces[key]), default=0.0)
     return found
 
 
@@ -155,23 +153,27 @@ def _word_by_word(
     rows = [row for row, is_talk in enumerate(people.tolist()) if is_talk]
     (asked,) = lexicon.pieces([question])
     weights = lexicon.rarity(asked)
-    if not rows or not weights.any():
+    total = float(weights.sum())
+    if not rows or not total:
         return late, amount
     around = {key for row in rows for key in (keys[row], sides[0][row], sides[1][row]) if key is not None}
     needed = sorted(around & said.keys())
     place = {key: number for number, key in enumerate(needed)}
-    texts = lexicon.pieces([said[key].beginning or _NOTHING for key in needed])
-    whole = lexicon.pieces([f"{said[key].author or _NOTHING} {said[key].beginning}" for key in needed])
-    starts = np.cumsum([0, *(len(pieces) for pieces in whole[:-1])])
-    met = np.maximum.reduceat(lexicon.alike(asked, np.concatenate(whole)), starts, axis=1)
+    texts = lexicon.pieces([said[key].beginning for key in needed])
+    names = [said[key].author or "" for key in needed]
+    called = dict(zip(names, lexicon.pieces(names), strict=True))
+    # None is without a piece: reduceat could not tell it from the next. The first piece stands for nothing.
+    whole = [[*called[name], *own] or [0] for name, own in zip(names, texts, strict=True)]
+    starts = np.cumsum([0, *map(len, whole[:-1])])
+    met = np.maximum.reduceat(lexicon.alike(asked, list(chain.from_iterable(whole))), starts, axis=1)
     for row in rows:
-        own = met[:, place[keys[row]]]
+        at = place[keys[row]]
+        best = met[:, at]
         for side in sides:
             if (key := side[row]) is not None and key in place:
-                own = np.maximum(own, FROM_BESIDE * met[:, place[key]])
-        late[row] = float(weights @ own / weights.sum())
-        telling = lexicon.rarity(np.unique(texts[place[keys[row]]])).sum()
-        amount[row] = np.log1p(float(telling)) / ENOUGH
+                best = np.maximum(best, FROM_BESIDE * met[:, place[key]])
+        late[row] = float(weights @ best) / total
+        amount[row] = np.log1p(float(lexicon.rarity(list(set(texts[at]))).sum())) / ENOUGH
     return late, amount
 
 

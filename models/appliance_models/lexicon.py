@@ -36,8 +36,6 @@ FIRST_WORD = 1_996
 """The vocabulary has special pieces, signs and letters first, and then words from frequent to rare; this is
 its first word, "the"."""
 
-Pieces = NDArray[np.int64]
-
 
 class Lexicon:
     """Word pieces by number. Safe to use from several threads."""
@@ -48,29 +46,28 @@ class Lexicon:
         self._words: dict[str, tuple[int, ...]] = {}
         self._lock = threading.Lock()
         ranks = np.maximum(np.arange(len(vectors)) - FIRST_WORD, 0)
-        self._rarity = (np.log1p(ranks) / np.log(len(vectors) - FIRST_WORD)).astype(np.float32)
+        self._rarity: NDArray[np.float32] = (np.log1p(ranks) / np.log(len(vectors) - FIRST_WORD)).astype(
+            np.float32
+        )
 
-    def pieces(self, texts: Sequence[str]) -> list[Pieces]:
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """The pieces of each text, in order, without special ones."""
         words = [[word[:LONGEST_WORD] for word in text.split()] for text in texts]
         with self._lock:
             self._learn(set(chain.from_iterable(words)))
-            return [
-                np.fromiter(chain.from_iterable(map(self._words.__getitem__, own)), np.int64) for own in words
-            ]
+            return [list(chain.from_iterable(map(self._words.__getitem__, own))) for own in words]
 
-    def rarity(self, pieces: Pieces) -> NDArray[np.float32]:
+    def rarity(self, pieces: Sequence[int]) -> NDArray[np.float32]:
         """How rare each piece is in English, from 0 ("the", and any sign) to 1."""
-        found: NDArray[np.float32] = self._rarity[pieces]
-        return found
+        return self._rarity.take(pieces)
 
-    def alike(self, some: Pieces, others: Pieces) -> NDArray[np.float32]:
+    def alike(self, some: Sequence[int], others: Sequence[int]) -> NDArray[np.float32]:
         """The cosine of each of ``some`` and each of the ``others``, (len(some), len(others))."""
-        distinct, place = np.unique(others, return_inverse=True)
-        cosines: NDArray[np.float32] = self._unit(some) @ self._unit(distinct).T
-        return cosines[:, place]
+        distinct, place = np.unique(np.asarray(others, np.int64), return_inverse=True)
+        cosines: NDArray[np.float32] = self._unit(np.asarray(some, np.int64)) @ self._unit(distinct).T
+        return cosines.take(place, axis=1)
 
-    def _unit(self, pieces: Pieces) -> NDArray[np.float32]:
+    def _unit(self, pieces: NDArray[np.int64]) -> NDArray[np.float32]:
         rows = self._vectors[pieces].astype(np.float32)
         rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
         return rows

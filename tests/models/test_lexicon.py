@@ -19,7 +19,7 @@ TOKENIZER = appliance_models.load().tokenizer
 )
 def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
     (pieces,) = LEXICON.pieces([text])
-    assert pieces.tolist() == encode_ids(TOKENIZER, [text])[0][1:-1]
+    assert pieces == encode_ids(TOKENIZER, [text])[0][1:-1]
 
 
 def test_a_run_without_spaces_counts_by_its_beginning() -> None:
@@ -37,7 +37,7 @@ def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_words_of_like_meaning_are_alike() -> None:
     dog, cat, tax = (pieces[0] for pieces in LEXICON.pieces(["dog", "cat", "tax"]))
-    (row,) = LEXICON.alike(np.array([dog]), np.array([dog, cat, tax, dog]))
+    (row,) = LEXICON.alike([dog], [dog, cat, tax, dog])
     assert row[0] == pytest.approx(1) == pytest.approx(row[3])
     assert row[1] > row[2] + 0.1
 
