@@ -16,7 +16,7 @@ from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
-from appliance.recall.pipeline import Shelf
+from appliance.recall.shelf import Shelf
 from appliance.store import chunks, derived, lexical
 from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation

@@ -11,20 +11,17 @@ of BEAM's questions from 0.61 to 0.57 where a memory holds LoCoMo's chats too; s
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from appliance.recall import cues
 from appliance.recall.candidates import Candidates, Column, Rows
 from appliance.recall.features import Features, saturated
+from appliance.recall.shelf import Asked, Lexicon, Shelf
 from appliance.store import chunks, messages, neighbours
-from appliance.store.index.base import Index, LegQuery
+from appliance.store.index.base import LegQuery
 from appliance.store.messages import Said
 from appliance.types import Scope
 
@@ -41,42 +38,15 @@ ENOUGH = 5.0
 """The logarithm of how many telling words count as much as can be."""
 
 
-class Lexicon(Protocol):
-    """Words in pieces by number; ``appliance_models.Lexicon`` is one."""
-
-    def pieces(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def rarity(self, pieces: Sequence[int]) -> NDArray[np.float32]: ...
-
-    def alike(self, some: Sequence[int], others: Sequence[int]) -> NDArray[np.float32]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question: as it was put, its telling words, and what each leg of the index is asked."""
-
-    text: str
-    words: Sequence[str]
-    legs: Sequence[LegQuery]
-
-
 def look_closer(
-    db: sqlite3.Connection,
-    index: Index,
-    lexicon: Lexicon,
-    generation: int,
-    scope: Scope,
-    asked: Asked,
-    candidates: Candidates,
-    values: Features,
-    best: Rows,
+    shelf: Shelf, scope: Scope, asked: Asked, candidates: Candidates, values: Features, best: Rows
 ) -> Features:
-    """The features of the closer look, 0 for all candidates but the ``best``."""
+    """The features of the closer look, 0 for all candidates but the ``best``. The shelf has an index."""
     keys: list[int] = candidates.messages[best].tolist()
-    pairs = neighbours.pairs(db, keys)
+    pairs = neighbours.pairs(shelf.db, keys)
     sides = [[pairs.get(key, (None, None))[side] for key in keys] for side in (0, 1)]
     beside = {key for side in sides for key in side if key is not None}
-    said = messages.said(db, beside.union(keys), CHARACTERS)
+    said = messages.said(shelf.db, beside.union(keys), CHARACTERS)
     before, after = ([said.get(key) if key else None for key in side] for side in sides)
     own = [said.get(key) for key in keys]
     people = np.array(
@@ -89,10 +59,10 @@ def look_closer(
     # The own words of questions alone are asked for: each reading of the index costs.
     wanted = {"dense": beside, "own": {key for key in asking if key is not None}}
     legs = [(query, wanted[query.leg]) for query in asked.legs if query.leg in wanted]
-    scores = _scores(db, index, generation, scope, legs, candidates)
+    scores = _scores(shelf, scope, legs, candidates)
     dense_before, dense_after = (_column(side, scores.get("dense", {})) for side in sides)
     dense, window, author = (values[name][best] for name in ("dense", "window", "author"))
-    late, amount = _word_by_word(lexicon, asked.text, said, keys, sides, people)
+    late, amount = _word_by_word(shelf.lexicon(), asked.text, said, keys, sides, people)
     when = people if cues.asks_when(asked.text) else np.zeros(len(best))
     looked = {
         "beside": np.maximum(np.maximum(dense_before, dense_after), 0.0),
@@ -117,23 +87,24 @@ def _among_people(own: Said | None, before: Said | None, after: Said | None) -> 
 
 
 def _scores(
-    db: sqlite3.Connection,
-    index: Index,
-    generation: int,
+    shelf: Shelf,
     scope: Scope,
     legs: Sequence[tuple[LegQuery, Collection[int]]],
     candidates: Candidates,
 ) -> dict[str, dict[int, float]]:
     """The best score of each candidate in the given legs, and of the messages that are wanted beside them."""
+    assert shelf.index is not None
     known = set(candidates.messages.tolist())
-    pieces = chunks.chunks_of(db, generation, sorted({key for _, wanted in legs for key in wanted} - known))
+    pieces = chunks.chunks_of(
+        shelf.db, shelf.generation, sorted({key for _, wanted in legs for key in wanted} - known)
+    )
     found: dict[str, dict[int, float]] = {}
     for query, wanted in legs:
         own = zip(candidates.messages.tolist(), candidates.scores[query.leg].tolist(), strict=True)
         found[query.leg] = {key: score for key, score in own if score == score}
         new = [key for key in wanted if key in pieces]
         if new:
-            (scored,) = index.score([query], [chunk for key in new for chunk in pieces[key]], scope)
+            (scored,) = shelf.index.score([query], [chunk for key in new for chunk in pieces[key]], scope)
             for key in new:
                 found[query.leg][key] = max((scored.get(chunk, 0.0) for chunk in pieces[key]), default=0.0)
     return found

@@ -7,36 +7,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from appliance.recall.candidates import POOL, Candidates, Column, Rows, from_index, from_text, joined, nobody
-from appliance.recall.closer import LOOK, Asked, Lexicon, look_closer
+from appliance.recall.closer import LOOK, look_closer
 from appliance.recall.features import Features, features
 from appliance.recall.rank import best_first, contributions, held_behind, score
+from appliance.recall.shelf import Asked, Shelf
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE, FIRST
 from appliance.store import chunks, lexical, messages, sessions
-from appliance.store.index.base import Index, LegQuery
+from appliance.store.index.base import LegQuery
 from appliance.types import Filters, Hit, Hits, Mode, Scope, Source
-
-EmbedQuery = Callable[[str], "NDArray[np.float32]"]
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """What a search looks through. ``embed`` is None when no model could be loaded, ``index`` too when the
-    vectors are damaged; ``lacks`` says why."""
-
-    db: sqlite3.Connection
-    index: Index | None
-    generation: int
-    embed: EmbedQuery | None
-    lexicon: Callable[[], Lexicon]
-    lacks: str = ""
 
 
 def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int) -> Hits:
@@ -71,9 +54,7 @@ def rank(shelf: Shelf, asked: Asked, scope: Scope, candidates: Candidates) -> Ra
     if shelf.index is None or not len(candidates) or not asked.legs or asked.legs[0].leg != "dense":
         return Ranking(order, values, FIRST, scores)
     best = order[:LOOK]
-    values |= look_closer(
-        shelf.db, shelf.index, shelf.lexicon(), shelf.generation, scope, asked, candidates, values, best
-    )
+    values |= look_closer(shelf, scope, asked, candidates, values, best)
     scores = score(values, EVIDENCE)
     values["behind"] = held_behind(scores, best)
     weights = {**EVIDENCE, "behind": 1.0}

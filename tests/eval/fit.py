@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from appliance import Appliance
 from appliance.recall.candidates import Candidates
-from appliance.recall.closer import LOOK, Asked
-from appliance.recall.pipeline import Shelf, find, queries, rank
+from appliance.recall.closer import LOOK
+from appliance.recall.pipeline import find, queries, rank
 from appliance.recall.rank import best_first, score
+from appliance.recall.shelf import Asked, Shelf
 from appliance.recall.weights import EVIDENCE, FIRST
 from appliance.store import lexical, messages
 from appliance.types import Filters, Scope
