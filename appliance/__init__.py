@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from appliance.engine import Appliance
     from appliance.errors import ApplianceError
     from appliance.memory.sessions import Session
-    from appliance.types import Context, Hit, Hits, IngestReport, Message, SessionInfo
+    from appliance.types import Context, Hit, Hits, IngestReport, Message, SessionInfo, WhyNot
 
 __version__ = "0.1.0"
 
@@ -33,6 +33,7 @@ _ROOMS = {
     "Message": "types",
     "Session": "memory.sessions",
     "SessionInfo": "types",
+    "WhyNot": "types",
 }
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Message",
     "Session",
     "SessionInfo",
+    "WhyNot",
     "__version__",
 ]
 

@@ -238,17 +238,19 @@ class Appliance:
         sources: Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        why_not: str | None = None,
     ) -> Hits:
         """The messages that answer ``query`` best, one hit a message, best first.
 
         Scope: the configured user's memory unless ``user_id`` names another's; a ``session_id`` (or the
         session's external id) narrows to it, and finds nothing when it is not the named user's. ``roles``
         are user and assistant unless named. ``since`` and ``until`` take ISO 8601 days (whole, the last
-        one included) or moments. ``sources`` are format names. ``hits.notes`` says which leg could not run.
+        one included) or moments. ``sources`` are format names. ``hits.notes`` says which leg could not run,
+        ``hits.why_not`` at which stage the message that ``why_not`` names fell out.
 
         Raises:
             UsageError: a role, mode, date or limit that can't be.
-            NotFound: no such session.
+            NotFound: no such session, or no such message to say why not.
         """
         limit = self.settings.search.limit if limit is None else limit
         if limit < 1:
@@ -259,7 +261,7 @@ class Appliance:
         with self._serving.shelf(dense=mode != "lexical") as shelf:
             if shelf is None:
                 return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
-            return recall.search(shelf, query, filters, mode=mode, limit=limit)
+            return recall.search(shelf, query, filters, mode=mode, limit=limit, about=why_not)
 
     def context(
         self,
@@ -288,7 +290,9 @@ class Appliance:
         if session_id is not None:
             info = self.session_info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
-            rows = messages.of_session(self._database.read(), _key(info), last=layers.TURNS, talk_only=True)
+            rows = messages.of_session(
+                self._database.read(), sessions.key(info), last=layers.TURNS, talk_only=True
+            )
             turns = [messages.public(row) for row in rows]
         hits = self.search(query, limit=layers.MEMORIES, user_id=user_id, namespace=namespace)
         plan = layers.Plan(
@@ -398,7 +402,9 @@ class Appliance:
     def session_messages(self, reference: str) -> list[Message]:
         """A session's messages, in order."""
         info = self.session_info(reference)
-        return [messages.public(row) for row in messages.of_session(self._database.read(), _key(info))]
+        return [
+            messages.public(row) for row in messages.of_session(self._database.read(), sessions.key(info))
+        ]
 
     def add_message(
         self,
@@ -426,7 +432,7 @@ class Appliance:
             reply_to=reply_to,
             metadata=metadata or {},
         )
-        stored = intake.add(record, _key(info), self._intake(Scope(info.user_id, info.namespace)))
+        stored = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
         self._wake()
         return self.message(messages.message_id(stored))
 
@@ -468,7 +474,7 @@ class Appliance:
         if session_id is not None:
             try:
                 info = self.session_info(session_id, user_id=user_id)
-                session, user_id, namespace = _key(info), info.user_id, info.namespace
+                session, user_id, namespace = sessions.key(info), info.user_id, info.namespace
             except NotFound:
                 if user_id is None:
                     raise
@@ -491,9 +497,3 @@ class Appliance:
     def _wake(self) -> None:
         if self._worker is not None and self._serving.pending():
             self._worker.wake()
-
-
-def _key(info: SessionInfo) -> int:
-    key = sessions.key_of(info.id)
-    assert key is not None
-    return key

@@ -231,12 +231,27 @@ class Hit:
     why: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """At which stage of a search a message fell out, and in words why. ``rank`` and ``score`` are those it had
+    among the candidates, ``why`` is as in a hit; None where it was none of them."""
+
+    message_id: str
+    stage: Literal["filtered", "not proposed", "ranked", "shown"]
+    words: str
+    rank: int | None = None
+    score: float | None = None
+    why: Mapping[str, Any] | None = None
+
+
 class Hits(list[Hit]):
     """The hits, best first, with what the search has to say about itself.
 
     ``mode`` is what was asked for; ``notes`` says in words which leg could not run and why, so that
-    nothing is left out silently; ``took_ms`` is wall time.
+    nothing is left out silently; ``took_ms`` is wall time; ``why_not`` is about the message asked about.
     """
+
+    why_not: WhyNot | None = None
 
     def __init__(self, hits: Sequence[Hit], *, query: str, mode: Mode, notes: Sequence[str], took_ms: float):
         super().__init__(hits)

@@ -56,6 +56,12 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each score is made of.", show_default=False)
     ] = False,
+    why_not: Annotated[
+        str | None,
+        typer.Option(
+            "--why-not", metavar="MESSAGE_ID", help="Say why this message is not found.", show_default=False
+        ),
+    ] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -82,11 +88,14 @@ def search(
             sources=source,
             since=since,
             until=until,
+            why_not=why_not,
         )
     if json:
         out.document(hits.shape(found))
     else:
         hits.show(found, explain=explain)
+        if found.why_not is not None:
+            out.line(hits.verdict(found.why_not))
     out.notes(found.notes)
     if found:
         out.say(f"{out.plural(len(found), 'hit')} in {found.took_ms:.0f} ms")

@@ -16,7 +16,7 @@ from appliance.recall.features import MEANINGS
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from appliance.types import Context, Hit, Hits
+    from appliance.types import Context, Hit, Hits, WhyNot
 
 LEGS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
 """What each leg's raw score is."""
@@ -40,7 +40,13 @@ def shape(hits: Hits) -> dict[str, Any]:
         "hits": [msgspec.to_builtins(hit) for hit in hits],
         "took_ms": hits.took_ms,
         "notes": list(hits.notes),
+        **({"why_not": msgspec.to_builtins(hits.why_not)} if hits.why_not else {}),
     }
+
+
+def verdict(why_not: WhyNot) -> str:
+    """Why a message is not among the hits, in one line."""
+    return f"{why_not.message_id} is {why_not.stage}: {why_not.words}"
 
 
 def context_shape(context: Context) -> dict[str, Any]:

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from appliance.recall.candidates import POOL, Candidates, Column, Rows, from_index, from_text, joined, nobody
+from appliance.recall.candidates import POOL, Candidates, from_index, from_text, joined, nobody
 from appliance.recall.closer import LOOK, look_closer
-from appliance.recall.features import Features, features
-from appliance.recall.rank import best_first, contributions, held_behind, score
+from appliance.recall.features import features
+from appliance.recall.rank import Ranking, best_first, contributions, held_behind, score
 from appliance.recall.shelf import Asked, Shelf
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE, FIRST
+from appliance.recall.why_not import why_not
 from appliance.store import chunks, lexical, messages, sessions
 from appliance.store.index.base import LegQuery
 from appliance.types import Filters, Hit, Hits, Mode, Scope, Source
 
 
-def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int) -> Hits:
-    """The ``limit`` best messages for a query, one hit a message."""
+def search(
+    shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int, about: str | None = None
+) -> Hits:
+    """The ``limit`` best messages for a query, one hit a message; ``about`` names one to say why not."""
     began = time.perf_counter()
     notes: list[str] = []
     legs = queries(shelf, query, mode, notes)
@@ -32,18 +35,10 @@ def search(shelf: Shelf, query: str, filters: Filters, *, mode: Mode, limit: int
     ranking = rank(shelf, Asked(query, words, legs), filters.scope, candidates)
     hits = describe(shelf.db, words, candidates, ranking, limit)
     took = (time.perf_counter() - began) * 1000
-    return Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """Candidates by their row, best first, with each one's features, the weights they were given, and the
-    score that this makes."""
-
-    order: Rows
-    values: Features
-    weights: Mapping[str, float]
-    scores: Column
+    answer = Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)
+    if about is not None:
+        answer.why_not = why_not(shelf, legs, filters, candidates, ranking, limit, about)
+    return answer
 
 
 def rank(shelf: Shelf, asked: Asked, scope: Scope, candidates: Candidates) -> Ranking:

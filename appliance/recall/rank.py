@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.recall.candidates import Column, Rows
+from appliance.recall.features import Features
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates by their row, best first, with each one's features, the weights they were given, and the
+    score that this makes."""
+
+    order: Rows
+    values: Features
+    weights: Mapping[str, float]
+    scores: Column
 
 
 def score(

@@ -37,6 +37,7 @@ class Database:
         self.path = path
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
         self._lock = threading.RLock()
+        self._raised: BaseException | None = None
         self._readers = threading.local()
         self._open_readers: list[sqlite3.Connection] = []
         with _as_store_errors(path):
@@ -53,7 +54,7 @@ class Database:
 
         Within another of the same thread it is a part of that one.
         """
-        with self._lock, _as_store_errors(self.path):
+        with self._lock, _as_store_errors(self.path), self._as_raised():
             if self._writer.in_transaction:
                 yield self._writer
                 return
@@ -98,11 +99,29 @@ class Database:
             self._open_readers.clear()
             self._writer.close()
 
+    def _searchable(self, text: str) -> str:
+        try:
+            return searchable(text)
+        except BaseException as error:
+            self._raised = error
+            raise
+
+    @contextmanager
+    def _as_raised(self) -> Iterator[None]:
+        """SQLite forgets what a function of ours raised: an interrupt must not look like its own error."""
+        try:
+            yield
+        except sqlite3.OperationalError:
+            raised, self._raised = self._raised, None
+            if raised is not None:
+                raise raised from None
+            raise
+
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind
         )
-        connection.create_function("searchable", 1, searchable, deterministic=True)
+        connection.create_function("searchable", 1, self._searchable, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")

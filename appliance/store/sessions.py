@@ -35,6 +35,11 @@ def key_of(public: str) -> int | None:
     return int(public[1:]) if re.fullmatch(r"s[1-9]\d{0,17}", public) else None
 
 
+def key(info: SessionInfo) -> int:
+    """The store's key of a session."""
+    return int(info.id[1:])
+
+
 # --- written within an ingest's transaction ----------------------------------------------------------
 
 

@@ -126,3 +126,13 @@ def test_context_refuses_an_empty_budget(run: Run, kept: Path) -> None:
 def test_context_names_another_encoding(run: Run, kept: Path) -> None:
     built = document(run("context", "x", "--encoding", "cl100k_base", "--json"))
     assert built["encoding"] == "cl100k_base"
+
+
+def test_why_not_says_where_a_message_fell_out(run: Run, kept: Path) -> None:
+    (first,) = document(run("search", "QX-4471", "-k", "1", "--json"))["hits"]
+    other = "m1" if first["message_id"] != "m1" else "m2"
+    asked = ("search", "QX-4471", "-k", "1", "--why-not")
+    assert f"{other} is " in run(*asked, other).stdout.splitlines()[-1]
+    report = document(run(*asked, first["message_id"], "--json"))
+    assert report["why_not"]["stage"] == "shown"
+    assert run(*asked, "m999999").exit_code != 0

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from appliance import Appliance
 from appliance.errors import StoreCorrupt, StoreError
+from appliance.store import database as module
 from appliance.store.database import Database
 
 INSERT = "INSERT INTO source (path, format, bytes, first_at, last_at) VALUES (?, 'native', 0, 0, 0)"
@@ -128,3 +130,21 @@ def test_damage_is_said_where_it_is_read(tmp_path: Path) -> None:
             read(database.read().execute("SELECT path, bytes FROM source"))
         assert "backup" in str(refused.value.hint)
     database.close()
+
+
+def test_an_interrupt_within_a_function_of_ours_stays_an_interrupt(
+    memory: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = memory.sessions.create()
+    session.add("user", "before")
+
+    def interrupted(text: str) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as now:
+        now.setattr(module, "searchable", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.add("user", "during")
+    session.add("user", "after")
+    assert [message.text for message in session.messages()] == ["before", "after"]
+    assert not memory.verify().problems

@@ -1,0 +1,90 @@
+"""Why a message is not among the hits: at which stage of a search it fell out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from appliance.errors import NotFound
+from appliance.recall.candidates import Candidates
+from appliance.recall.rank import Ranking, contributions
+from appliance.recall.shelf import Shelf
+from appliance.store import chunks, messages, sessions
+from appliance.store.index.base import LegQuery
+from appliance.store.messages import Row, message_id
+from appliance.types import Filters, SessionInfo, WhyNot
+
+
+def why_not(
+    shelf: Shelf,
+    legs: Sequence[LegQuery],
+    filters: Filters,
+    candidates: Candidates,
+    ranking: Ranking,
+    limit: int,
+    reference: str,
+) -> WhyNot:
+    """What became of one message in a search.
+
+    Raises:
+        NotFound: there is no such message in the scope of the search.
+    """
+    row = messages.message(shelf.db, reference)
+    info = sessions.find(shelf.db, sessions.public_id(row.session_id))
+    if (info.user_id, info.namespace) != (filters.scope.user_id, filters.scope.namespace):
+        raise NotFound(f"no message {reference!r}", hint="'appliance search' prints message ids")
+    named = message_id(row.id)
+    if barred := list(_barred(row, info, filters)):
+        return WhyNot(named, "filtered", "; ".join(barred))
+    found = np.flatnonzero(candidates.messages == row.id)
+    if not len(found):
+        return WhyNot(named, "not proposed", "; ".join(_scores(shelf, legs, filters, candidates, row.id)))
+    at = int(found[0])
+    place = int(np.flatnonzero(ranking.order == at)[0]) + 1
+    why = {"score": contributions(ranking.values, ranking.weights, at), "legs": candidates.legs(at)}
+    score = float(ranking.scores[at])
+    if place <= limit:
+        return WhyNot(named, "shown", f"it is hit {place}", place, score, why)
+    last = float(ranking.scores[ranking.order[limit - 1]])
+    words = f"place {place} of {len(candidates)} candidates: its score is {score:.2f}, and {last:.2f} the last hit's"
+    return WhyNot(named, "ranked", words, place, score, why)
+
+
+def _barred(row: Row, info: SessionInfo, filters: Filters) -> Iterator[str]:
+    """Which filters keep a message out."""
+    if filters.scope.agent_id is not None and info.agent_id != filters.scope.agent_id:
+        yield f"its agent is {info.agent_id!r}"
+    if filters.session is not None and row.session_id != filters.session:
+        yield f"it is in session {info.id}"
+    if filters.roles and row.role not in filters.roles:
+        yield f"its role is {row.role}"
+    if not filters.roles and not row.talk:
+        yield f"it was not said in the open (its role is {row.role}): name the role to search it"
+    if filters.sources and info.format not in filters.sources:
+        yield f"its source is {info.format}"
+    if (filters.since is not None or filters.until is not None) and row.at is None:
+        yield "it has no time"
+    elif filters.since is not None and row.at is not None and row.at < filters.since:
+        yield f"it is of {row.sent_at}, before the time asked for"
+    elif filters.until is not None and row.at is not None and row.at >= filters.until:
+        yield f"it is of {row.sent_at}, after the time asked for"
+
+
+def _scores(
+    shelf: Shelf, legs: Sequence[LegQuery], filters: Filters, candidates: Candidates, key: int
+) -> Iterator[str]:
+    """What each leg says of a message that it did not propose, and of the last one that it did."""
+    pieces = chunks.chunks_of(shelf.db, shelf.generation, [key]).get(key, [])
+    if not pieces:
+        yield "it is empty"
+    elif shelf.index is None or not legs:
+        yield "full text does not find its words"
+    else:
+        for query, scores in zip(legs, shelf.index.score(legs, pieces, filters.scope), strict=True):
+            own = max(scores.values(), default=0.0)
+            proposed = candidates.scores[query.leg][~np.isnan(candidates.ranks[query.leg])]
+            last = (
+                f"{proposed.min():.2f} the last that it proposes" if len(proposed) else "it proposes nothing"
+            )
+            yield f"{query.leg} gives it {own:.2f}, and {last}"

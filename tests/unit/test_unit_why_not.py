@@ -1,0 +1,102 @@
+"""A search says at which stage a message fell out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from appliance import Appliance, WhyNot
+from appliance.errors import NotFound
+from appliance.recall import candidates, pipeline
+
+
+@pytest.fixture
+def chats(memory: Appliance, tmp_path: Path) -> Appliance:
+    records = [
+        {
+            "session_id": "s",
+            "message_id": f"m-{n}",
+            "role": "user",
+            "content": f"the harbour at night, part {n}",
+        }
+        | {"timestamp": f"2026-01-{n + 1:02}T10:00:00Z"}
+        for n in range(20)
+    ]
+    records += [
+        {"session_id": "s", "message_id": "tool", "role": "tool", "content": "harbour lookup"},
+        {"session_id": "s", "message_id": "far", "role": "user", "content": "zebra"},
+        {"session_id": "s", "message_id": "empty", "role": "user", "content": ""},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    memory.ingest(path)
+    return memory
+
+
+def asked(memory: Appliance, reference: str, **more: object) -> WhyNot:
+    found = memory.search("the harbour at night", limit=3, why_not=reference, **more)  # type: ignore[arg-type]
+    assert found.why_not is not None
+    return found.why_not
+
+
+def test_what_is_a_hit(chats: Appliance) -> None:
+    (first, *_) = chats.search("the harbour at night", limit=3)
+    answer = asked(chats, first.message_id)
+    assert (answer.stage, answer.rank, answer.score) == ("shown", 1, first.score)
+    assert answer.why == first.why
+
+
+def test_what_is_ranked_behind_the_hits(chats: Appliance) -> None:
+    hits = chats.search("the harbour at night", limit=3)
+    behind = chats.search("the harbour at night", limit=10)[7]
+    answer = asked(chats, behind.external_id)
+    assert (answer.stage, answer.rank) == ("ranked", 8)
+    assert answer.why is not None and answer.score is not None
+    assert sum(answer.why["score"].values()) == pytest.approx(answer.score)
+    assert answer.score <= hits[-1].score
+    assert "place 8" in answer.words
+
+
+@pytest.mark.parametrize(
+    ("reference", "more", "words"),
+    [
+        ("tool", {}, "not said in the open"),
+        ("m-0", {"roles": ["assistant"]}, "its role is user"),
+        ("m-0", {"since": "2026-01-10"}, "before the time"),
+        ("m-19", {"until": "2026-01-10"}, "after the time"),
+        ("m-0", {"sources": ["whatsapp"], "since": "2026-01-10"}, "its source is native; it is of"),
+        ("m-0", {"agent_id": "other"}, "its agent"),
+    ],
+)
+def test_what_a_filter_keeps_out(
+    chats: Appliance, reference: str, more: dict[str, object], words: str
+) -> None:
+    answer = asked(chats, reference, **more)
+    assert answer.stage == "filtered" and words in answer.words
+
+
+def test_what_no_leg_proposes(chats: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (candidates, pipeline):
+        monkeypatch.setattr(module, "POOL", 3)
+    answer = asked(chats, "far")
+    assert answer.stage == "not proposed" and answer.rank is None
+    assert "dense gives it" in answer.words and "own gives it 0.00" in answer.words
+    assert asked(chats, "empty").words == "it is empty"
+    assert (
+        "full text" in asked(chats, "far", mode="lexical").words or "own gives" in asked(chats, "far").words
+    )
+
+
+def test_what_is_another_persons_is_not_there(chats: Appliance) -> None:
+    with pytest.raises(NotFound):
+        asked(chats, "m-0", user_id="ben")
+    with pytest.raises(NotFound):
+        asked(chats, "m-0", namespace="work")
+    with pytest.raises(NotFound):
+        asked(chats, "nothing of the kind")
+
+
+def test_nobody_asks(chats: Appliance) -> None:
+    assert chats.search("harbour").why_not is None
