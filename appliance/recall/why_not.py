@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from appliance.errors import NotFound
 from appliance.recall.candidates import Candidates
 from appliance.recall.rank import Ranking, contributions
 from appliance.recall.shelf import Shelf
@@ -30,10 +29,8 @@ def why_not(
     Raises:
         NotFound: there is no such message in the scope of the search.
     """
-    row = messages.message(shelf.db, reference)
+    row = messages.message(shelf.db, reference, filters.scope)
     info = sessions.find(shelf.db, sessions.public_id(row.session_id))
-    if (info.user_id, info.namespace) != (filters.scope.user_id, filters.scope.namespace):
-        raise NotFound(f"no message {reference!r}", hint="'appliance search' prints message ids")
     named = message_id(row.id)
     if barred := list(_barred(row, info, filters)):
         return WhyNot(named, "filtered", "; ".join(barred))

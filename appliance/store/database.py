@@ -68,7 +68,7 @@ class Database:
     @contextmanager
     def trial(self) -> Iterator[sqlite3.Connection]:
         """What is written within is rolled back at the end: to see what a change would do."""
-        with self._lock, _as_store_errors(self.path):
+        with self._lock, _as_store_errors(self.path), self._as_raised():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -109,6 +109,7 @@ class Database:
     @contextmanager
     def _as_raised(self) -> Iterator[None]:
         """SQLite forgets what a function of ours raised: an interrupt must not look like its own error."""
+        self._raised = None
         try:
             yield
         except sqlite3.OperationalError:
@@ -121,7 +122,8 @@ class Database:
         connection = sqlite3.connect(
             self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind
         )
-        connection.create_function("searchable", 1, self._searchable, deterministic=True)
+        words = searchable if kind is _Reader else self._searchable
+        connection.create_function("searchable", 1, words, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")

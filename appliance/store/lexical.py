@@ -164,14 +164,14 @@ def search(
 
 def phrases(query: str) -> list[str]:
     """What stands in quotation marks in a query, as far as it has words."""
-    found = ("".join(groups) for groups in _QUOTED.findall(query))
+    found = ("".join(groups) for groups in _QUOTED.findall(_composed(query)))
     return [phrase for phrase in found if _WORD.search(phrase)][:QUERY_PHRASES]
 
 
 def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int) -> list[int] | None:
     """The messages that hold every phrase as it stands, but for case and white space; the newest, at most
     ``limit``. None where no word of them is rare enough to look for."""
-    asked = [_WORD.findall(spaced(_composed(phrase))) for phrase in phrases]
+    asked = [_WORD.findall(spaced(phrase)) for phrase in phrases]
     if min(_rows(db, word) for words in asked for word in words) > POSTINGS:
         return None
     narrowed, values = conditions(filters)

@@ -18,7 +18,7 @@ from appliance.errors import NotFound
 from appliance.moments import now
 from appliance.store import sessions
 from appliance.store.sql import PAGE, marks, next_key, pages
-from appliance.types import Message, Role, SessionInfo
+from appliance.types import Message, Role, Scope, SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,20 +272,22 @@ def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[
             after = (rows[-1].order_at, rows[-1].position, rows[-1].id)
 
 
-def message(db: sqlite3.Connection, reference: str) -> Row:
-    """The message of a public id or, failing that, of an external id.
+def message(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> Row:
+    """The message of a public id or, failing that, of an external id; one of ``scope``, if given.
 
     Raises:
         NotFound: there is none, or several sessions use this external id.
     """
     key = message_key(reference)
+    where, owner = "", ()
+    if scope is not None:
+        where, owner = " AND s.user_id = ? AND s.namespace = ?", (scope.user_id, scope.namespace)  # type: ignore[assignment]
+    select = f"SELECT {_COLUMNS} FROM message m JOIN session s ON s.id = m.session_id WHERE "
     rows: list[Any] = []
     if key:
-        rows = db.execute(f"SELECT {_COLUMNS} FROM message m WHERE m.id = ?", (key,)).fetchall()
+        rows = db.execute(f"{select} m.id = ?{where}", (key, *owner)).fetchall()
     if not rows:
-        rows = db.execute(
-            f"SELECT {_COLUMNS} FROM message m WHERE m.external_id = ? LIMIT 3", (reference,)
-        ).fetchall()
+        rows = db.execute(f"{select} m.external_id = ?{where} LIMIT 3", (reference, *owner)).fetchall()
     if len(rows) > 1:
         ids = ", ".join(message_id(r[0]) for r in rows)
         raise NotFound(f"several messages are called {reference!r}", hint=f"name one by its id: {ids}")

@@ -65,6 +65,7 @@ def test_filters_and_owners_hold(memory: Appliance, tmp_path: Path) -> None:
         ("“one” „two“ «three»", ["one", "two", "three"]),
         ('"" "?" an "open end', []),
         ("it's 5\" wide", []),
+        ('"\ufc5e" and "x"', ["x"]),  # a letter that is only a mark once it is composed
         ('"a" "b" "c" "d" "e"', ["a", "b", "c", "d"]),
     ],
 )

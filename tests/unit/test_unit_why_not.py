@@ -98,5 +98,15 @@ def test_what_is_another_persons_is_not_there(chats: Appliance) -> None:
         asked(chats, "nothing of the kind")
 
 
+def test_another_persons_message_of_the_same_id_is_not_told(chats: Appliance, tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    path.write_text(
+        json.dumps({"session_id": "x", "message_id": "m-0", "role": "user", "content": "harbour"})
+    )
+    chats.ingest(path, user_id="ben")
+    assert asked(chats, "m-0").stage in ("shown", "ranked")
+    assert asked(chats, "m-0", user_id="ben").message_id != asked(chats, "m-0").message_id
+
+
 def test_nobody_asks(chats: Appliance) -> None:
     assert chats.search("harbour").why_not is None
