@@ -46,6 +46,12 @@ class ChunkSettings(Section, frozen=True):
 
 class SearchSettings(Section, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+    profile: str = "evidence"
+    """The weights of the ranking: evidence, balanced, or one of your own."""
+    without: tuple[str, ...] = ()
+    """Legs that never run (dense, own, window, quoted, title, time); in the environment separated like a PATH."""
+    per_session: Annotated[int, Meta(ge=0)] = 0
+    """At most so many hits of one session; 0 sets no limit."""
 
 
 class ContextSettings(Section, frozen=True):
@@ -54,6 +60,10 @@ class ContextSettings(Section, frozen=True):
     """The encoding, or the name of the assistant's model, that tokens are counted for."""
     recent: Share = 0.4
     """The share of the budget that recent turns may take; what they leave goes to memories."""
+    profile: str = "balanced"
+    """The weights by which memories are chosen."""
+    per_session: Annotated[int, Meta(ge=1)] = 3
+    """Memories of one session before others have had their turn."""
 
 
 class WatchSettings(Section, frozen=True):
@@ -63,6 +73,13 @@ class WatchSettings(Section, frozen=True):
     """Seconds that a file must not have changed before it is read."""
     rescan: Annotated[float, Meta(ge=1.0)] = 600.0
     """Seconds between two looks at everything, because the system's events get lost."""
+
+
+class ProfileSettings(Section, frozen=True):
+    """Weights of a ranking of your own: those of a built-in profile but for the ones given."""
+
+    like: str = "evidence"
+    weights: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class Settings(Section, frozen=True):
@@ -76,6 +93,7 @@ class Settings(Section, frozen=True):
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
+    profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Settings:

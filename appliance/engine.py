@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, moments, paths
-from appliance.errors import NotFound, UsageError
+from appliance import __version__, config, paths
+from appliance.errors import UsageError
 from appliance.ingest import embed
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
@@ -27,6 +27,8 @@ from appliance.memory import export
 from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
+from appliance.recall import wish
+from appliance.recall.weights import profiles
 from appliance.serving import OnProgress, Serving
 from appliance.store import check, lexical, messages, sessions
 from appliance.store.database import Database
@@ -36,7 +38,6 @@ from appliance.types import (
     ROLES,
     Context,
     FileReport,
-    Filters,
     Hits,
     IngestReport,
     Message,
@@ -50,9 +51,6 @@ from appliance.types import (
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
-
-NOBODYS = 0
-"""A session key that no session has."""
 
 OnRead = Callable[[FileReport], None]
 """Told what became of a file in a watched folder."""
@@ -78,6 +76,7 @@ class Appliance:
     ) -> None:
         self.home = home
         self.settings = settings
+        self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self.sessions = Sessions(self)
         self._lock = lock
         self._database = Database(home.database)
@@ -230,6 +229,9 @@ class Appliance:
         *,
         limit: int | None = None,
         mode: Mode = "hybrid",
+        profile: str | None = None,
+        without: Collection[str] | None = None,
+        per_session: int | None = None,
         user_id: str | None = None,
         namespace: str = "",
         agent_id: str | None = None,
@@ -238,6 +240,8 @@ class Appliance:
         sources: Sequence[str] | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
+        as_of: str | date | None = None,
+        asked_in: str | None = None,
         why_not: str | None = None,
     ) -> Hits:
         """The messages that answer ``query`` best, one hit a message, best first.
@@ -245,23 +249,45 @@ class Appliance:
         Scope: the configured user's memory unless ``user_id`` names another's; a ``session_id`` (or the
         session's external id) narrows to it, and finds nothing when it is not the named user's. ``roles``
         are user and assistant unless named. ``since`` and ``until`` take ISO 8601 days (whole, the last
-        one included) or moments. ``sources`` are format names. ``hits.notes`` says which leg could not run,
-        ``hits.why_not`` at which stage the message that ``why_not`` names fell out.
+        one included) or moments; ``as_of`` asks as if it were then. ``sources`` are format names. ``profile``
+        names the weights of the ranking, ``without`` legs that are not to run (``recall.weights.LEGS``);
+        ``per_session`` bounds the hits of one session (0: no bound); ``asked_in`` is the session that asks.
+        ``hits.notes`` says which leg could not run, ``hits.why_not`` at which stage the message that
+        ``why_not`` names fell out.
 
         Raises:
-            UsageError: a role, mode, date or limit that can't be.
+            UsageError: a role, mode, profile, leg, date or limit that can't be.
             NotFound: no such session, or no such message to say why not.
         """
         limit = self.settings.search.limit if limit is None else limit
         if limit < 1:
             raise UsageError(f"a limit of {limit} finds nothing")
-        if mode not in ("hybrid", "dense", "lexical"):
-            raise UsageError(f"no mode {mode!r}", hint="hybrid, dense or lexical")
-        filters = self._filters(user_id, namespace, agent_id, session_id, roles, sources, since, until)
-        with self._serving.shelf(dense=mode != "lexical") as shelf:
+        here = self.settings.search
+        weighed = wish.profile(profile or here.profile, self._profiles)
+        wished = wish.Wish(
+            text=query,
+            filters=wish.filters(
+                self._database.read(),
+                Scope(self._user(user_id), namespace, agent_id),
+                session_id=session_id,
+                anyones=user_id is None,
+                roles=roles,
+                sources=sources,
+                since=since,
+                until=until,
+                as_of=as_of,
+            ),
+            profile=weighed,
+            legs=wish.legs(mode, here.without if without is None else without, weighed),
+            mode=mode,
+            now=wish.moment(as_of),
+            here=sessions.key(self.session_info(asked_in, user_id=user_id)) if asked_in else None,
+            per_session=(here.per_session if per_session is None else per_session) or None,
+        )
+        with self._serving.shelf(dense="dense" in wished.legs) as shelf:
             if shelf is None:
                 return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
-            return recall.search(shelf, query, filters, mode=mode, limit=limit, about=why_not)
+            return recall.search(shelf, wished, limit=limit, about=why_not)
 
     def context(
         self,
@@ -272,12 +298,14 @@ class Appliance:
         namespace: str = "",
         budget: int | None = None,
         encoding: str | None = None,
+        profile: str | None = None,
     ) -> Context:
         """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
-        session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names).
+        session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names);
+        ``profile`` as in a search.
 
         Raises:
-            UsageError: the budget is smaller than 1.
+            UsageError: the budget is smaller than 1, or there is no such profile.
             NotFound: no such session.
         """
         from appliance.context import layers
@@ -294,12 +322,21 @@ class Appliance:
                 self._database.read(), sessions.key(info), last=layers.TURNS, talk_only=True
             )
             turns = [messages.public(row) for row in rows]
-        hits = self.search(query, limit=layers.MEMORIES, user_id=user_id, namespace=namespace)
+        hits = self.search(
+            query,
+            limit=layers.MEMORIES,
+            profile=profile or self.settings.context.profile,
+            per_session=0,
+            user_id=user_id,
+            namespace=namespace,
+            asked_in=session_id,
+        )
         plan = layers.Plan(
             query=query,
             words=lexical.words(query),
             budget=budget,
             recent_share=self.settings.context.recent,
+            per_session=self.settings.context.per_session,
             encoding=counter.name,
             count=counter.count,
         )
@@ -457,38 +494,6 @@ class Appliance:
             me=self.settings.name or None,
             dry_run=dry_run,
             progress=progress,
-        )
-
-    def _filters(
-        self,
-        user_id: str | None,
-        namespace: str,
-        agent_id: str | None,
-        session_id: str | None,
-        roles: Sequence[Role] | None,
-        sources: Sequence[str] | None,
-        since: str | date | None,
-        until: str | date | None,
-    ) -> Filters:
-        session = None
-        if session_id is not None:
-            try:
-                info = self.session_info(session_id, user_id=user_id)
-                session, user_id, namespace = sessions.key(info), info.user_id, info.namespace
-            except NotFound:
-                if user_id is None:
-                    raise
-                session = NOBODYS  # whether another user has such a session is not told
-        for role in roles or ():
-            if role not in ROLES:
-                raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
-        return Filters(
-            scope=Scope(self._user(user_id), namespace, agent_id),
-            session=session,
-            roles=tuple(roles or ()),
-            sources=tuple(sources or ()),
-            since=moments.bound(since, end=False),
-            until=moments.bound(until, end=True),
         )
 
     def _user(self, user_id: str | None) -> str:

@@ -28,9 +28,14 @@ def iso(moment: datetime) -> str:
     return (moment.astimezone(UTC) if moment.tzinfo else moment).isoformat()
 
 
+def moment(microseconds: int) -> datetime:
+    """In UTC."""
+    return _EPOCH + microseconds * _MICROSECOND
+
+
 def iso_of(microseconds: int) -> str:
     """UTC with its offset."""
-    return (_EPOCH + microseconds * _MICROSECOND).isoformat()
+    return moment(microseconds).isoformat()
 
 
 def bound(text: str | datetime | date | None, *, end: bool) -> int | None:

@@ -212,7 +212,7 @@ class Source:
 class Hit:
     """A found message with its reasons. ``text`` is the whole message, ``snippet`` the part that
     matched best. ``why["score"]`` is a mapping of feature to contribution whose sum is ``score``;
-    ``why["legs"]`` gives each leg's rank and raw score."""
+    ``why["legs"]`` gives each leg's rank and raw score, ``why["folded"]`` the messages that say the same."""
 
     rank: int
     score: float
@@ -237,7 +237,7 @@ class WhyNot:
     among the candidates, ``why`` is as in a hit; None where it was none of them."""
 
     message_id: str
-    stage: Literal["filtered", "not proposed", "ranked", "shown"]
+    stage: Literal["filtered", "not proposed", "ranked", "left out", "shown"]
     words: str
     rank: int | None = None
     score: float | None = None

@@ -18,6 +18,26 @@ def search(
     mode: Annotated[
         str, typer.Option("--mode", metavar="hybrid|dense|lexical", help="By meaning, by words, or both.")
     ] = "hybrid",
+    profile: options.Profile = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="LEG",
+            help="Leave out dense, own, window, quoted, title or time; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    per_session: Annotated[
+        int | None,
+        typer.Option(
+            "--per-session",
+            metavar="N",
+            help="At most so many hits of one session.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
     user: options.User = None,
     session: Annotated[
         str | None,
@@ -53,6 +73,12 @@ def search(
             "--until", metavar="WHEN", help="Up to this day (included) or moment.", show_default=False
         ),
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of", metavar="WHEN", help="As if it were asked on this day or moment.", show_default=False
+        ),
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each score is made of.", show_default=False)
     ] = False,
@@ -71,6 +97,7 @@ def search(
     Examples:
       appliance search "when does the lease end"
       appliance search 'what was wrong with the "connection pool"'
+      appliance search "what did we decide in March 2025" --per-session 2
       appliance search KLP-512 -k 3 --explain
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search deadline --json | jq -r '.hits[].text'
@@ -88,6 +115,10 @@ def search(
             sources=source,
             since=since,
             until=until,
+            as_of=as_of,
+            profile=profile,
+            without=without,
+            per_session=per_session,
             why_not=why_not,
         )
     if json:
@@ -126,6 +157,7 @@ def context(
             show_default=False,
         ),
     ] = None,
+    profile: options.Profile = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
@@ -143,7 +175,9 @@ def context(
     from appliance.cli import hits
 
     with options.reading(home, "context") as memory:
-        built = memory.context(query, session_id=session, budget=budget, encoding=encoding, user_id=user)
+        built = memory.context(
+            query, session_id=session, budget=budget, encoding=encoding, user_id=user, profile=profile
+        )
     if json:
         out.document(hits.context_shape(built))
     elif built.text:

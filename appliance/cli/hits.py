@@ -12,6 +12,7 @@ import msgspec
 
 from appliance.cli import out
 from appliance.recall.features import MEANINGS
+from appliance.store.lexical import stem
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -28,8 +29,6 @@ NOTHING = 0.005
 """A part of a score that shows as 0.00 says nothing."""
 
 _WORD = re.compile(r"\w+")
-_STEM = 5
-"""Words are alike when they begin alike, as in the engine's snippets."""
 
 
 def shape(hits: Hits) -> dict[str, Any]:
@@ -98,9 +97,9 @@ def quoted(snippet: str, query: str) -> Text:
     wide = max(20, shutil.get_terminal_size().columns - 5)
     lines = textwrap.wrap(out.one_line(snippet), wide) or ["(no text)"]
     text = Text(textwrap.indent("\n".join(lines), "    "))
-    stems = {w[:_STEM].casefold() for w in _WORD.findall(query) if len(w) >= SHORTEST_WORD}
+    stems = {stem(w) for w in _WORD.findall(query) if len(w) >= SHORTEST_WORD}
     for found in _WORD.finditer(text.plain):
-        if found.group()[:_STEM].casefold() in stems:
+        if stem(found.group()) in stems:
             text.stylize("bold yellow", *found.span())
     return text
 

@@ -38,6 +38,15 @@ User = Annotated[
         "--user", metavar="U", help="Whose memory; the configured user's unless named.", show_default=False
     ),
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Rank by evidence, balanced, or weights of your own.",
+        show_default=False,
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option("--limit", "-k", metavar="N", min=1, help="How many at most.", show_default=False),

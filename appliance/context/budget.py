@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from appliance.store.lexical import stem
+
 CountTokens = Callable[[str], int]
 
 SHORTEST = 24
@@ -36,8 +38,8 @@ def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> S
     if room < SHORTEST:
         return None
     sentences = [m.group() for m in _SENTENCE.finditer(text) if m.group().strip()]
-    stems = {word[:5].casefold() for word in words}
-    overlap = [len({w[:5].casefold() for w in _WORD.findall(s)} & stems) for s in sentences]
+    stems = {stem(word) for word in words}
+    overlap = [len({stem(w) for w in _WORD.findall(s)} & stems) for s in sentences]
     order = sorted(range(len(sentences)), key=lambda i: (-overlap[i], i))
     kept: set[int] = set()
     spent = 0

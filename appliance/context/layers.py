@@ -13,10 +13,6 @@ from appliance.context import render
 from appliance.context.budget import CountTokens, shorten
 from appliance.types import Context, ContextItem, Dropped, Hit, Layer, Message
 
-A_SESSION = 3
-"""Memories from one session before other sessions' have had their turn, so that one long chat does not
-crowd out the others; a chat of ten years can still fill what they leave."""
-
 FLOOR = 0.4
 """Memories that score less than this share of the best are left out: on LoCoMo and BEAM none of the cited
 messages among the first forty is lost by it."""
@@ -30,12 +26,17 @@ TURNS = 200
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a context is built for: the question, its words, and the budget in the encoding's tokens."""
+    """What a context is built for: the question, its words, and the budget in the encoding's tokens.
+
+    ``per_session`` memories of one session come before others have had their turn, so that one long chat does
+    not crowd them out; a chat of ten years can still fill what they leave.
+    """
 
     query: str
     words: Sequence[str]
     budget: int
     recent_share: float
+    per_session: int
     encoding: str
     count: CountTokens
 
@@ -86,7 +87,7 @@ def choose_recent(plan: Plan, turns: Sequence[Message]) -> list[tuple[Message, C
 def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dropped]) -> list[Entry]:
     """The best memories that fit, whole where they can be; in the order of time, the undated last."""
     chosen: list[Entry] = []
-    for hit in by_turns(hits, dropped):
+    for hit in by_turns(plan, hits, dropped):
         entry = fit(plan, hit, room)
         if entry is None:
             dropped.append(Dropped(hit.message_id, "no room left"))
@@ -96,8 +97,8 @@ def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dr
     return sorted(chosen, key=lambda entry: (entry.hit.timestamp is None, entry.hit.timestamp or ""))
 
 
-def by_turns(hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:
-    """The hits in the order in which they get their place: at most ``A_SESSION`` of each session, then,
+def by_turns(plan: Plan, hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:
+    """The hits in the order in which they get their place: at most so many of each session, then,
     where room is left, the others. Those far weaker than the best get none."""
     first: list[Hit] = []
     later: list[Hit] = []
@@ -107,7 +108,7 @@ def by_turns(hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:
             dropped.append(Dropped(hit.message_id, f"scores less than {FLOOR:.0%} of the best"))
             continue
         sessions[hit.session_id] += 1
-        (first if sessions[hit.session_id] <= A_SESSION else later).append(hit)
+        (first if sessions[hit.session_id] <= plan.per_session else later).append(hit)
     return first + later
 
 

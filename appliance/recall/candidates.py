@@ -8,14 +8,14 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.store import chunks, lexical
-from appliance.store.index.base import Index, LegQuery, Scored
+from appliance.store.index.base import Index, LegQuery
 from appliance.types import Filters, Role
 
 POOL = 100
@@ -32,6 +32,7 @@ Rows = NDArray[np.intp]
 class Candidates:
     """The messages that were found, one a row, in columns of the same length.
 
+    ``times`` are microseconds since 1970, NaN unknown; ``sessions`` are store keys.
     ``scores`` are raw, by leg: cosine or BM25, NaN where the leg has none for the message. ``ranks`` count
     from 1 by leg, NaN where the leg did not propose it. ``spans`` has the best chunk's start and end in each
     message's text, -1 where no chunk was looked at.
@@ -40,6 +41,8 @@ class Candidates:
     messages: NDArray[np.int64]
     roles: Sequence[Role]
     authors: Sequence[str | None]
+    times: Column
+    sessions: NDArray[np.int64]
     spans: NDArray[np.int64]
     scores: Mapping[str, Column]
     ranks: Mapping[str, Column]
@@ -51,15 +54,19 @@ class Candidates:
 
     def legs(self, row: int) -> dict[str, dict[str, float | int | None]]:
         """What each leg said of one candidate."""
-        return {
-            leg: {"score": float(column[row]), "rank": self._rank(leg, row)}
-            for leg, column in self.scores.items()
-            if not np.isnan(column[row])
+        said = {
+            leg: {"score": self._score(leg, row), "rank": self._rank(leg, row)}
+            for leg in dict.fromkeys((*self.scores, *self.ranks))
         }
+        return {leg: one for leg, one in said.items() if any(value is not None for value in one.values())}
 
     def span(self, row: int) -> tuple[int, int] | None:
         start, end = self.spans[row].tolist()
         return (start, end) if end >= 0 else None
+
+    def _score(self, leg: str, row: int) -> float | None:
+        score = self.scores[leg][row] if leg in self.scores else np.nan
+        return None if np.isnan(score) else float(score)
 
     def _rank(self, leg: str, row: int) -> int | None:
         rank = self.ranks[leg][row] if leg in self.ranks else np.nan
@@ -67,7 +74,8 @@ class Candidates:
 
 
 def nobody() -> Candidates:
-    return Candidates(np.zeros(0, np.int64), (), (), np.zeros((0, 2), np.int64), {}, {})
+    nothing = np.zeros(0, np.int64)
+    return Candidates(nothing, (), (), np.zeros(0), nothing, np.zeros((0, 2), np.int64), {}, {})
 
 
 def from_index(
@@ -75,14 +83,15 @@ def from_index(
     index: Index,
     queries: Sequence[LegQuery],
     filters: Filters,
-    also: Iterable[int] = (),
+    also: Mapping[str, Sequence[int]],
 ) -> Candidates:
-    """The messages whose chunks the index's legs find, and those of the chunks ``also``."""
+    """The messages whose chunks the index's legs find, and those of the chunks that others propose, best first."""
     if not queries:
         return nobody()
     proposed = index.search(queries, filters, POOL)
+    wanted = {scored.id for leg in proposed for scored in leg}.union(*also.values())
     # A chunk may have been dropped from the truth, and its point not yet from the index.
-    pieces = chunks.spoken(db, sorted({*also, *(scored.id for leg in proposed for scored in leg)}))
+    pieces = chunks.spoken(db, sorted(wanted))
     found, rows = np.unique(np.array([piece.message for piece in pieces], np.int64), return_inverse=True)
     row_of = dict(zip((piece.chunk for piece in pieces), rows.tolist(), strict=True))
     scores: dict[str, Column] = {}
@@ -94,18 +103,25 @@ def from_index(
         each = np.array([known.get(chunk, np.nan) for chunk in row_of])
         scores[query.leg] = np.full(len(found), np.nan)
         np.fmax.at(scores[query.leg], rows, each)
-        ranks[query.leg] = _ranks(leg, row_of, len(found))
+        ranks[query.leg] = _ranks([scored.id for scored in leg], row_of, len(found))
         # The passage shown is the one that the first leg asked for likes best.
         if query is queries[0]:
             shown = [pieces[place] for place in _best_of_each(rows, each)]
+    ranks |= {name: _ranks(ids, row_of, len(found)) for name, ids in also.items() if ids}
     return Candidates(
         messages=found,
         roles=[piece.role for piece in shown],
         authors=[piece.author for piece in shown],
+        times=_times([piece.at for piece in shown]),
+        sessions=np.array([piece.session for piece in shown], np.int64),
         spans=np.array([(piece.start, piece.end) for piece in shown], np.int64).reshape(-1, 2),
         scores=scores,
         ranks=ranks,
     )
+
+
+def _times(moments: Sequence[int | None]) -> Column:
+    return np.array([np.nan if moment is None else moment for moment in moments], np.float64)
 
 
 def _best_of_each(rows: Rows, scores: Column) -> list[int]:
@@ -115,10 +131,10 @@ def _best_of_each(rows: Rows, scores: Column) -> list[int]:
     return [int(place) for place in order[first]]
 
 
-def _ranks(leg: Sequence[Scored], row_of: Mapping[int, int], count: int) -> Column:
+def _ranks(proposed: Sequence[int], row_of: Mapping[int, int], count: int) -> Column:
     """The place of each message among those that a leg proposed, by its best chunk."""
     ranks = np.full(count, np.nan)
-    order = list(dict.fromkeys(row_of[scored.id] for scored in leg if scored.id in row_of))
+    order = list(dict.fromkeys(row_of[chunk] for chunk in proposed if chunk in row_of))
     ranks[order] = np.arange(1, len(order) + 1)
     return ranks
 
@@ -134,6 +150,8 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
         messages=np.array([hit.message for hit in found], np.int64),
         roles=[hit.role for hit in found],
         authors=[hit.author for hit in found],
+        times=_times([hit.at for hit in found]),
+        sessions=np.array([hit.session for hit in found], np.int64),
         spans=np.full((len(found), 2), -1, np.int64),
         scores={"own": bm25, "window": bm25},
         ranks={"text": np.arange(1.0, len(found) + 1)},
@@ -155,6 +173,8 @@ def joined(one: Candidates, other: Candidates) -> Candidates:
         messages=np.concatenate([one.messages, other.messages[new]]),
         roles=[*one.roles, *(other.roles[row] for row in new)],
         authors=[*one.authors, *(other.authors[row] for row in new)],
+        times=np.concatenate([one.times, other.times[new]]),
+        sessions=np.concatenate([one.sessions, other.sessions[new]]),
         spans=np.concatenate([one.spans, other.spans[new]]),
         scores=columns(one.scores, other.scores),
         ranks=columns(one.ranks, other.ranks),

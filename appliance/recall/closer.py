@@ -38,10 +38,9 @@ ENOUGH = 5.0
 """The logarithm of how many telling words count as much as can be."""
 
 
-def look_closer(
-    shelf: Shelf, scope: Scope, asked: Asked, candidates: Candidates, values: Features, best: Rows
-) -> Features:
+def look_closer(shelf: Shelf, asked: Asked, candidates: Candidates, values: Features, best: Rows) -> Features:
     """The features of the closer look, 0 for all candidates but the ``best``. The shelf has an index."""
+    weights = asked.wish.profile.weights or {}
     keys: list[int] = candidates.messages[best].tolist()
     pairs = neighbours.pairs(shelf.db, keys)
     sides = [[pairs.get(key, (None, None))[side] for key in keys] for side in (0, 1)]
@@ -59,11 +58,11 @@ def look_closer(
     # The own words of questions alone are asked for: each reading of the index costs.
     wanted = {"dense": beside, "own": {key for key in asking if key is not None}}
     legs = [(query, wanted[query.leg]) for query in asked.legs if query.leg in wanted]
-    scores = _scores(shelf, scope, legs, candidates)
+    scores = _scores(shelf, asked.wish.filters.scope, legs, candidates)
     dense_before, dense_after = (_column(side, scores.get("dense", {})) for side in sides)
     dense, window, author = (values[name][best] for name in ("dense", "window", "author"))
-    late, amount = _word_by_word(shelf.lexicon(), asked.text, said, keys, sides, people)
-    when = people if cues.asks_when(asked.text) else np.zeros(len(best))
+    late, amount = _word_by_word(shelf.lexicon(), asked.wish.text, said, keys, sides, people)
+    when = people if cues.asks_when(asked.wish.text) else np.zeros(len(best))
     looked = {
         "beside": np.maximum(np.maximum(dense_before, dense_after), 0.0),
         "late": _below_best(late, people),
@@ -78,6 +77,13 @@ def look_closer(
         "named": people * author * window,
         "session": _below_best(_best_of_session(own, dense), people),
     }
+    if "kind" in weights:
+        looked["kind"] = np.array([cues.kind(one.beginning) if one else 0.0 for one in own])
+    if "entities" in weights:
+        wanted_names = cues.entities(asked.wish.text)
+        looked["entities"] = np.array(
+            [cues.in_common(wanted_names, one.beginning) if one else 0.0 for one in own]
+        )
     return {name: _spread(column, best, len(candidates)) for name, column in looked.items()}
 
 

@@ -14,6 +14,22 @@ _TIME_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MOST_TIME_WORDS = 3
+_LASTS = re.compile(
+    r"\b(?:(?:i|we)(?:'ve| have)? (?:decided|agreed|settled|chose|prefer|promise|committed)"
+    r"|(?:let's|we'll|i'll|i will|we will) (?:go with|use|take|keep|stick)"
+    r"|i (?:always|never|usually|love|hate|like|dislike|can't stand)|i'm allergic|my favou?rite"
+    r"|(?:please )?(?:always|never) (?:answer|use|write|call|reply|ask|give|show)|from now on|remember that"
+    r"|deadline|due (?:on|by|date)|appointment|the plan is)\b",
+    re.IGNORECASE,
+)
+_ASSENT = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks?(?: you)?(?: so much)?|great|cool|nice|perfect|got it|lol"
+    r"|haha)\W*)+",
+    re.IGNORECASE,
+)
+_STATEMENT = 0.5
+_WORD = re.compile(r"\w+")
+_ENTITY = re.compile(r"(?<![.!?]\s)(?<!^)\b(?:[A-ZÀ-ÖØ-Þ]\w+|\w*\d\w*)\b|^\d\w*\b")
 _IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
@@ -35,3 +51,23 @@ def dated(text: str) -> float:
 def is_question(text: str) -> bool:
     """Whether a message ends by asking, in any script."""
     return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))
+
+
+def kind(text: str) -> float:
+    """What a message is good for later: 1 for a decision, a commitment, a preference or an instruction, 0.5 for
+    another statement, 0 for a question or a few words of assent or thanks."""
+    if _LASTS.search(text):
+        return 1.0
+    if is_question(text) or _ASSENT.fullmatch(text.strip()):
+        return 0.0
+    return _STATEMENT
+
+
+def entities(text: str) -> frozenset[str]:
+    """The names and numbers in a text: words with a capital that begin no sentence, and words with a digit."""
+    return frozenset(match.group().casefold() for match in _ENTITY.finditer(text))
+
+
+def in_common(asked: frozenset[str], text: str) -> float:
+    """The share of what is asked for that a text has, as whole words; 0 where nothing is asked for."""
+    return len(asked & {word.casefold() for word in _WORD.findall(text)}) / len(asked) if asked else 0.0

@@ -6,8 +6,11 @@ window   BM25 of the message with its neighbours  } upper end, and long question
 author   1 if the question names who said it
 told     the better of dense and own, if a person said it: what is asked for later was mostly told by
          the person, not answered by the assistant; it is 0 where nothing else speaks for the message
-
 quoted   1 if it holds what stands in quotation marks in the question
+time     how close it was said to a time that the question names: 1 within it, then falling
+title    how alike its session's title is to the question, as sets of words
+recent   how recent it is: half after a week; 0 for all where no time is known
+here     1 if it was said in the session that asks
 
 The best are then looked at closely (``closer.py``). Where people talk with each other, no assistant:
 
@@ -18,17 +21,29 @@ session  the best cosine in the message's session                               
 dated    a time is asked for, and the message speaks of times
 replies  BM25 of the message before, if that ends with a question mark
 named    window, if the question names who said it
+
+For the profiles that ask for it, also of the best:
+
+kind     1 for a decision, a commitment, a preference or an instruction, 0.5 for another statement, 0 for a
+         question or a word of thanks
+entities the share of the question's names and numbers that it holds
+
 behind   keeps what was not looked at closely behind what was
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from appliance.moments import microseconds
 from appliance.recall.candidates import Candidates, Column
+from appliance.recall.shelf import Asked
+from appliance.recall.times import closeness
+from appliance.store.lexical import stem
+from appliance.store.titles import alike
 
 MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",
@@ -43,6 +58,12 @@ MEANINGS: Mapping[str, str] = {
     "named": "words around what is said by who is named",
     "session": "its conversation, against the best",
     "behind": "not looked at closely",
+    "time": "said at the time that is named",
+    "title": "the title of its conversation",
+    "recent": "said lately",
+    "here": "said in this conversation",
+    "kind": "a decision, a preference, a statement",
+    "entities": "names and numbers in common",
     "author": "said by who is named",
     "told": "told by a person, not answered",
     "text": "its words, not yet indexed",
@@ -54,14 +75,17 @@ HALF_BM25 = 2.0
 
 _WORD = re.compile(r"\w+")
 
+HALF_LIFE = 7 * 86_400e6
+"""Microseconds after which a message is half as recent: a week."""
+
 Features = dict[str, Column]
 """A column for each feature, with a value for each candidate."""
 
 
-def features(words: Sequence[str], candidates: Candidates) -> Features:
-    """The features of the first ranking; ``words`` are the question's without stop words."""
-    asked = set(words)
-    named = {author: names(asked, author) for author in set(candidates.authors)}
+def features(asked: Asked, candidates: Candidates, titles: Mapping[int, str]) -> Features:
+    """The features of the first ranking; ``titles`` are those of the candidates' sessions."""
+    words = set(asked.words)
+    named = {author: names(words, author) for author in set(candidates.authors)}
     dense = _known(candidates, "dense")
     own = saturated(_known(candidates, "own"), len(words))
     person = np.array([role == "user" for role in candidates.roles], bool)
@@ -72,6 +96,10 @@ def features(words: Sequence[str], candidates: Candidates) -> Features:
         "author": np.array([named[author] for author in candidates.authors], np.float64),
         "quoted": np.isin(candidates.messages, sorted(candidates.quoted)).astype(np.float64),
         "told": np.where(person, np.maximum(np.maximum(dense, own), 0.0), 0.0),
+        "time": closeness(asked.times, candidates.times),
+        "title": _titled(words, candidates, titles),
+        "recent": recent(candidates.times, microseconds(asked.wish.now)),
+        "here": (candidates.sessions == (asked.wish.here or 0)).astype(np.float64),
     }
 
 
@@ -79,6 +107,21 @@ def names(asked: set[str], author: str | None) -> bool:
     """Whether the question's words name an author, by any part of the name of three letters or more."""
     parts = _WORD.findall(author.casefold()) if author else []
     return any(len(part) > 2 and part in asked for part in parts)
+
+
+def recent(times: Column, now: int) -> Column:
+    """Half for each week that a message is old. One whose time is not known counts as the others do on average."""
+    ages = np.maximum(now - times, 0.0)
+    column = np.asarray(0.5 ** (ages / HALF_LIFE))
+    known = ~np.isnan(column)
+    column[~known] = column[known].mean() if known.any() else 0.0
+    return column
+
+
+def _titled(words: Collection[str], candidates: Candidates, titles: Mapping[int, str]) -> Column:
+    stems = {stem(word) for word in words}
+    share = {session: alike(stems, title) for session, title in titles.items()}
+    return np.array([share.get(session, 0.0) for session in candidates.sessions.tolist()])
 
 
 def _known(candidates: Candidates, leg: str) -> Column:

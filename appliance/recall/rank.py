@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.recall.candidates import Column, Rows
-from appliance.recall.features import Features
+from appliance.recall.candidates import Candidates, Column, Rows
+from appliance.recall.closer import LOOK, look_closer
+from appliance.recall.features import Features, features
+from appliance.recall.shelf import Asked, Shelf
+from appliance.store import titles
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,26 @@ class Ranking:
     values: Features
     weights: Mapping[str, float]
     scores: Column
+
+
+def rank(shelf: Shelf, asked: Asked, candidates: Candidates) -> Ranking:
+    """The best candidates of a first ranking are looked at closely, where the profile wants it and there is a
+    dense leg."""
+    profile = asked.wish.profile
+    known = titles.of_sessions(shelf.db, candidates.sessions.tolist()) if "title" in asked.wish.legs else {}
+    values = features(asked, candidates, known)
+    scores = score(values, profile.first)
+    order = best_first(scores, candidates.messages)
+    weights = profile.weights
+    dense = next((query for query in asked.legs if query.leg == "dense"), None)
+    if weights is None or shelf.index is None or dense is None or not len(candidates):
+        return Ranking(order, values, profile.first, scores)
+    best = order[:LOOK]
+    values |= look_closer(shelf, asked, candidates, values, best)
+    values["behind"] = held_behind(score(values, weights), best)
+    weights = {**weights, "behind": 1.0}
+    scores = score(values, weights)
+    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
 
 
 def score(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.recall.times import Stretch
+from appliance.recall.weights import Profile
 from appliance.store.index.base import Index, LegQuery
+from appliance.types import Filters, Mode
 
 EmbedQuery = Callable[[str], "NDArray[np.float32]"]
 
@@ -39,9 +43,27 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question: as it was put, its telling words, and what each leg of the index is asked."""
+class Wish:
+    """What somebody asks for, and how. ``legs`` are those that may propose and score, ``now`` (aware of its zone)
+    is when it is asked, ``here`` the session that it is asked in, if any; ``per_session`` is how many messages of
+    one session may be shown, None for any number."""
 
     text: str
+    filters: Filters
+    profile: Profile
+    legs: frozenset[str]
+    mode: Mode
+    now: datetime
+    here: int | None = None
+    per_session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wish as it was understood: its telling words, the times that it names, and what each leg of the index
+    is asked."""
+
+    wish: Wish
     words: Sequence[str]
+    times: Sequence[Stretch]
     legs: Sequence[LegQuery]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from appliance.store.lexical import stem
+
 LENGTH = 220
 _WORD = re.compile(r"\w+")
 
@@ -16,8 +18,8 @@ def snippet(text: str, words: Sequence[str], span: tuple[int, int] | None, lengt
     start, stop = span or (0, len(text))
     if len(" ".join(text.split())) <= length:
         return " ".join(text.split())
-    stems = {word[:5].casefold() for word in words}
-    places = [m.start() for m in _WORD.finditer(text, start, stop) if m.group()[:5].casefold() in stems]
+    stems = {stem(word) for word in words}
+    places = [m.start() for m in _WORD.finditer(text, start, stop) if stem(m.group()) in stems]
     begin = _densest(places, length) if places else start
     begin = max(start, begin - length // 5) if places else start
     if begin > 0:

@@ -1,35 +1,126 @@
-"""The weights of the one linear score. ``tests/eval/fit.py`` fits them and says how well they carry over."""
+"""The weights of the one linear score, by profile. ``tests/eval/fit.py`` fits them, and says how they carry over."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from appliance.errors import ConfigError
 
 QUOTED = 30.0
 """What is quoted comes first: more than all else together."""
 
-FIRST: Mapping[str, float] = {
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A named set of weights. ``first`` chooses whom to look at closely, ``weights`` set those in order; without
+    them the first ranking is the ranking. ``legs`` are those that it searches by."""
+
+    name: str
+    first: Mapping[str, float]
+    weights: Mapping[str, float] | None
+    legs: frozenset[str]
+
+
+LEGS = ("dense", "own", "window", "quoted", "title", "time")
+"""What can propose candidates, each of which can be switched off. Without the index's legs, full text stands in."""
+
+FIRST_FEATURES = frozenset(
+    ("dense", "own", "window", "author", "told", "time", "title", "quoted", "recent", "here")
+)
+"""Those that are known before the closer look."""
+
+_FIRST = {
     "dense": 1.3,
     "own": 3.6,
     "window": 8.6,
     "author": 2.8,
     "told": 5.0,
+    "time": 5.0,
+    "title": 4.0,
     "quoted": QUOTED,
 }
-"""For choosing whom to look at closely."""
 
-EVIDENCE: Mapping[str, float] = {
-    "dense": 1.6,
-    "own": 2.1,
-    "window": 5.0,
-    "author": 0.5,
-    "told": 4.8,
-    "beside": 2.1,
-    "late": 3.8,
-    "amount": 3.0,
-    "dated": 2.6,
-    "replies": 2.7,
-    "named": 3.4,
-    "session": 1.8,
-    "quoted": QUOTED,
-}
-"""For finding the message that says it: fitted on LoCoMo and BEAM together, but for ``quoted``."""
+EVIDENCE = Profile(
+    "evidence",
+    _FIRST,
+    {
+        "dense": 1.6,
+        "own": 2.1,
+        "window": 5.0,
+        "author": 0.5,
+        "told": 4.8,
+        "beside": 2.1,
+        "late": 3.8,
+        "amount": 3.0,
+        "dated": 2.6,
+        "replies": 2.7,
+        "named": 3.4,
+        "session": 1.8,
+        "time": 3.9,
+        "title": 4.0,
+        "quoted": QUOTED,
+    },
+    frozenset(LEGS),
+)
+"""For finding the message that says it: fitted on LoCoMo and BEAM together, but for ``quoted`` and ``title``."""
+
+SEMANTIC = 8.0
+"""What the evidence profile's score differs by between a message that says it and one that does not: what counts
+as 0.45 of the balanced profile."""
+
+
+def _beside_meaning(share: float) -> float:
+    return share / 0.45 * SEMANTIC
+
+
+BALANCED = Profile(
+    "balanced",
+    _FIRST,
+    {
+        **(EVIDENCE.weights or {}),
+        "recent": _beside_meaning(0.25),
+        "kind": _beside_meaning(0.15),
+        "entities": _beside_meaning(0.10),
+        "here": _beside_meaning(0.05),
+    },
+    frozenset(LEGS),
+)
+"""For what an assistant should have in mind: meaning 0.45, recency 0.25 with a half-life of a week, kind 0.15, names
+and numbers in common 0.10, the same session 0.05. What no message has, or all have, changes no order."""
+
+BM25 = Profile("bm25", {"own": 1.0}, None, frozenset({"own"}))
+DENSE = Profile("dense", {"dense": 1.0}, None, frozenset({"dense"}))
+"""One leg alone, to compare with."""
+
+BUILT_IN: Mapping[str, Profile] = {one.name: one for one in (EVIDENCE, BALANCED, BM25, DENSE)}
+
+
+def profiles(own: Mapping[str, tuple[str, Mapping[str, float]]]) -> Mapping[str, Profile]:
+    """The built-in profiles and the person's own: each the name of the one that it is like, and the weights that
+    are others.
+
+    Raises:
+        ConfigError: it is like none, or a weight is of nothing that a message is judged by.
+    """
+    known = dict(BUILT_IN)
+    for name, (like, weights) in own.items():
+        where = f"profiles.{name}"
+        if name in BUILT_IN:
+            raise ConfigError("this profile is built in", where=where, hint="give yours another name")
+        if like not in BUILT_IN:
+            raise ConfigError(
+                f"there is no profile {like!r} to be like", where=where, hint="one of " + ", ".join(BUILT_IN)
+            )
+        features = sorted({*BALANCED.first, *(BALANCED.weights or {})})
+        if unknown := sorted(set(weights) - set(features)):
+            raise ConfigError(
+                f"no message is judged by {unknown[0]!r}",
+                where=where,
+                hint="weights are of " + ", ".join(features),
+            )
+        base = BUILT_IN[like]
+        early = {feature: weight for feature, weight in weights.items() if feature in FIRST_FEATURES}
+        later = None if base.weights is None else {**base.weights, **weights}
+        known[name] = replace(base, name=name, first={**base.first, **early}, weights=later)
+    return known

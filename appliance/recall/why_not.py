@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from appliance.recall.candidates import Candidates
+from appliance.recall.diversify import Chosen
 from appliance.recall.rank import Ranking, contributions
-from appliance.recall.shelf import Shelf
+from appliance.recall.shelf import Asked, Shelf
 from appliance.store import chunks, messages, sessions
-from appliance.store.index.base import LegQuery
 from appliance.store.messages import Row, message_id
 from appliance.types import Filters, SessionInfo, WhyNot
 
 
 def why_not(
     shelf: Shelf,
-    legs: Sequence[LegQuery],
-    filters: Filters,
+    asked: Asked,
     candidates: Candidates,
     ranking: Ranking,
+    chosen: Chosen,
     limit: int,
     reference: str,
 ) -> WhyNot:
@@ -29,6 +29,7 @@ def why_not(
     Raises:
         NotFound: there is no such message in the scope of the search.
     """
+    filters = asked.wish.filters
     row = messages.message(shelf.db, reference, filters.scope)
     info = sessions.find(shelf.db, sessions.public_id(row.session_id))
     named = message_id(row.id)
@@ -36,14 +37,17 @@ def why_not(
         return WhyNot(named, "filtered", "; ".join(barred))
     found = np.flatnonzero(candidates.messages == row.id)
     if not len(found):
-        return WhyNot(named, "not proposed", "; ".join(_scores(shelf, legs, filters, candidates, row.id)))
+        return WhyNot(named, "not proposed", "; ".join(_scores(shelf, asked, candidates, row.id)))
     at = int(found[0])
     place = int(np.flatnonzero(ranking.order == at)[0]) + 1
     why = {"score": contributions(ranking.values, ranking.weights, at), "legs": candidates.legs(at)}
     score = float(ranking.scores[at])
-    if place <= limit:
-        return WhyNot(named, "shown", f"it is hit {place}", place, score, why)
-    last = float(ranking.scores[ranking.order[limit - 1]])
+    if at in chosen.left_out:
+        return WhyNot(named, "left out", chosen.left_out[at], place, score, why)
+    hit = chosen.rows.index(at) + 1
+    if hit <= limit:
+        return WhyNot(named, "shown", f"it is hit {hit}", place, score, why)
+    last = float(ranking.scores[chosen.rows[limit - 1]])
     words = f"place {place} of {len(candidates)} candidates: its score is {score:.2f}, and {last:.2f} the last hit's"
     return WhyNot(named, "ranked", words, place, score, why)
 
@@ -68,17 +72,18 @@ def _barred(row: Row, info: SessionInfo, filters: Filters) -> Iterator[str]:
         yield f"it is of {row.sent_at}, after the time asked for"
 
 
-def _scores(
-    shelf: Shelf, legs: Sequence[LegQuery], filters: Filters, candidates: Candidates, key: int
-) -> Iterator[str]:
+def _scores(shelf: Shelf, asked: Asked, candidates: Candidates, key: int) -> Iterator[str]:
     """What each leg says of a message that it did not propose, and of the last one that it did."""
+    legs = asked.legs
     pieces = chunks.chunks_of(shelf.db, shelf.generation, [key]).get(key, [])
     if not pieces:
         yield "it is empty"
     elif shelf.index is None or not legs:
         yield "full text does not find its words"
     else:
-        for query, scores in zip(legs, shelf.index.score(legs, pieces, filters.scope), strict=True):
+        for query, scores in zip(
+            legs, shelf.index.score(legs, pieces, asked.wish.filters.scope), strict=True
+        ):
             own = max(scores.values(), default=0.0)
             proposed = candidates.scores[query.leg][~np.isnan(candidates.ranks[query.leg])]
             last = (

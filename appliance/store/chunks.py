@@ -47,7 +47,7 @@ class Chunkable:
 
 
 class Spoken(NamedTuple):
-    """A chunk's place in its message, and who said that."""
+    """A chunk's place in its message, who said that and when, in microseconds since 1970, and in which session."""
 
     chunk: int
     message: int
@@ -55,6 +55,8 @@ class Spoken(NamedTuple):
     end: int
     role: Role
     author: str | None
+    at: int | None
+    session: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +302,7 @@ def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> list[Spoken]:
         found += map(
             Spoken._make,
             db.execute(
-                "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author"
+                "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
                 f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN ({marks(page)})",
                 page,
             ).fetchall(),

@@ -41,6 +41,10 @@ SPREAD = 2
 
 QUERY_PHRASES = 4
 
+TABLES = ("message_fts", "session_fts")
+
+STEM = 5
+
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"([^"\n]*)"|“([^”\n]*)”|„([^“”\n]*)[“”]|«([^»\n]*)»')
 
@@ -58,6 +62,8 @@ class TextHit:
     score: float
     role: Role
     author: str | None
+    at: int | None
+    session: int
 
 
 def withdraw(tx: sqlite3.Connection, keys: Collection[int]) -> None:
@@ -81,14 +87,16 @@ def enter(tx: sqlite3.Connection, keys: Collection[int]) -> None:
 
 
 def rebuild(tx: sqlite3.Connection) -> None:
-    """Make the full text again from the truth."""
-    tx.execute("INSERT INTO message_fts (message_fts) VALUES ('rebuild')")
+    """Make the full text of messages and of titles again from the truth."""
+    for table in TABLES:
+        tx.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
 def agrees(tx: sqlite3.Connection) -> bool:
     """Whether the full text holds exactly the words of the truth."""
     try:
-        tx.execute("INSERT INTO message_fts (message_fts, rank) VALUES ('integrity-check', 1)")
+        for table in TABLES:
+            tx.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:  # the last byte is the kind
             raise
@@ -108,6 +116,11 @@ def _words(query: str) -> dict[str, str]:
     every = {word.casefold(): word for word in _WORD.findall(spaced(_composed(query)))}
     telling = {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
     return dict(islice(telling.items(), QUERY_WORDS))
+
+
+def stem(word: str) -> str:
+    """The beginning by which a word is compared without an index: "allergic" and "allergies" are alike."""
+    return word[:STEM].casefold()
 
 
 def shortened(query: str) -> str:
@@ -134,30 +147,28 @@ def search(
         )
         values = (*values, pending_in)
     matched = db.execute(
-        "SELECT m.id, -bm25(message_fts) AS score, m.role, m.author, m.talk FROM message_fts"
+        "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {narrowed} ORDER BY score DESC, m.id LIMIT ?",
-        (" OR ".join(map(_quoted, chosen)), *values, SPREAD * limit),
+        (" OR ".join(map(quoted, chosen)), *values, SPREAD * limit),
     ).fetchall()
     own = {key: score for key, score, *_ in matched}
-    said = {key: (role, author) for key, _, role, author, _ in matched}
+    said = {key: about for key, _, _, *about in matched}
     beside: dict[int, float] = {}
-    talk = [key for key, *_, is_talk in matched if is_talk]
+    talk = [key for key, _, is_talk, *_ in matched if is_talk]
     for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
         for other in others:
             beside[other] = max(beside.get(other, 0.0), own[key])
     for page in pages(sorted(beside.keys() - own.keys())):
-        for key, role, author in db.execute(
-            "SELECT m.id, m.role, m.author FROM message m JOIN session s ON s.id = m.session_id"
+        for key, *about in db.execute(
+            "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m JOIN session s ON s.id = m.session_id"
             f" WHERE m.id IN ({marks(page)}) AND {narrowed}",
             (*page, *values),
         ):
-            said[key] = (role, author)
+            said[key] = about
     hits = (
-        TextHit(
-            key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), role, author
-        )
-        for key, (role, author) in said.items()
+        TextHit(key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), *about)
+        for key, about in said.items()
     )
     return sorted(hits, key=lambda hit: (-hit.score, hit.message))[:limit]
 
@@ -175,7 +186,7 @@ def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, li
     if min(_rows(db, word) for words in asked for word in words) > POSTINGS:
         return None
     narrowed, values = conditions(filters)
-    match = " AND ".join(_quoted(" ".join(words)) for words in asked)
+    match = " AND ".join(quoted(" ".join(words)) for words in asked)
     rows = db.execute(
         "SELECT m.id, m.text FROM message_fts JOIN message m ON m.id = message_fts.rowid"
         f" JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {narrowed} ORDER BY m.id DESC",
@@ -239,10 +250,11 @@ def _rows(db: sqlite3.Connection, word: str) -> int:
     # fts5vocab wants the stem, which only FTS5 knows; counting up to the bound asks FTS5 itself.
     (count,) = db.execute(
         "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)",
-        (_quoted(word), POSTINGS + 1),
+        (quoted(word), POSTINGS + 1),
     ).fetchone()
     return int(count)
 
 
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
+def quoted(words: str) -> str:
+    """Words as one FTS5 string, in which no character is syntax."""
+    return '"' + words.replace('"', '""') + '"'

@@ -133,7 +133,25 @@ SCHEMA_5 = (
 SCHEMA_6 = ("ALTER TABLE file ADD COLUMN owner TEXT NOT NULL DEFAULT ''",)
 
 
-MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6)
+# Sessions are found by their titles too.
+SCHEMA_7 = (
+    "CREATE VIEW session_words AS SELECT id, searchable(coalesce(title, '')) AS title FROM session",
+    "CREATE VIRTUAL TABLE session_fts USING fts5 (title, content='session_words', content_rowid='id',"
+    " tokenize='porter unicode61 remove_diacritics 2')",
+    "CREATE TRIGGER session_titled AFTER INSERT ON session BEGIN"
+    " INSERT INTO session_fts (rowid, title) VALUES (new.id, searchable(coalesce(new.title, ''))); END",
+    "CREATE TRIGGER session_renamed AFTER UPDATE OF title ON session BEGIN"
+    " INSERT INTO session_fts (session_fts, rowid, title)"
+    " VALUES ('delete', old.id, searchable(coalesce(old.title, '')));"
+    " INSERT INTO session_fts (rowid, title) VALUES (new.id, searchable(coalesce(new.title, ''))); END",
+    "CREATE TRIGGER session_gone AFTER DELETE ON session BEGIN"
+    " INSERT INTO session_fts (session_fts, rowid, title)"
+    " VALUES ('delete', old.id, searchable(coalesce(old.title, ''))); END",
+    "INSERT INTO session_fts (session_fts) VALUES ('rebuild')",
+)
+
+
+MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

@@ -22,17 +22,21 @@ from numpy.typing import NDArray
 from appliance import Appliance
 from appliance.recall.candidates import Candidates
 from appliance.recall.closer import LOOK
-from appliance.recall.pipeline import find, queries, rank
-from appliance.recall.rank import best_first, score
-from appliance.recall.shelf import Asked, Shelf
-from appliance.recall.weights import EVIDENCE, FIRST
-from appliance.store import lexical, messages
+from appliance.recall.legs import find, understand
+from appliance.recall.rank import best_first, rank, score
+from appliance.recall.shelf import Shelf, Wish
+from appliance.recall.weights import EVIDENCE
+from appliance.recall.wish import moment
+from appliance.store import messages
 from appliance.types import Filters, Scope
 from tests.eval.datasets import Conversation
 from tests.eval.measures import mean
 from tests.eval.runner import SETS, write
 
-NAMES = tuple(name for name in EVIDENCE if name != "quoted")
+WEIGHTS = EVIDENCE.weights or {}
+UNFITTED = {"quoted", "title"}
+"""The sets have nothing in quotation marks, and no titles."""
+NAMES = tuple(name for name in WEIGHTS if name not in UNFITTED)
 BALANCE = 3.0
 """What a BEAM question counts in the joint fit against one of LoCoMo: it has a fifth as many."""
 
@@ -60,13 +64,14 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
             assert shelf is not None
             cases = []
             for question in conversation.questions:
-                scope = Scope("me")
-                legs = queries(shelf, question.text, "hybrid", [])
-                candidates = find(shelf, question.text, legs, Filters(scope), "hybrid", [])
-                asked = Asked(question.text, lexical.words(question.text), legs)
-                ranking = rank(shelf, asked, scope, candidates)
+                wished = Wish(
+                    question.text, Filters(Scope("me")), EVIDENCE, EVIDENCE.legs, "hybrid", moment(None)
+                )
+                asked = understand(shelf, wished, [])
+                candidates = find(shelf, asked, [])
+                ranking = rank(shelf, asked, candidates)
                 # As it is served: only what the first ranking likes best is ranked by these weights.
-                best = best_first(score(ranking.values, FIRST), candidates.messages)[:LOOK]
+                best = best_first(score(ranking.values, EVIDENCE.first), candidates.messages)[:LOOK]
                 keys = candidates.messages[best].tolist()
                 rows = messages.get(shelf.db, keys)
                 values = np.column_stack([ranking.values[name][best] for name in NAMES])
@@ -131,7 +136,7 @@ def held_out(cases: Sequence[Case], of: str) -> dict[str, float]:
 def report(cases: Sequence[Case]) -> dict[str, object]:
     by_set = {name: [case for case in cases if case.set == name] for name in SETS}
     joint, alone = fit(cases), {name: fit(own) for name, own in by_set.items()}
-    shipped = np.array([EVIDENCE[name] for name in NAMES])
+    shipped = np.array([WEIGHTS[name] for name in NAMES])
     return {
         "weights": dict(zip(NAMES, joint.round(2).tolist(), strict=True)),
         "weights by set": {n: dict(zip(NAMES, w.round(2).tolist(), strict=True)) for n, w in alone.items()},

@@ -79,7 +79,7 @@ def test_a_context_keeps_to_its_budget_and_says_what_became_of_each(
     query: str, hits: list[Hit], turns: list[Message], budget: int, share: float
 ) -> None:
     words = lexical.words(query)
-    plan = layers.Plan(query, words, budget, share, COUNTER.name, COUNTER.count)
+    plan = layers.Plan(query, words, budget, share, 3, COUNTER.name, COUNTER.count)
     context = layers.build(plan, hits, turns)
     assert context.tokens == COUNTER.count(context.text) <= budget
     assert sum(COUNTER.count(message["content"]) for message in context.messages) <= budget

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Hit
-from appliance.recall import closer, cues, pipeline
+from appliance.recall import closer, cues, rank
 
 SAID = [
     ("Ana", "I have to be at the airport on Friday"),
@@ -76,7 +76,7 @@ def test_what_is_not_looked_at_stays_behind_and_says_so(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.ingest(chat(tmp_path / "a.jsonl", answered=False))
-    monkeypatch.setattr(pipeline, "LOOK", 1)
+    monkeypatch.setattr(rank, "LOOK", 1)
     hits = list(found(memory, "who will feed the cat").values())
     assert len(hits) == len(SAID)
     assert "behind" in reasons(hits[1]) and reasons(hits[0])["behind"] == 0

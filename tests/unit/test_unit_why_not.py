@@ -9,7 +9,7 @@ import pytest
 
 from appliance import Appliance, WhyNot
 from appliance.errors import NotFound
-from appliance.recall import candidates, pipeline
+from appliance.recall import candidates, legs
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_what_a_filter_keeps_out(
 
 
 def test_what_no_leg_proposes(chats: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (candidates, pipeline):
+    for module in (candidates, legs):
         monkeypatch.setattr(module, "POOL", 3)
     answer = asked(chats, "far")
     assert answer.stage == "not proposed" and answer.rank is None

@@ -1,0 +1,47 @@
+"""Which of the ranked messages are shown: one of each memory, and at most so many of a session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from appliance.recall.candidates import Candidates
+from appliance.recall.rank import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Rows of the candidates, best first, those that each stands for besides itself, and for each that is not
+    shown, the reason."""
+
+    rows: list[int]
+    folded: Mapping[int, list[int]]
+    left_out: Mapping[int, str]
+
+
+def diversify(
+    candidates: Candidates, ranking: Ranking, memories: Mapping[int, int], per_session: int | None
+) -> Chosen:
+    """Messages in the order of the ranking, each that says the same as a better one folded under it.
+
+    ``memories`` gives the memory of messages that are variants of one. ``per_session`` of None bounds nothing.
+    """
+    rows: list[int] = []
+    folded: dict[int, list[int]] = {}
+    left_out: dict[int, str] = {}
+    best: dict[int, int] = {}
+    sessions: Counter[int] = Counter()
+    keys, whose = candidates.messages.tolist(), candidates.sessions.tolist()
+    for row in ranking.order.tolist():
+        memory = memories.get(keys[row], keys[row])
+        if memory in best:
+            folded.setdefault(best[memory], []).append(row)
+            left_out[row] = f"folded under m{keys[best[memory]]}, which says the same"
+        elif per_session is not None and sessions[whose[row]] >= per_session:
+            left_out[row] = f"its session has {per_session} better ones already"
+        else:
+            best[memory] = row
+            sessions[whose[row]] += 1
+            rows.append(row)
+    return Chosen(rows, folded, left_out)

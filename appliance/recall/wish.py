@@ -1,0 +1,104 @@
+"""What a caller asks for, checked and put into the engine's own terms."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime
+
+from appliance import moments
+from appliance.errors import NotFound, UsageError
+from appliance.recall.shelf import Wish
+from appliance.recall.weights import LEGS, Profile
+from appliance.store import sessions
+from appliance.types import ROLES, Filters, Mode, Role, Scope
+
+__all__ = ("Wish", "filters", "legs", "moment", "profile")
+
+NOBODYS = 0
+"""A session key that no session has."""
+
+MODES: Mapping[str, frozenset[str]] = {
+    "hybrid": frozenset(LEGS),
+    "dense": frozenset(LEGS) - {"own", "window", "quoted"},
+    "lexical": frozenset(LEGS) - {"dense"},
+}
+"""The legs of each mode."""
+
+
+def filters(
+    db: sqlite3.Connection,
+    scope: Scope,
+    *,
+    session_id: str | None,
+    anyones: bool,
+    roles: Sequence[Role] | None,
+    sources: Sequence[str] | None,
+    since: str | date | None,
+    until: str | date | None,
+    as_of: str | date | None,
+) -> Filters:
+    """What a search is narrowed to. ``anyones`` lets a session's id stand for its owner; without, a session of
+    somebody else finds nothing, and whether there is one is not told.
+
+    Raises:
+        UsageError: a role or a date that can't be.
+        NotFound: ``anyones``, and there is no such session.
+    """
+    for role in roles or ():
+        if role not in ROLES:
+            raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
+    ends = [bound for end in (until, as_of) if (bound := moments.bound(end, end=True)) is not None]
+    narrowed = Filters(
+        scope=scope,
+        roles=tuple(roles or ()),
+        sources=tuple(sources or ()),
+        since=moments.bound(since, end=False),
+        until=min(ends, default=None),
+    )
+    if session_id is None:
+        return narrowed
+    try:
+        info = sessions.find(db, session_id, None if anyones else scope.user_id, owner=scope.user_id)
+    except NotFound:
+        if anyones:
+            raise
+        return replace(narrowed, session=NOBODYS)
+    return replace(
+        narrowed, session=sessions.key(info), scope=Scope(info.user_id, info.namespace, scope.agent_id)
+    )
+
+
+def legs(mode: Mode, without: Collection[str], profile: Profile) -> frozenset[str]:
+    """The legs that may run.
+
+    Raises:
+        UsageError: no such mode, or no such leg.
+    """
+    if mode not in MODES:
+        raise UsageError(f"no mode {mode!r}", hint="hybrid, dense or lexical")
+    for leg in without:
+        if leg not in LEGS:
+            raise UsageError(f"no leg {leg!r} to search without", hint="one of " + ", ".join(LEGS))
+    return MODES[mode] & profile.legs - set(without)
+
+
+def profile(name: str, known: Mapping[str, Profile]) -> Profile:
+    """The profile of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in known:
+        raise UsageError(f"no profile {name!r}", hint="one of " + ", ".join(known))
+    return known[name]
+
+
+def moment(as_of: str | date | None) -> datetime:
+    """When a search is asked, aware of the zone: now, or as of the end of a day or at a moment that is given."""
+    if as_of is None:
+        return datetime.now().astimezone()
+    end = moments.bound(as_of, end=True)
+    assert end is not None
+    return moments.moment(end - 1)

@@ -1,0 +1,50 @@
+"""Sessions by the words of their titles: a small full text of its own, kept in step by triggers."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+
+from appliance.store.lexical import quoted, stem, words
+from appliance.store.sql import marks, pages
+from appliance.types import Scope
+
+POINTS = 0.4
+"""How alike a title and a question must be to point to its session: two words of six that are all of the title."""
+
+LOOKED_AT = 50
+"""How many of the best titles are looked at."""
+
+
+def matching(db: sqlite3.Connection, asked: Sequence[str], scope: Scope, limit: int) -> list[int]:
+    """The sessions of a scope whose titles are alike enough to the words that are asked for, the best first."""
+    if not asked:
+        return []
+    narrowed = "s.user_id = ? AND s.namespace = ? AND coalesce(?, s.agent_id) = s.agent_id"
+    rows = db.execute(
+        "SELECT s.id, s.title FROM session_fts JOIN session s ON s.id = session_fts.rowid"
+        f" WHERE session_fts MATCH ? AND {narrowed} ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
+        (" OR ".join(map(quoted, asked)), scope.user_id, scope.namespace, scope.agent_id, LOOKED_AT),
+    ).fetchall()
+    stems = {stem(word) for word in asked}
+    return [key for key, title in rows if alike(stems, title) >= POINTS][:limit]
+
+
+def alike(stems: Collection[str], title: str) -> float:
+    """The cosine of two sets of words, those of a question and of a title: 1 where they are the same."""
+    has = {stem(word) for word in words(title)}
+    both = len(has.intersection(stems))
+    return both / math.sqrt(len(has) * len(stems)) if both else 0.0
+
+
+def of_sessions(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """The titles of the given sessions, of those that have one."""
+    found: dict[int, str] = {}
+    for page in pages(sorted(set(keys))):
+        found.update(
+            db.execute(
+                f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN ({marks(page)})", page
+            ).fetchall()
+        )
+    return found

@@ -1,0 +1,274 @@
+"""What a search is told besides the question: times, titles, legs, profiles, how many of a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import Appliance, Hit
+from appliance.errors import ConfigError, NotFound, UsageError
+from appliance.recall.weights import LEGS
+from appliance_models import HashEmbedder
+
+
+def store(memory: Appliance, folder: Path, records: Iterable[dict[str, Any]]) -> None:
+    path = folder / "chats.jsonl"
+    lines = ({"role": "user", **record} for record in records)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert memory.ingest(path).complete
+
+
+def ids(hits: Iterable[Hit]) -> list[str]:
+    return [hit.external_id for hit in hits]
+
+
+def monthly(text: str = "we met about the harbour project") -> list[dict[str, Any]]:
+    return [
+        {"session_id": f"s{month}", "message_id": f"m{month}", "content": text}
+        | {"timestamp": f"2024-{month:02}-15T10:00:00Z"}
+        for month in range(1, 13)
+    ]
+
+
+# --- times ------------------------------------------------------------------------------------------------
+
+
+def test_what_was_said_at_the_time_that_is_named_comes_first(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    for month, name in ((3, "March"), (7, "July"), (11, "November")):
+        hits = memory.search(f"what did we say about the harbour in {name} 2024")
+        assert hits[0].external_id == f"m{month}"
+        assert hits[0].why["score"]["time"] > hits[1].why["score"]["time"] > 0
+        assert any(name in note for note in hits.notes), "the answer says how it was understood"
+
+
+def test_a_time_is_a_preference_and_leaves_nothing_out(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    assert set(ids(memory.search("the harbour in March 2024", limit=20))) == {f"m{n}" for n in range(1, 13)}
+
+
+def test_a_time_proposes_what_no_other_leg_would(memory: Appliance, tmp_path: Path) -> None:
+    crowd = [
+        {"session_id": "crowd", "message_id": f"c{n}", "content": f"harbour project, harbour plan {n}"}
+        | {"timestamp": f"2025-06-01T10:{n // 60:02}:{n % 60:02}Z"}
+        for n in range(400)
+    ]
+    then = {
+        "session_id": "then",
+        "message_id": "then",
+        "content": "a long talk by the sea",
+    }
+    store(memory, tmp_path, [*crowd, then | {"timestamp": "2023-02-03T10:00:00Z"}])
+    hits = memory.search("harbour project in February 2023", limit=500)
+    (then,) = [hit for hit in hits if hit.external_id == "then"]
+    assert then.why["legs"]["time"]["rank"] == 1 and then.why["score"]["time"] > 0
+    assert "then" not in ids(memory.search("harbour project in February 2023", limit=500, without=["time"]))
+
+
+def test_messages_without_a_time_are_found_as_ever(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, [{"session_id": "s", "message_id": "m", "content": "the harbour"}])
+    (hit,) = memory.search("the harbour last week")
+    assert hit.why["score"]["time"] == 0
+
+
+def test_as_of_asks_as_if_it_were_then(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    hits = memory.search("the harbour last month", as_of="2024-06-30", limit=20)
+    assert hits[0].external_id == "m5"
+    assert set(ids(hits)) == {f"m{n}" for n in range(1, 7)}, "what was said later was not known then"
+    assert ids(memory.search("harbour", as_of="2024-06-30", until="2024-02-28", limit=20)) in (
+        ["m1", "m2"],
+        ["m2", "m1"],
+    )
+
+
+# --- titles -----------------------------------------------------------------------------------------------
+
+
+def titled(title: str) -> list[dict[str, Any]]:
+    noise = [
+        {"session_id": f"n{n}", "message_id": f"n{n}", "content": f"what the budget was for trip {n}"}
+        for n in range(60)
+    ]
+    return [
+        *noise,
+        {
+            "session_id": "k",
+            "message_id": "k1",
+            "content": "In all it came to 4,200.",
+            "session_title": title,
+        },
+    ]
+
+
+def place(memory: Appliance, reference: str, **more: Any) -> int:
+    """The rank of a message for a question that only a title answers; 1,000 where it is not found."""
+    hits = memory.search("kitchen renovation budget", limit=100, **more)
+    return next((hit.rank for hit in hits if hit.external_id == reference), 1_000)
+
+
+def test_a_title_leads_to_its_session(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, titled("Kitchen renovation"))
+    hits = memory.search("kitchen renovation budget", limit=100)
+    (hit,) = [hit for hit in hits if hit.external_id == "k1"]
+    assert hit.why["legs"]["title"]["rank"] == 1 and hit.why["score"]["title"] > 0
+    assert hit.rank < place(memory, "k1", without=["title"])
+
+
+def test_a_title_that_changes_is_found_by_its_new_words(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, titled("Untitled"))
+    untitled = place(memory, "k1")
+    store(memory, tmp_path, titled("Kitchen renovation"))
+    assert place(memory, "k1") < untitled
+    store(memory, tmp_path, titled("Bathroom"))
+    assert place(memory, "k1") == untitled
+    assert not memory.verify().problems
+
+
+def test_a_title_is_no_ones_else(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, titled("Kitchen renovation"))
+    assert not memory.search("kitchen renovation", user_id="other")
+
+
+@pytest.mark.parametrize("title", ['"', "NEAR(", "a OR b", "title:x", "*", "厨房の改装", "", "\x00"])
+def test_titles_and_queries_are_never_syntax(memory: Appliance, tmp_path: Path, title: str) -> None:
+    store(memory, tmp_path, titled(title))
+    memory.search(title)
+    memory.search(f"budget {title} AND NOT")
+    assert not memory.verify().problems
+
+
+# --- legs and profiles -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leg", LEGS)
+def test_every_leg_can_be_left_out(memory: Appliance, tmp_path: Path, leg: str) -> None:
+    store(memory, tmp_path, [*titled("Kitchen renovation"), *monthly()])
+    query = 'budget of the kitchen renovation in March 2024, "it came"'
+    every = memory.search(query, limit=100)
+    assert any(leg in hit.why["legs"] for hit in every)
+    assert not any(leg in hit.why["legs"] for hit in memory.search(query, limit=100, without=[leg]))
+
+
+def test_a_search_without_any_leg_finds_nothing(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    assert memory.search("the harbour", without=LEGS) == []
+
+
+def test_what_there_is_not(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    with pytest.raises(UsageError, match="no leg 'smell'"):
+        memory.search("x", without=["smell"])
+    with pytest.raises(UsageError, match="no profile 'best'"):
+        memory.search("x", profile="best")
+    with pytest.raises(NotFound):
+        memory.search("x", asked_in="s999")
+
+
+@pytest.mark.parametrize("profile", ["evidence", "balanced", "bm25", "dense"])
+def test_the_parts_add_up_to_the_score_in_every_profile(
+    memory: Appliance, tmp_path: Path, profile: str
+) -> None:
+    store(
+        memory, tmp_path, [*titled("Kitchen renovation"), *monthly("We decided on the harbour project, Ana")]
+    )
+    session = memory.sessions.create(title="now")
+    session.add("user", "what of the harbour project?")
+    hits = memory.search(
+        "what did Ana decide on the harbour project in March 2024?",
+        limit=100,
+        profile=profile,
+        asked_in=session.id,
+    )
+    assert len(hits) > 5
+    for hit in hits:
+        assert sum(hit.why["score"].values()) == pytest.approx(hit.score)
+
+
+def test_one_leg_alone_ranks_by_its_score(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, [*titled("Kitchen"), *monthly()])
+    for profile, leg in (("bm25", "own"), ("dense", "dense")):
+        hits = memory.search("harbour project budget", profile=profile, limit=50)
+        scores = [hit.why["legs"][leg]["score"] for hit in hits]
+        assert scores == sorted(scores, reverse=True) and len(set(scores)) > 1
+
+
+def test_the_balanced_profile_prefers_what_is_recent(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    hits = memory.search("the harbour project", profile="balanced", as_of="2024-12-16")
+    assert hits[0].external_id == "m12" and hits[0].why["score"]["recent"] > 0
+    newest = [hit.why["score"]["recent"] for hit in hits]
+    assert newest == sorted(newest, reverse=True)
+
+
+def test_signals_that_are_not_there_change_no_order(memory: Appliance, tmp_path: Path) -> None:
+    """Without times there is no recency, without an asking session none is nearer."""
+    texts = ("the harbour project at night", "a harbour", "projects of the harbour town", "the project")
+    store(memory, tmp_path, [{"session_id": "s", "message_id": text, "content": text} for text in texts])
+    hits = memory.search("the harbour project", profile="balanced")
+    assert all(hit.why["score"][name] == 0 for hit in hits for name in ("recent", "here"))
+    assert ids(hits) == ids(memory.search("the harbour project", profile="evidence"))
+
+
+def test_the_session_that_asks_is_nearer(memory: Appliance, tmp_path: Path) -> None:
+    store(memory, tmp_path, monthly())
+    hits = memory.search("the harbour project", profile="balanced", asked_in="s4", as_of="2026-01-01")
+    assert hits[0].external_id == "m4" and hits[0].why["score"]["here"] > 0
+
+
+def test_a_profile_of_ones_own(home: Path, tmp_path: Path) -> None:
+    home.mkdir()
+    own = '[profiles.newest]\nlike = "evidence"\nweights = { recent = 1000.0, dense = 0 }\n'
+    (home / "config.toml").write_text('[search]\nprofile = "newest"\n' + own, encoding="utf-8")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        store(memory, tmp_path, monthly())
+        hits = memory.search("the harbour project", as_of="2024-12-31", limit=12)
+        assert ids(hits) == [f"m{n}" for n in range(12, 0, -1)]
+        assert hits[0].why["score"]["dense"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[profiles.mine]\nlike = 'nobody'", "no profile 'nobody'"),
+        ("[profiles.mine.weights]\nsmell = 1.0", "judged by 'smell'"),
+        ("[profiles.evidence.weights]\ndense = 1.0", "built in"),
+    ],
+)
+def test_a_profile_that_can_not_be(home: Path, text: str, says: str) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=says):
+        Appliance.open(home, worker=False, embedder=HashEmbedder())
+
+
+# --- how many of a session ---------------------------------------------------------------------------------
+
+
+def test_at_most_so_many_of_a_session(memory: Appliance, tmp_path: Path) -> None:
+    store(
+        memory,
+        tmp_path,
+        [
+            {
+                "session_id": f"s{s}",
+                "message_id": f"{s}-{n}",
+                "content": f"the harbour project, note {n} of {s}",
+            }
+            for s in range(4)
+            for n in range(6)
+        ],
+    )
+    every = memory.search("the harbour project", limit=30)
+    assert len(every) == 24
+    some = memory.search("the harbour project", limit=30, per_session=2)
+    assert len(some) == 8
+    assert all([hit.external_session_id for hit in some].count(f"s{s}") == 2 for s in range(4))
+    assert ids(some) == [i for i in ids(every) if i in ids(some)], "in the order that they had"
+    gone = next(hit for hit in every if hit.external_id not in ids(some))
+    verdict = memory.search("the harbour project", per_session=2, why_not=gone.message_id).why_not
+    assert verdict is not None and verdict.stage == "left out" and "2 better ones" in verdict.words

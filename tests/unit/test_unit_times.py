@@ -1,0 +1,139 @@
+"""The times that a question names, and how close a message is to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from appliance.recall.times import EARLIER, closeness, named
+
+SUNDAY = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+
+
+def days(question: str, now: datetime = SUNDAY) -> list[tuple[str, str]]:
+    """First day and the day after the last, of each stretch."""
+    return [
+        tuple(datetime.fromtimestamp(at / 1e6, now.tzinfo).date().isoformat() for at in (one.start, one.end))  # type: ignore[misc]
+        for one in named(question, now)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("what did we say in March 2024?", "2024-03-01", "2024-04-01"),
+        ("what happened on May 5, 2023", "2023-05-05", "2023-05-06"),
+        ("the photo of 5 May 2023", "2023-05-05", "2023-05-06"),
+        ("on the 1st of June, 2023", "2023-06-01", "2023-06-02"),
+        ("notes of 2024-02-29", "2024-02-29", "2024-03-01"),
+        ("bill of 2024-02", "2024-02-01", "2024-03-01"),
+        ("Rechnung vom 05.03.2024", "2024-03-05", "2024-03-06"),
+        ("in 2023 we moved", "2023-01-01", "2024-01-01"),
+        ("our trip in the summer of 2021", "2021-06-01", "2021-09-01"),
+        ("winter 2021", "2021-12-01", "2022-03-01"),
+        ("what did Ana tell me yesterday", "2026-11-21", "2026-11-22"),
+        ("today's plan", "2026-11-22", "2026-11-23"),
+        ("last week", "2026-11-09", "2026-11-16"),
+        ("this week", "2026-11-16", "2026-11-23"),
+        ("last weekend", "2026-11-14", "2026-11-16"),
+        ("last month", "2026-10-01", "2026-11-01"),
+        ("last year", "2025-01-01", "2026-01-01"),
+        ("last March", "2026-03-01", "2026-04-01"),
+        ("last december", "2025-12-01", "2026-01-01"),
+        ("last summer", "2026-06-01", "2026-09-01"),
+        ("last Monday", "2026-11-16", "2026-11-17"),
+        ("what we talked about on Sunday", "2026-11-15", "2026-11-16"),
+        ("3 days ago", "2026-11-19", "2026-11-20"),
+        ("two weeks ago", "2026-11-05", "2026-11-12"),
+        ("a couple of months ago", "2026-09-01", "2026-10-01"),
+        ("five years ago", "2021-01-01", "2022-01-01"),
+        ("the past 10 days", "2026-11-12", "2026-11-23"),
+        ("since May 2024", "2024-05-01", "2026-11-23"),
+        ("before 10 April 2023", "1970-01-01", "2023-04-11"),
+        ("since May", "2026-05-01", "2026-11-23"),
+        ("early March 2024", "2024-03-01", "2024-03-11"),
+        ("at the end of June 2024", "2024-06-21", "2024-07-01"),
+        ("from June to August 2023", "2023-06-01", "2023-09-01"),
+        ("between March 2024 and May 2024", "2024-03-01", "2024-06-01"),
+        ("im März 2024", "2024-03-01", "2024-04-01"),
+        ("letzte Woche", "2026-11-09", "2026-11-16"),
+        ("vor drei Tagen", "2026-11-19", "2026-11-20"),
+        ("en marzo de 2024", "2024-03-01", "2024-04-01"),
+        ("el 5 de mayo de 2023", "2023-05-05", "2023-05-06"),
+        ("la semana pasada", "2026-11-09", "2026-11-16"),
+        ("hace dos semanas", "2026-11-05", "2026-11-12"),
+    ],
+)
+def test_a_time_is_understood(question: str, first: str, after: str) -> None:
+    assert days(question) == [(first, after)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "may I go?",
+        "we march on",
+        "an august person",
+        "version 2.0.20",
+        "2048 is a game",
+        "order 20231",
+        "February 30, 2024",
+        "2024-13-01",
+        "in 0 days",
+        "a second opinion",
+        "they fall often",
+        "",
+    ],
+)
+def test_what_is_no_time_names_none(question: str) -> None:
+    assert days(question) == []
+
+
+def test_a_month_without_its_year_may_be_any_years() -> None:
+    found = days("what did we plan in May")
+    assert {("2024-05-01", "2024-06-01"), ("2026-05-01", "2026-06-01")} <= set(found)
+    assert all(first[5:] == "05-01" for first, _ in found)
+
+
+def test_a_day_is_a_day_where_the_question_is_asked() -> None:
+    east = timezone(timedelta(hours=9))
+    (stretch,) = named("yesterday", datetime(2026, 11, 22, 1, 0, tzinfo=east))
+    assert stretch.start / 1e6 == datetime(2026, 11, 21, tzinfo=east).timestamp()
+
+
+def test_closeness_is_one_within_and_falls_outside() -> None:
+    stretches = named("on 5 May 2023", SUNDAY)
+    days_off = [-30, -1, 0, 1, 2, 30]
+    times = np.array(
+        [datetime(2023, 5, 5, 12, tzinfo=UTC).timestamp() * 1e6 + d * 86_400e6 for d in days_off]
+    )
+    close = closeness(stretches, np.append(times, np.nan))
+    assert close[2] == 1.0 and close[-1] == 0.0
+    assert close[0] < close[1] < EARLIER < close[4] < close[3] < 1.0
+    assert 0 < close[5] < 0.1
+
+
+@given(st.text(max_size=200), st.datetimes(datetime(1980, 1, 1), datetime(2100, 1, 1)))
+def test_any_text_can_be_asked(question: str, now: datetime) -> None:
+    for one in named(question, now.replace(tzinfo=UTC)):
+        assert one.start < one.end and one.words in question
+
+
+@given(
+    st.sampled_from(("in", "on", "since", "before")),
+    st.integers(1, 31),
+    st.integers(1, 12),
+    st.integers(1951, 2026),
+)
+def test_every_day_of_the_calendar(word: str, day: int, month: int, year: int) -> None:
+    found = named(f"{word} {year}-{month:02}-{day:02}", SUNDAY)
+    try:
+        meant = datetime(year, month, day, tzinfo=UTC).timestamp() * 1e6
+    except ValueError:
+        assert not found
+    else:
+        assert all(one.start <= meant < one.end for one in found) and len(found) <= 1
