@@ -32,6 +32,11 @@ SHAPES = (
     " BEAM ('messages' and 'questions'), or a BEIR folder (corpus.jsonl, queries.jsonl, qrels)"
 )
 
+MUST_BE_WHOLE = "fetch the file again: figures of a part would mislead"
+
+ENDS = 4096
+"""Bytes at the beginning and the end of a file in which its first and last marks stand."""
+
 T = TypeVar("T")
 
 
@@ -114,19 +119,30 @@ def elements(path: Path) -> Iterator[Element]:
     """The objects of a JSON list, or of JSONL, one at a time.
 
     Raises:
-        InputError: the file is damaged, or holds something else: figures of half a benchmark would mislead.
+        InputError: the file is damaged, or holds something else.
     """
     document = Document(str(path), path.stat().st_size, partial(_opened, path))
     for value in jsonstream.records(document):
         if isinstance(value, Problem):
             if value.harmless:
                 continue
+            what = value.message.partition(";")[0]  # behind it stands what an ingest does about it
             where = f"{path}, {value.where}" if value.where else str(path)
-            raise InputError(value.message, where=where, hint="fetch the file again: it must be whole")
+            raise InputError(what, where=where, hint=MUST_BE_WHOLE)
         where = f"{path}, object {value.number} (line {value.line})"
         if not isinstance(value.data, dict):
             raise InputError("not an object", where=where)
         yield Element(value.data, where)
+    if _cut_off(path):
+        raise InputError("the list does not end: the file is cut off", where=str(path), hint=MUST_BE_WHOLE)
+
+
+def _cut_off(path: Path) -> bool:
+    """Whether a list is begun and not ended; what is cut off between two objects shows nowhere else."""
+    with _opened(path) as file:
+        begins = file.read(ENDS).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        file.seek(max(0, path.stat().st_size - ENDS))
+        return begins == b"[" and not file.read(ENDS).rstrip().endswith(b"]")
 
 
 def _opened(path: Path) -> BinaryIO:
