@@ -24,12 +24,12 @@ SESSIONS = 5
 
 def recall(ranked: Sequence[str], relevant: Set[str], depth: int) -> float:
     """The share of the relevant ones among the first ``depth`` (Manning, Raghavan, Schütze 2008, ch. 8)."""
-    return len(relevant & set(ranked[:depth])) / len(relevant)
+    return len(relevant & set(_first(ranked, depth))) / len(relevant)
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Set[str]) -> float:
     """1 / the place of the first relevant one, 0 where there is none (Voorhees 1999, TREC-8)."""
-    first = next((place for place, found in enumerate(ranked, 1) if found in relevant), None)
+    first = next((place for place, found in enumerate(dict.fromkeys(ranked), 1) if found in relevant), None)
     return 1 / first if first else 0.0
 
 
@@ -37,9 +37,13 @@ def ndcg(ranked: Sequence[str], relevant: Set[str], depth: int = GAIN_DEPTH) -> 
     """Normalised discounted cumulative gain with binary gains: the sum of 1 / log2(1 + place) over relevant
     ones, by that of the best ranking of all relevant ones, found or not (Järvelin & Kekäläinen 2002, with the
     discount of Burges et al. 2005, which BEIR's figures have)."""
-    first = list(dict.fromkeys(ranked))[:depth]
-    gain = math.fsum(_discount(place) for place, found in enumerate(first, 1) if found in relevant)
+    found = enumerate(_first(ranked, depth), 1)
+    gain = math.fsum(_discount(place) for place, one in found if one in relevant)
     return gain / math.fsum(_discount(place) for place in range(1, min(len(relevant), depth) + 1))
+
+
+def _first(ranked: Sequence[str], depth: int) -> list[str]:
+    return list(dict.fromkeys(ranked))[:depth]
 
 
 def _discount(place: int) -> float:
@@ -58,7 +62,7 @@ def by_message(ranked: Sequence[str], relevant: Set[str], depths: Sequence[int] 
 def by_session(ranked: Sequence[str], relevant: Set[str]) -> dict[str, float]:
     """Whether any, and whether all, of the relevant sessions are among the first five distinct ones; ``ranked``
     is the session of each message that was found."""
-    found = set(list(dict.fromkeys(ranked[:DEEPEST]))[:SESSIONS])
+    found = set(_first(ranked[:DEEPEST], SESSIONS))
     every = bool(relevant) and relevant <= found
     return {f"any@{SESSIONS}": float(bool(relevant & found)), f"all@{SESSIONS}": float(every)}
 

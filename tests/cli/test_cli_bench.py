@@ -1,0 +1,78 @@
+"""``bench``: a benchmark's file measured from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runs import Run, document
+
+from tests.eval import invented
+from tests.eval.invented import written
+
+
+def test_recall_prints_one_document(run: Run, tmp_path: Path, home: Path) -> None:
+    path = written(tmp_path / "x.json", invented.locomo())
+    result = run("bench", "recall", path, "--json")
+    assert result.exit_code == 0, result.stderr
+    shape = document(result)
+    assert (shape["format"], shape["messages"], shape["questions"], shape["cite_unknown"]) == (
+        "LoCoMo",
+        5,
+        3,
+        1,
+    )
+    assert list(shape["systems"]) == ["evidence", "bm25", "dense"]
+    overall = shape["systems"]["evidence"]["overall"]
+    assert {"recall@1", "recall@5", "recall@10", "recall@20", "ndcg@10", "mrr", "any@5", "all@5"} < set(
+        overall
+    )
+    assert overall["any@5"] == 1
+    assert sum(shape["left_out"].values()) == 2
+    assert not home.exists()
+
+
+def test_recall_prints_a_table(run: Run, tmp_path: Path) -> None:
+    result = run("bench", "recall", invented.beir(tmp_path / "set"), "-k", "3", "--profile", "bm25")
+    assert result.exit_code == 0, result.stderr
+    heads, row, *_ = (line.split() for line in result.stdout.splitlines())
+    assert heads[:5] == ["SYSTEM", "QUESTIONS", "OF", "COUNT", "RECALL@3"]
+    assert row[:4] == ["bm25", "all", "2", "0.750"]
+    assert "P95 MS" in result.stdout
+    assert "2 questions to 3 messages" in result.stderr
+    assert "1 empty documents" in result.stderr
+
+
+def test_recall_asks_as_many_as_wished(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "x.json", invented.locomo())
+    asked = [
+        document(run("bench", "recall", path, "--questions", "1", "--profile", "bm25", "--json"))
+        for _ in range(2)
+    ]
+    assert asked[0]["questions"] == 1
+    assert asked[0]["systems"]["bm25"]["by_category"] == asked[1]["systems"]["bm25"]["by_category"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        ('[{"sample_id": "c", "conversation": {}, "qa": [{}]}]', 1, "object 1 (line 1)"),
+        ("hello", 1, "x.json"),
+        ('[{"sample_id": "c", "conversation": {}, "qa": []}]', 2, "no question"),
+    ],
+)
+def test_recall_names_what_is_wrong(run: Run, tmp_path: Path, data: str, code: int, said: str) -> None:
+    (tmp_path / "x.json").write_text(data)
+    result = run("bench", "recall", tmp_path / "x.json", "--json")
+    assert result.exit_code == code
+    assert said in result.stderr
+    assert json.loads(result.stdout)["error"]
+
+
+def test_recall_refuses_what_can_not_be(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "x.json", invented.beam())
+    assert run("bench", "recall", path, "--profile", "psychic").exit_code == 2
+    assert run("bench", "recall", path, "-k", "0").exit_code == 2
+    assert run("bench", "recall", tmp_path / "gone").exit_code == 4
+    assert run("bench").exit_code == 2
