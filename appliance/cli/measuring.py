@@ -125,6 +125,85 @@ def recall(
     _tell(shape)
 
 
+@verbs.command("mine")
+def mine(
+    questions: Questions = None,
+    profile: Profiles = None,
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Measure how well your own messages are found, and compare with the run before.
+
+    Questions are made from the messages, without a model, and kept as ids and offsets, never as text, so that
+    the next run asks the same: questions that were answered at once, asked again (asked); four words in a row
+    that one message alone has (phrase); four of a message's rarer words in another order (keywords). Run it
+    before and after a change of the model or the version. 60 questions are asked unless told otherwise.
+
+    \b
+    Examples:
+      appliance bench mine
+      appliance bench mine --questions 150 --json
+    """  # fmt: skip
+    from appliance.bench import mine as running
+
+    systems = _systems(profile)
+    began = time.perf_counter()
+    with options.reading(home, "bench mine") as memory, _steps() as on_step:
+        measured = running.run(
+            memory, user=user, questions=questions or running.QUESTIONS, systems=systems, on_step=on_step
+        )
+    facts = {name: value for name, value in measured.run.items() if name != "figures"}
+    shape: dict[str, Any] = {
+        **facts,
+        "systems": {
+            system: {
+                "overall": figures["overall"],
+                "by_category": {kind: means for kind, means in figures.items() if kind != "overall"},
+                "latency_ms": measured.run["latency_ms"][system],
+            }
+            for system, figures in measured.figures.items()
+        },
+        "gone": measured.gone,
+        "before": measured.before,
+        "notes": list(measured.notes),
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+    del shape["latency_ms"]
+    if json:
+        out.document(shape)
+    else:
+        _show(shape)
+        if measured.before:
+            _show_before(measured.before)
+    out.say(
+        f"{out.plural(shape['questions'], 'question')} about {out.plural(shape['messages'], 'message')},"
+        f" with {shape['model']}, in {shape['seconds']:.0f} s"
+    )
+    if measured.gone:
+        out.say(f"questions of the run before that hold no more: {measured.gone:,} (others took their place)")
+    out.notes(measured.notes)
+
+
+def _show_before(before: Mapping[str, Any]) -> None:
+    """The run before and this one, over the questions that both asked."""
+    out.line()
+    if not before["systems"]:
+        out.line(f"The run of {out.moment(before['time'])} asked none of these questions.")
+        return
+    out.line(
+        f"The same {out.plural(before['same_questions'], 'question')} on {out.moment(before['time'])}, with version"
+        f" {before['version']}, {before['model']} and {out.plural(before['messages'], 'message')}:"
+    )
+    told = ("recall@1", "recall@10", "mrr")
+    rows = []
+    for system, runs in before["systems"].items():
+        for kind, then in runs["before"].items():
+            changes = (f"{then[name]:.3f} → {runs['now'][kind][name]:.3f}" for name in told)
+            rows.append((system, "all" if kind == "overall" else kind, f"{then['questions']:,}", *changes))
+    out.table(("system", "questions of", "count", *told), rows, right=("count", *told))
+
+
 def _systems(profile: Sequence[str] | None) -> tuple[str, ...]:
     from appliance.bench.systems import SYSTEMS
 
