@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_runs import Run, document
+from cli_runs import Run, document, line, write
 
 from tests.eval import invented
 from tests.eval.invented import written
@@ -76,3 +76,36 @@ def test_recall_refuses_what_can_not_be(run: Run, tmp_path: Path) -> None:
     assert run("bench", "recall", path, "-k", "0").exit_code == 2
     assert run("bench", "recall", tmp_path / "gone").exit_code == 4
     assert run("bench").exit_code == 2
+
+
+CHAT = [
+    ("user", "Where did we put the spare greenhouse thermometer?"),
+    ("assistant", "The spare thermometer hangs behind the tomato trellis, next to the copper watering can."),
+    ("user", "Which seedlings need repotting before the weekend storm arrives?"),
+    ("assistant", "Basil and fennel: their roots already circle the bottom of those little peat pots."),
+]
+
+
+def test_mine_measures_and_compares_with_the_run_before(run: Run, tmp_path: Path, home: Path) -> None:
+    chat = [line("garden", number, text, role=role) for number, (role, text) in enumerate(CHAT)]
+    assert run("ingest", write(tmp_path / "garden.jsonl", chat)).exit_code == 0
+    first = run("bench", "mine", "--questions", "4")
+    assert first.exit_code == 0, first.stderr
+    assert first.stdout.splitlines()[0].split()[:3] == ["SYSTEM", "QUESTIONS", "OF"]
+    assert "The same" not in first.stdout
+    assert "4 questions about 4 messages" in first.stderr
+    again = run("bench", "mine", "--questions", "4")
+    assert "The same 4 questions on" in again.stdout and "→" in again.stdout
+    shape = document(run("bench", "mine", "--questions", "4", "--json"))
+    assert shape["before"]["same_questions"] == 4
+    assert shape["systems"]["evidence"]["overall"]["recall@20"] == 1
+    assert len((next((home / "bench").iterdir()) / "runs.jsonl").read_text().splitlines()) == 3
+
+
+def test_mine_needs_a_memory_with_something_in_it(run: Run, home: Path) -> None:
+    assert run("bench", "mine").exit_code == 3
+    assert run("add", "Hello").exit_code == 0
+    result = run("bench", "mine", "--json")
+    assert result.exit_code == 2
+    assert "no question" in json.loads(result.stdout)["error"]["message"]
+    assert run("bench", "mine", "--questions", "0").exit_code == 2
