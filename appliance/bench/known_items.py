@@ -185,7 +185,7 @@ def talk(memory: Appliance, user: str | None) -> Iterator[list[Message]]:
 def _spread(
     memory: Appliance, user: str | None, wanted: Mapping[str, int], taken: Collection[tuple[str, str]]
 ) -> dict[str, list[_Candidate]]:
-    """Candidates of each kind, in the order of their digests."""
+    """Candidates of each kind, the best first."""
     if not wanted:
         return {}
     rows: dict[str, list[_Row]] = {kind: [] for kind in wanted}
@@ -199,7 +199,7 @@ def _spread(
             rows[kind] += [(turn, c.digest, place, c) for turn, c in enumerate(best)]
             if len(rows[kind]) > 2 * POOL * wanted[kind]:
                 rows[kind] = nsmallest(POOL * wanted[kind], rows[kind], key=lambda row: row[:3])
-    return {kind: sorted(_alike(every, wanted[kind]), key=lambda c: c.digest) for kind, every in rows.items()}
+    return {kind: _alike(every, wanted[kind]) for kind, every in rows.items()}
 
 
 def _alike(rows: Sequence[_Row], wanted: int) -> list[_Candidate]:
@@ -212,7 +212,9 @@ def _alike(rows: Sequence[_Row], wanted: int) -> list[_Candidate]:
     for column in columns.values():
         parts = min(wanted - len(chosen), len(column))
         cuts = [len(column) * part // parts for part in range(parts + 1)] if parts else []
-        chosen += [min(column[a:b], key=lambda row: row[1])[3] for a, b in pairwise(cuts)]
+        picked = [min(column[a:b], key=lambda row: row[1])[3] for a, b in pairwise(cuts)]
+        # In the order of their digests, so that the first few of them are from any time.
+        chosen += sorted(picked, key=lambda candidate: candidate.digest)
     return chosen
 
 
