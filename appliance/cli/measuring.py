@@ -79,7 +79,7 @@ def recall(
     """Measure how well the messages that answer a benchmark's questions are found, and how fast.
 
     Each conversation is read into a memory of its own in a temporary folder; yours is not touched, only its
-    settings and models are used. The product's search (evidence) stands beside its plain legs (bm25, dense).
+    model is used. The product's search (evidence) stands beside its plain legs (bm25, dense).
 
     \b
     Examples:
