@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from appliance.engine import Appliance
 from appliance.errors import NotFound
@@ -56,6 +57,7 @@ POOL = 50
 """So many times the wanted number of candidates are held at once, in a history of any size."""
 
 _WORD = re.compile(f"[{UNSPACED}]|(?:(?![{UNSPACED}])\\w)+")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 _ASKS = re.compile(r"[?？؟]\W*$")
 
 
@@ -89,8 +91,9 @@ class Posed:
     asked: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
+    """A word with its offsets, and as it is compared."""
+
     start: int
     end: int
     plain: str
@@ -109,12 +112,23 @@ _Row = tuple[int, bytes, int, _Candidate]
 
 def words(text: str) -> list[Word]:
     """The words of a text where they stand; in scripts without spaces each letter is one."""
-    return [Word(found.start(), found.end(), found.group().casefold()) for found in _WORD.finditer(text)]
+    return [
+        Word(found.start(), found.end(), found.group().casefold()) for found in _pattern(text).finditer(text)
+    ]
 
 
-def telling(found: Sequence[Word]) -> set[str]:
-    """Those that say something about a text."""
-    return {word.plain for word in found if word.plain not in STOP_WORDS}
+def plain_words(text: str) -> list[str]:
+    """The same as they are compared, for whoever goes through everything."""
+    return [word.casefold() for word in _pattern(text).findall(text)]
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return _ASCII_WORD if text.isascii() else _WORD
+
+
+def telling(plain: Iterable[str]) -> set[str]:
+    """Those words that say something about a text."""
+    return set(plain) - STOP_WORDS
 
 
 def folded(text: str) -> str:
@@ -155,7 +169,11 @@ def make(
         for kind, candidates in _spread(memory, user, lacks, taken).items()
     }
     counts = _counted(memory, user, kept, closer)
-    found = [posed for posed in kept if posed.item.kind != "phrase" or counts[_plain(posed.query)] == 1]
+    found = [
+        posed
+        for posed in kept
+        if posed.item.kind != "phrase" or counts[" ".join(plain_words(posed.query))] == 1
+    ]
     for kind, sources in closer.items():
         space = wanted[kind] - sum(posed.item.kind == kind for posed in found)
         made = (_made(memory, kind, candidate, source, counts) for candidate, source in sources)
@@ -222,7 +240,7 @@ def _candidates(said: Sequence[Message]) -> Iterator[tuple[str, _Candidate]]:
     before: Message | None = None
     tells_before: tuple[int, int] = (0, 0)
     for message in said:
-        found = words(message.text)
+        found = plain_words(message.text)
         tells = len(telling(found))
         if tells >= TELLING_AT_LEAST:
             for kind in ("phrase", "keywords"):
@@ -262,23 +280,23 @@ def _counted(
     """In how many messages each phrase, each word and each question occurs that this choice hangs on."""
     texts = {kind: [source.text for _, source in sources] for kind, sources in closer.items()}
     asked = {folded(text) for text in texts.get("asked", ())}
-    phrases = {_plain(posed.query) for posed in kept if posed.item.kind == "phrase"}
+    phrases = {" ".join(plain_words(posed.query)) for posed in kept if posed.item.kind == "phrase"}
     phrases |= {phrase for text in texts.get("phrase", ()) for phrase, _ in _phrases(words(text))}
     begin = {phrase.partition(" ")[0] for phrase in phrases}
-    single = {word.plain for text in texts.get("keywords", ()) for word in words(text)}
+    single = {word for text in texts.get("keywords", ()) for word in plain_words(text)}
     counts: Counter[str] = Counter()
     if not asked | phrases | single:
         return counts
     for said in talk(memory, user):
         for message in said:
-            found = words(message.text)
+            found = plain_words(message.text)
             runs = {
-                _plain_words(found[place : place + PHRASE_WORDS])
+                " ".join(found[place : place + PHRASE_WORDS])
                 for place, word in enumerate(found)
-                if word.plain in begin
+                if word in begin
             }
             counts.update(runs & phrases)
-            counts.update({_of_word(word.plain) for word in found if word.plain in single})
+            counts.update(map(_of_word, single.intersection(found)))
             if asked and (text := folded(message.text)) in asked:
                 counts[_of_question(text)] += 1
     return counts
@@ -308,8 +326,9 @@ def _phrases(found: Sequence[Word]) -> Iterator[tuple[str, tuple[int, int]]]:
     """Consecutive words of which at least two tell something."""
     for first in range(len(found) - PHRASE_WORDS + 1):
         part = found[first : first + PHRASE_WORDS]
-        if len(telling(part)) > 1:
-            yield _plain_words(part), (part[0].start, part[-1].end)
+        plain = [word.plain for word in part]
+        if len(telling(plain)) > 1:
+            yield " ".join(plain), (part[0].start, part[-1].end)
 
 
 def _keywords(
@@ -318,7 +337,7 @@ def _keywords(
     room = len(found) - PASSAGE_WORDS
     first = int.from_bytes(_digest("passage", source)) % (room + 1) if room > 0 else 0
     passage = {word.plain: word for word in reversed(found[first : first + PASSAGE_WORDS])}
-    tells = [passage[plain] for plain in telling(list(passage.values()))]
+    tells = [passage[plain] for plain in telling(passage)]
     if len(tells) < TELLING_AT_LEAST:
         return None
     tells.sort(key=lambda word: (counts[_of_word(word.plain)], word.plain))
@@ -331,11 +350,3 @@ def _keywords(
 
 def _order(source: Message, span: tuple[int, int]) -> bytes:
     return _digest(f"{span[0]}-{span[1]}", source)
-
-
-def _plain(text: str) -> str:
-    return _plain_words(words(text))
-
-
-def _plain_words(found: Sequence[Word]) -> str:
-    return " ".join(word.plain for word in found)

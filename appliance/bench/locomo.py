@@ -36,7 +36,7 @@ class _Line(msgspec.Struct):
 class _Asked(msgspec.Struct):
     question: str
     category: int
-    evidence: list[str]
+    evidence: list[str] = []
 
 
 class _Sample(msgspec.Struct):

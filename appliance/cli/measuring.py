@@ -266,7 +266,7 @@ def _tell(shape: Mapping[str, Any]) -> None:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    return "; ".join(f"{what}: {count:,}" for what, count in counts.items())
 
 
 @contextmanager

@@ -41,7 +41,7 @@ def test_recall_prints_a_table(run: Run, tmp_path: Path) -> None:
     assert row[:4] == ["bm25", "all", "2", "0.750"]
     assert "P95 MS" in result.stdout
     assert "2 questions to 3 messages" in result.stderr
-    assert "1 empty documents" in result.stderr
+    assert "empty documents: 1" in result.stderr
 
 
 def test_recall_asks_as_many_as_wished(run: Run, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from appliance import Appliance
 from appliance.bench import kept, known_items, mine
-from appliance.bench.known_items import KINDS, Item, Posed, folded, words
+from appliance.bench.known_items import KINDS, Item, Posed, folded, plain_words, words
 from appliance.errors import StoreCorrupt, UsageError
 from appliance.types import Hit, Hits, Source
 from appliance_models import HashEmbedder
@@ -243,6 +243,7 @@ def test_words_stand_where_they_say(text: str) -> None:
     found = words(text)
     assert all(text[word.start : word.end].casefold() == word.plain for word in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
+    assert [word.plain for word in found] == plain_words(text)
     assert folded(text) == folded(folded(text))
 
 
