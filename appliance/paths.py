@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 from appliance.errors import HomeError
@@ -45,12 +46,21 @@ class Home:
         return self.root / "inbox"
 
     @property
+    def bench(self) -> Path:
+        return self.root / "bench"
+
+    def bench_of(self, user: str) -> Path:
+        """Where a user's questions and measurements lie: to forget the user is to remove it. A digest names
+        it, because a user's id may be any text."""
+        return self.bench / blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    @property
     def lock(self) -> Path:
         return self.root / "lock"
 
     def places(self) -> dict[str, Path]:
         """Every location, by name."""
-        names = ("root", "config", "database", "vectors", "index", "models", "inbox", "lock")
+        names = ("root", "config", "database", "vectors", "index", "models", "inbox", "bench", "lock")
         return {("home" if name == "root" else name): getattr(self, name) for name in names}
 
 

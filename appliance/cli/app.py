@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, models, out, read, tour, watching
+from appliance.cli import about, care, find, intake, measuring, models, out, read, tour, watching
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -52,6 +52,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "verify": care.verify,
         "reindex": care.reindex,
         "models": models.verbs,
+        "bench": measuring.verbs,
     },
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }

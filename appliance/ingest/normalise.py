@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from appliance.moments import iso, microseconds
 from appliance.store.messages import NewMessage
 from appliance.store.sql import to_json
-from appliance.types import MessageRecord, SessionRecord
+from appliance.types import Message, MessageRecord, SessionRecord
 
 ID_BYTES = 10
 """Of a made message id: 80 bits, so that a chat of a million messages has none twice."""
@@ -73,7 +73,7 @@ def normalise(record: MessageRecord, course: Course) -> NewMessage:
     return message
 
 
-def is_talk(record: MessageRecord) -> bool:
+def is_talk(record: MessageRecord | Message) -> bool:
     """Whether a person or an assistant said this in the open."""
     hidden = record.metadata.get("hidden") or record.metadata.get("sidechain")
     return record.role in ("user", "assistant") and not hidden

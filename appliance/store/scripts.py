@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 # Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must go on separating runs.
-_UNSPACED = (
+UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
     "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"  # Lao
     "\u1000-\u103f\u1050-\u108f\u109a-\u109f\ua9e0-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa7f"  # Myanmar
@@ -20,8 +20,9 @@ _UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana
     "\u2e80-\u2fd5\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
-_RUN = re.compile(f"[{_UNSPACED}]+")
-_CHARACTER = re.compile(f"[{_UNSPACED}]")
+"""The letters of these scripts, as a range of a regular expression's set."""
+_RUN = re.compile(f"[{UNSPACED}]+")
+_CHARACTER = re.compile(f"[{UNSPACED}]")
 
 
 def _pairs(run: re.Match[str]) -> str:

@@ -20,6 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance import Appliance
+from appliance.bench.material import Conversation
+from appliance.bench.measures import mean
+from appliance.bench.recall import write
 from appliance.recall.candidates import Candidates
 from appliance.recall.closer import LOOK
 from appliance.recall.legs import find, understand
@@ -29,9 +32,7 @@ from appliance.recall.weights import EVIDENCE
 from appliance.recall.wish import moment
 from appliance.store import messages
 from appliance.types import Filters, Scope
-from tests.eval.datasets import Conversation
-from tests.eval.measures import mean
-from tests.eval.runner import SETS, write
+from tests.eval.runner import SETS
 
 WEIGHTS = EVIDENCE.weights or {}
 UNFITTED = {"quoted", "title"}
@@ -59,7 +60,7 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
     fresh = not home.exists()
     with Appliance.open(home, worker=False) as memory:
         if fresh:
-            memory.ingest(write(conversation, homes))
+            memory.ingest(write(conversation, homes)[0])
         with memory._serving.shelf(dense=True) as shelf:
             assert shelf is not None
             cases = []
@@ -75,9 +76,9 @@ def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case
                 keys = candidates.messages[best].tolist()
                 rows = messages.get(shelf.db, keys)
                 values = np.column_stack([ranking.values[name][best] for name in NAMES])
-                cited = np.array([float(rows[key].external_id in question.evidence) for key in keys])
-                alone = {leg: _alone(shelf, candidates, leg, question.evidence) for leg in candidates.scores}
-                cases.append(Case(set_name, conversation.name, values, cited, len(question.evidence), alone))
+                cited = np.array([float(rows[key].external_id in question.relevant) for key in keys])
+                alone = {leg: _alone(shelf, candidates, leg, question.relevant) for leg in candidates.scores}
+                cases.append(Case(set_name, conversation.name, values, cited, len(question.relevant), alone))
     return cases
 
 

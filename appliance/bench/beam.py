@@ -1,0 +1,77 @@
+"""BEAM (Tavakoli et al. 2025) in its short form: long chats with an assistant, and questions citing messages.
+
+A batch is a session; a time anchor ("March-15-2024") holds until the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from appliance.bench.material import Conversation, Element, LeftOut, Native, Question
+from appliance.errors import InputError
+
+NAME = "BEAM"
+KEYS = frozenset({"messages", "questions"})
+
+_Id = int | str
+
+
+class _Message(msgspec.Struct):
+    id: _Id
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    batch: _Id
+    time_anchor: str | None = None
+
+
+class _Asked(msgspec.Struct):
+    question: str
+    type: str
+    evidence: list[_Id]
+
+
+class _Sample(msgspec.Struct):
+    id: _Id
+    messages: list[_Message]
+    questions: list[_Asked]
+
+
+def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Conversation]:
+    """A chat is a conversation."""
+    for element in elements:
+        sample = element.as_type(_Sample)
+        name = f"beam{sample.id}"
+        records = tuple(_records(sample, name, element.where))
+        session_of = {record["message_id"]: record["session_id"] for record in records}
+        questions = []
+        for asked in sample.questions:
+            cited = frozenset(map(str, asked.evidence))
+            if not cited:
+                left_out["questions that cite nothing"] += 1
+                continue
+            sessions = frozenset(session_of[one] for one in cited if one in session_of)
+            questions.append(Question(asked.question, cited, asked.type, sessions))
+        yield Conversation(name, records, tuple(questions))
+
+
+def _records(sample: _Sample, name: str, where: str) -> Iterator[Native]:
+    anchor: str | None = None
+    for number, message in enumerate(sample.messages):
+        if message.time_anchor:
+            try:
+                anchor = datetime.strptime(message.time_anchor, "%B-%d-%Y").isoformat()
+            except ValueError as error:
+                raise InputError(
+                    f"{message.time_anchor!r} is no day like 'March-15-2024'",
+                    where=f"{where}, messages[{number}].time_anchor",
+                ) from error
+        yield {
+            "session_id": f"{name}-{message.batch}",
+            "message_id": str(message.id),
+            "role": message.role,
+            "content": message.content,
+        } | ({"timestamp": anchor} if anchor else {})

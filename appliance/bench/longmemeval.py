@@ -1,0 +1,98 @@
+"""LongMemEval (Wu et al. 2024): every question has a history of its own, of chats with an assistant.
+
+Relevant messages are the turns marked ``has_answer``, relevant sessions the ``answer_session_ids``; a question
+whose history marks no turn is measured by session alone. Questions whose id ends in "_abs" have no answer,
+and empty turns nothing to find: both are left out and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from appliance.bench.material import Conversation, Element, LeftOut, Native, Question
+from appliance.errors import InputError
+
+NAME = "LongMemEval"
+KEYS = frozenset({"question_id", "haystack_sessions"})
+
+# "2023/05/20 (Sat) 02:21": the day's name is in English whatever the machine's language, and says nothing new.
+_MOMENT = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?: \(\w+\))? (\d\d?):(\d\d)")
+
+
+class _Turn(msgspec.Struct):
+    role: Literal["user", "assistant", "system", "tool"]
+    content: str
+    has_answer: bool | None = None
+
+
+class _Sample(msgspec.Struct):
+    question_id: str
+    question_type: str
+    question: str
+    haystack_session_ids: list[str]
+    haystack_dates: list[str]
+    haystack_sessions: list[list[_Turn]]
+    answer_session_ids: list[str]
+
+
+def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Conversation]:
+    """A question with its history is a conversation."""
+    for element in elements:
+        sample = element.as_type(_Sample)
+        if sample.question_id.endswith("_abs"):
+            left_out["questions without an answer (_abs)"] += 1
+            continue
+        if (
+            not len(sample.haystack_sessions)
+            == len(sample.haystack_session_ids)
+            == len(sample.haystack_dates)
+        ):
+            raise InputError(
+                f"{len(sample.haystack_sessions)} sessions, {len(sample.haystack_session_ids)} ids and"
+                f" {len(sample.haystack_dates)} dates: they must be equally many",
+                where=element.where,
+            )
+        relevant: set[str] = set()
+        records = tuple(_records(sample, element.where, relevant, left_out))
+        question = Question(
+            sample.question, frozenset(relevant), sample.question_type, frozenset(sample.answer_session_ids)
+        )
+        yield Conversation(sample.question_id, records, (question,))
+
+
+def _records(sample: _Sample, where: str, relevant: set[str], left_out: LeftOut) -> Iterator[Native]:
+    turns: Counter[str] = Counter()  # by session: one that comes twice goes on
+    histories = zip(sample.haystack_session_ids, sample.haystack_dates, sample.haystack_sessions, strict=True)
+    for number, (session, date, history) in enumerate(histories):
+        sent = _moment(date, f"{where}, haystack_dates[{number}]")
+        for turn in history:
+            turns[session] += 1
+            message = f"{session}:{turns[session]}"
+            if turn.has_answer:
+                relevant.add(message)
+            if not turn.content.strip():
+                left_out["empty turns"] += 1
+                continue
+            yield {
+                "session_id": session,
+                "message_id": message,
+                "role": turn.role,
+                "timestamp": sent,
+                "content": turn.content,
+            }
+
+
+def _moment(text: str, where: str) -> str:
+    found = _MOMENT.fullmatch(text.strip())
+    try:
+        if found:
+            return datetime(*(int(part) for part in found.groups())).isoformat()  # type: ignore[arg-type]
+    except ValueError:
+        pass  # a thirteenth month
+    raise InputError(f"{text!r} is no time like '2023/05/20 (Sat) 02:21'", where=where)
