@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from appliance.store.scripts import is_question as is_question
+
 _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|what (?:date|day|month|year|time)|which (?:day|month|year))\b", re.IGNORECASE
 )
@@ -14,7 +16,6 @@ _TIME_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MOST_TIME_WORDS = 3
-_IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
 def asks_when(question: str) -> bool:
@@ -30,8 +31,3 @@ def dated(text: str) -> float:
         if found == _MOST_TIME_WORDS:
             break
     return found / _MOST_TIME_WORDS
-
-
-def is_question(text: str) -> bool:
-    """Whether a message ends by asking, in any script."""
-    return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))

@@ -22,6 +22,7 @@ _UNSPACED = (
 )
 _RUN = re.compile(f"[{_UNSPACED}]+")
 _CHARACTER = re.compile(f"[{_UNSPACED}]")
+_IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -65,3 +66,8 @@ def single_characters(text: str) -> str:
     '黒 い 猫'
     """
     return "" if text.isascii() else " ".join(_CHARACTER.findall(text))
+
+
+def is_question(text: str) -> bool:
+    """Whether a message ends by asking, in any script."""
+    return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))

@@ -67,7 +67,7 @@ def test_show_puts_a_message_in_its_place(run: Run, kept: Path) -> None:
     assert "We leave for Lisbon" in shown
     assert "2 of 4 in s1" in shown
     found = document(run("show", "trip-2", "--json"))
-    assert list(found) == ["message", "session", "place"]
+    assert list(found) == ["message", "session", "place", "variants"]
     assert found["place"] == {"position": 2, "of": 4, "before": ["m1"], "after": ["m3", "m4"]}
 
 
