@@ -66,6 +66,9 @@ AROUND = 128
 STRETCH = 2_048
 """How many messages of a session are looked at together at most: their vectors take 3 MB."""
 
+BLOCK = 64
+"""New messages that are compared with those around them at once."""
+
 SETS_KEPT = 64
 """How many texts' shingles a round keeps at hand."""
 
@@ -125,9 +128,10 @@ def fingerprint(message: Spoken) -> Print:
     if len(pieces) < LEAST_SHINGLES:
         return Print(message, text, digest, None)
     values = minhash(pieces)
+    beginning = variants.blake(4, *scope, *numbers(text))
     bands = []
     for band in range(BANDS):
-        key = variants.blake(4, *scope, *numbers(text))
+        key = beginning.copy()
         key.update(bytes([band]) + values[band * ROWS : (band + 1) * ROWS].tobytes())
         bands.append(int.from_bytes(key.digest(), "big", signed=True))
     return Print(message, text, digest, tuple(bands))
@@ -140,7 +144,7 @@ def shingles(text: str) -> frozenset[str]:
     ['at the harbour', 'met at the', 'we met at']
     """
     words = _WORD.findall(spaced(text))
-    return frozenset(" ".join(words[i : i + SHINGLE]) for i in range(len(words) - SHINGLE + 1))
+    return frozenset(map(" ".join, zip(*(words[i:] for i in range(SHINGLE)), strict=False)))
 
 
 def numbers(text: str) -> list[str]:
@@ -263,17 +267,21 @@ def _alike(
     at = np.array([message.at or 0 for message in stretch], dtype=np.int64)
     who = _coded([(message.role, message.author) for message in stretch])
     memory = _coded([message.memory or -message.id for message in stretch])
-    order = np.arange(len(stretch))
-    cosine = all_vectors[rows] @ all_vectors.T
-    close = (
-        (cosine >= SAME_QUESTION)
-        & use[None, :]
-        & (who[rows, None] == who[None, :])
-        & (memory[rows, None] != memory[None, :])
-        & (np.abs(at[rows, None] - at[None, :]) <= A_DAY)
-        & (np.abs(rows[:, None] - order[None, :]) <= AROUND)
-    )
-    pairs = [(int(rows[i]), int(j), float(cosine[i, j])) for i, j in np.argwhere(close)]
+    pairs: list[tuple[int, int, float]] = []
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        order = np.arange(max(0, block[0] - AROUND), min(len(stretch), block[-1] + AROUND + 1))
+        # Not a product of matrices: so small a one costs BLAS more to share among threads than to compute.
+        cosine = np.einsum("ij,kj->ik", all_vectors[block], all_vectors[order])
+        close = (
+            (cosine >= SAME_QUESTION)
+            & use[None, order]
+            & (who[block, None] == who[None, order])
+            & (memory[block, None] != memory[None, order])
+            & (np.abs(at[block, None] - at[None, order]) <= A_DAY)
+            & (np.abs(block[:, None] - order[None, :]) <= AROUND)
+        )
+        pairs += [(int(block[i]), int(order[j]), float(cosine[i, j])) for i, j in np.argwhere(close)]
     if not pairs:
         return
     texts = variants.texts(tx, {stretch[i].id for pair in pairs for i in pair[:2]})
