@@ -30,7 +30,7 @@ from appliance.recall import pipeline as recall
 from appliance.recall import wish
 from appliance.recall.weights import profiles
 from appliance.serving import OnProgress, Serving
-from appliance.store import check, lexical, messages, sessions
+from appliance.store import check, lexical, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -351,6 +351,15 @@ class Appliance:
         """
         return messages.public(messages.message(self._database.read(), reference))
 
+    def variants(self, reference: str) -> list[Message]:
+        """Every message that says what this one says, itself among them, in order of time: how often and
+        when it was said or asked.
+
+        Raises:
+            NotFound: there is no such message.
+        """
+        return variants.said(self._database.read(), reference)
+
     def export(self, *, user_id: str | None = None) -> Iterator[dict[str, Any]]:
         """Every stored message as a native JSONL object, session by session; of one user if named."""
         return export.lines(self._database.read(), user_id, self.settings.user)
@@ -438,10 +447,8 @@ class Appliance:
 
     def session_messages(self, reference: str) -> list[Message]:
         """A session's messages, in order."""
-        info = self.session_info(reference)
-        return [
-            messages.public(row) for row in messages.of_session(self._database.read(), sessions.key(info))
-        ]
+        rows = messages.of_session(self._database.read(), sessions.key(self.session_info(reference)))
+        return [messages.public(row) for row in rows]
 
     def add_message(
         self,
@@ -460,14 +467,7 @@ class Appliance:
             raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
         info = self.session_info(reference)
         record = MessageRecord(
-            session=info.external_id,
-            role=role,
-            text=text,
-            external_id=external_id,
-            author=author,
-            sent_at=timestamp,
-            reply_to=reply_to,
-            metadata=metadata or {},
+            info.external_id, role, text, external_id, author, timestamp, reply_to, metadata or {}
         )
         stored = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
         self._wake()

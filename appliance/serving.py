@@ -17,7 +17,7 @@ from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.recall.shelf import Shelf
-from appliance.store import chunks, derived, lexical
+from appliance.store import chunks, derived, lexical, variants
 from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
@@ -251,13 +251,15 @@ class Serving:
     # --- rebuilding -----------------------------------------------------------------------------------
 
     def rebuild_index(self, progress: OnProgress) -> int:
-        """Make full text and index again, from the truth and the ledger; how many chunks were put."""
+        """Make full text, index and the links between copies again, from the truth and the ledger; how many
+        chunks were put."""
         with self._rebuilding, self._undisturbed(), self._guard:
             found = self.begin()
             self._let_go()
             derived.remove_index(self._home, found.id)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
+                variants.forget(tx)
                 chunks.requeue_all(tx, found.id)
         return self.drain(progress)
 

@@ -87,7 +87,7 @@ def show(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Read a conversation, or one message in its place.
+    """Read a conversation, or one message in its place and how often and when its like was said.
 
     \b
     Examples:
@@ -99,11 +99,13 @@ def show(
     with options.reading(home, "show") as memory:
         message, info = transcript.resolve(memory, reference)
         messages = memory.session_messages(info.id)
+        variants = memory.variants(message.id) if message is not None else []
     if message is not None:
         if json:
-            out.document({"message": message, "session": info, "place": transcript.place(message, messages)})
+            where = transcript.place(message, messages)
+            out.document({"message": message, "session": info, "place": where, "variants": variants})
         else:
-            transcript.show_message(message, info, messages)
+            transcript.show_message(message, info, messages, variants)
     elif json:
         out.document({"session": info, "messages": messages})
     else:

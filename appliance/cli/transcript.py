@@ -20,6 +20,9 @@ NEIGHBOURS = 3
 BRIEF = 160
 """A neighbour's characters on a terminal: enough to see what the talk was about."""
 
+FIRST_SAID, LAST_SAID = 5, 15
+"""How many of the times that something was said are listed, from either end."""
+
 INDENT = "    "
 
 _MESSAGE_ID = re.compile(r"m[1-9]\d*")
@@ -73,8 +76,10 @@ def show_session(info: SessionInfo, messages: Sequence[Message]) -> None:
         _turn(message)
 
 
-def show_message(message: Message, info: SessionInfo, messages: Sequence[Message]) -> None:
-    """Print one message whole, all that is known of it, and what stands around it."""
+def show_message(
+    message: Message, info: SessionInfo, messages: Sequence[Message], variants: Sequence[Message]
+) -> None:
+    """Print one message whole, all that is known of it, what stands around it, and when its like was said."""
     _heading(info)
     where = place(message, messages)
     at = where["position"] - 1
@@ -90,6 +95,19 @@ def show_message(message: Message, info: SessionInfo, messages: Sequence[Message
         **{name: _value(value) for name, value in message.metadata.items()},
     }
     out.fields({name: value for name, value in facts.items() if value is not None})
+    if len(variants) > 1:
+        _said(variants)
+
+
+def _said(variants: Sequence[Message]) -> None:
+    """Print how often and when the like of a message was said."""
+    _print("")
+    _print(f"said {len(variants):,} times", "bold")
+    shown = [*variants[:FIRST_SAID], *variants[max(FIRST_SAID, len(variants) - LAST_SAID) :]]
+    moment = out.moment if out.on_terminal() else lambda timestamp: timestamp or "no time"
+    out.columns([[moment(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
+    if len(shown) < len(variants):
+        out.say(f"the first {FIRST_SAID} and the last {LAST_SAID}; --json has them all")
 
 
 def marks(message: Message) -> list[str]:

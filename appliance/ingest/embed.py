@@ -2,7 +2,8 @@
 
 A round takes some hundred chunks off the outbox, most pressing first; embeds the texts that have no vector
 yet; appends those to the ledger; puts the points; and only when ledger and index have reached the disk
-does the outbox let go. A round that is interrupted is done again, and comes to the same.
+does the outbox let go, in the transaction that also links the messages with their copies. A round that is
+interrupted is done again, and comes to the same.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.ingest import copies
 from appliance.store import chunks
 from appliance.store.chunks import Waiting
 from appliance.store.database import Database
@@ -71,8 +73,11 @@ def one_round(bench: Bench) -> int:
     rows, vectors = _vectors(bench, waiting)
     bench.index.upsert([_point(w, vectors[w.digest]) for w in waiting])
     bench.index.flush()
+    keys = [w.chunk for w in waiting]
+    prints = copies.prints(bench.database.read(), keys)
     with bench.database.write() as tx:
         chunks.settle(tx, bench.generation, put=waiting, rows=rows)
+        copies.link(tx, keys, prints, copies.Vectors(bench.generation, vectors, bench.ledger.read))
     bench.ledger.acknowledge(bench.ledger.rows + len(rows))
     return len(waiting)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from appliance.paths import Home
-from appliance.store import catalogue, chunks, derived, vectors
+from appliance.store import catalogue, chunks, derived, variants, vectors
 from appliance.store.chunks import Generation
 
 TROUBLES = 100
@@ -34,6 +34,7 @@ def status(
             "chunks": made,
             "embedded": made - pending,
             "pending": pending,
+            "variants": variants.count(db),
         },
         "model": {
             "name": generation.model if generation else configured_model,

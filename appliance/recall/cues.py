@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from appliance.store.scripts import is_question as is_question
+
 _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|what (?:date|day|month|year|time)|which (?:day|month|year))\b", re.IGNORECASE
 )
@@ -30,7 +32,6 @@ _ASSENT = re.compile(
 _STATEMENT = 0.5
 _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"(?<![.!?]\s)(?<!^)\b(?:[A-ZÀ-ÖØ-Þ]\w+|\w*\d\w*)\b|^\d\w*\b")
-_IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
 def asks_when(question: str) -> bool:
@@ -46,11 +47,6 @@ def dated(text: str) -> float:
         if found == _MOST_TIME_WORDS:
             break
     return found / _MOST_TIME_WORDS
-
-
-def is_question(text: str) -> bool:
-    """Whether a message ends by asking, in any script."""
-    return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))
 
 
 def kind(text: str) -> float:

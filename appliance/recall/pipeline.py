@@ -16,7 +16,7 @@ from appliance.recall.rank import Ranking, contributions, rank
 from appliance.recall.shelf import Shelf, Wish
 from appliance.recall.snippet import snippet
 from appliance.recall.why_not import why_not
-from appliance.store import messages, sessions
+from appliance.store import messages, sessions, variants
 from appliance.types import Hit, Hits, Source
 
 
@@ -27,7 +27,9 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
     asked = understand(shelf, wish, notes)
     candidates = find(shelf, asked, notes)
     ranking = rank(shelf, asked, candidates)
-    chosen = diversify(candidates, ranking, {}, wish.per_session)
+    chosen = diversify(
+        candidates, ranking, variants.groups(shelf.db, candidates.messages.tolist()), wish.per_session
+    )
     hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
     took = (time.perf_counter() - began) * 1000
     answer = Hits(hits, query=wish.text, mode=wish.mode, notes=notes, took_ms=took)

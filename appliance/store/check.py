@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appliance.errors import StoreCorrupt
-from appliance.store import chunks, lexical
+from appliance.store import chunks, lexical, variants
 from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
 from appliance.store.messages import message_id
@@ -76,6 +76,7 @@ def _check_all(
     db = database.read()
     check_database(db, findings)
     check_full_text(database, findings)
+    check_variants(db, findings)
     if derived is not None:
         generation = derived.generation.id
         check_coverage(db, generation, window, findings)
@@ -99,6 +100,14 @@ def check_full_text(database: Database, findings: Findings) -> None:
             findings.add(
                 "recall.db", "the full text does not agree with the messages: run 'appliance reindex'"
             )
+
+
+def check_variants(db: sqlite3.Connection, findings: Findings) -> None:
+    """Every fingerprint is of its message's text, and the messages of a memory are of one scope and role, at
+    least two, and in their order of time, so that the first is the earliest."""
+    findings.count("variants", variants.count(db))
+    for key, why in variants.disagreements(db):
+        findings.add(message_id(key), f"{why}: run 'appliance reindex'")
 
 
 def check_coverage(

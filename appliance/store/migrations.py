@@ -151,7 +151,37 @@ SCHEMA_7 = (
 )
 
 
-MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7)
+# What says the same as what. A fingerprint for each message of talk that was looked at: what finds equal texts, and of
+# the first of these what finds nearly equal ones. A variant for each message that has its like: the number of
+# the memory that both are, which of its messages is the earliest is a matter of the index.
+_BANDS = ("band1", "band2", "band3", "band4", "band5")
+
+SCHEMA_8 = (
+    "CREATE TABLE fingerprint (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE,"
+    f" digest INTEGER NOT NULL, {', '.join(f'{band} INTEGER' for band in _BANDS)})",
+    "CREATE INDEX fingerprint_digest ON fingerprint (digest)",
+    *(f"CREATE INDEX fingerprint_{band} ON fingerprint ({band}) WHERE {band} IS NOT NULL" for band in _BANDS),
+    "CREATE TABLE variant (message_id INTEGER PRIMARY KEY REFERENCES fingerprint ON DELETE CASCADE,"
+    " memory INTEGER NOT NULL, at INTEGER NOT NULL,"
+    " how TEXT NOT NULL CHECK (how IN ('exact', 'words', 'meaning')))",
+    "CREATE INDEX variant_memory ON variant (memory, at, message_id)",
+    # Another message of the same text stands in for one that goes.
+    "CREATE TRIGGER fingerprint_heir AFTER DELETE ON fingerprint WHEN OLD.band1 IS NOT NULL BEGIN"
+    f" UPDATE fingerprint SET {', '.join(f'{band} = OLD.{band}' for band in _BANDS)} WHERE message_id ="
+    " (SELECT message_id FROM fingerprint WHERE digest = OLD.digest LIMIT 1); END",
+    # One message alone has no like.
+    "CREATE TRIGGER variant_alone AFTER DELETE ON variant BEGIN"
+    " DELETE FROM variant WHERE memory = OLD.memory AND 1 ="
+    " (SELECT count(*) FROM (SELECT 1 FROM variant WHERE memory = OLD.memory LIMIT 2)); END",
+    # A message that says something else now is looked at anew.
+    "CREATE TRIGGER message_said_anew AFTER UPDATE OF text, role, author, talk, at ON message"
+    " WHEN (OLD.text, OLD.role, OLD.author, OLD.talk, OLD.at) IS NOT"
+    " (NEW.text, NEW.role, NEW.author, NEW.talk, NEW.at)"
+    " BEGIN DELETE FROM fingerprint WHERE message_id = OLD.id; END",
+)
+
+
+MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7, SCHEMA_8)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

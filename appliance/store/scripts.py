@@ -23,6 +23,7 @@ UNSPACED = (
 """The letters of these scripts, as a range of a regular expression's set."""
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
+_IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -66,3 +67,8 @@ def single_characters(text: str) -> str:
     '黒 い 猫'
     """
     return "" if text.isascii() else " ".join(_CHARACTER.findall(text))
+
+
+def is_question(text: str) -> bool:
+    """Whether a message ends by asking, in any script."""
+    return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))

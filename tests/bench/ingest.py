@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance import Appliance
-from appliance.ingest import chunk, dedup, embed, pipeline
+from appliance.ingest import chunk, copies, dedup, embed, pipeline
 from appliance.store import chunks, lexical, messages, neighbours
 from appliance.store.derived import Derived
 from appliance.store.index.edge import EdgeIndex
@@ -49,6 +49,8 @@ SECOND_SPEED = (
     (chunks, "next_puts"),
     (chunks, "settle"),
     (chunks, "pending"),
+    (copies, "prints"),
+    (copies, "link"),
     (EdgeIndex, "upsert"),
     (EdgeIndex, "flush"),
     (EdgeIndex, "settle"),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import appliance_models
-from tests.bench import embedding, ingest, material, measure, parsing, scale, startup
+from tests.bench import copies, embedding, ingest, material, measure, parsing, scale, startup
 
-ALL = ("embedding", "ingest", "parsing", "scale", "startup")
+ALL = ("copies", "embedding", "ingest", "parsing", "scale", "startup")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -45,6 +45,15 @@ def test_ingest_in_short() -> None:
     assert {"Recording.embed_passages", "EdgeIndex.upsert", "pipeline.store"} <= set(whole["where"])
     assert short["messages_a_second"] > 0
     assert short["again_messages_a_second"] > 0
+
+
+def test_copies_in_short() -> None:
+    found = copies.run(None, message_count=300, model_count=40, embedder=appliance_models.load())
+    assert found["share"]["chunks"] == 40 and found["share"]["share"]["wall"] > 0
+    for case in ("repeated", "template", "alike"):
+        assert found[case]["variants"] >= 295
+    assert found["long"]["variants"] == 0
+    assert found["long"]["bytes_a_message"] > 0
 
 
 def test_parsing_in_short() -> None:

@@ -20,6 +20,7 @@ COUNTS = [
     "chunks",
     "embedded",
     "pending",
+    "variants",
     "archived",
     "summaries",
     "facts",

@@ -61,13 +61,30 @@ def test_show_gives_a_session_as_a_document(run: Run, kept: Path) -> None:
     ]
 
 
+def test_show_says_how_often_and_when_a_message_s_like_was_said(run: Run, tmp_path: Path) -> None:
+    lines = [
+        f'{{"session_id": "s{n}", "role": "user", "content": "How late is it?",'
+        f' "timestamp": "20{n:02}-03-01T10:00:00Z"}}'
+        for n in range(30, 0, -1)
+    ]
+    (tmp_path / "asked.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    run("ingest", str(tmp_path / "asked.jsonl"))
+    result = run("show", "m1")
+    assert "said 30 times\n2001-03-01T10:00:00+00:00  m30  s30  user" in result.stdout
+    assert "2030-03-01T10:00:00+00:00  m1 " in result.stdout and "2010-" not in result.stdout
+    assert "--json has them all" in result.stderr
+    found = document(run("show", "m1", "--json"))["variants"]
+    assert [message["timestamp"][:4] for message in found] == [f"20{n:02}" for n in range(1, 31)]
+    assert document(run("status", "--json"))["counts"]["variants"] == 29
+
+
 def test_show_puts_a_message_in_its_place(run: Run, kept: Path) -> None:
     shown = run("show", "m2").stdout
     assert "> Ben  2026-02-03T10:00:00+00:00  m2" in shown
     assert "We leave for Lisbon" in shown
     assert "2 of 4 in s1" in shown
     found = document(run("show", "trip-2", "--json"))
-    assert list(found) == ["message", "session", "place"]
+    assert list(found) == ["message", "session", "place", "variants"]
     assert found["place"] == {"position": 2, "of": 4, "before": ["m1"], "after": ["m3", "m4"]}
 
 
