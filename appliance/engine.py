@@ -8,10 +8,9 @@ Everything that reads the settings reads them here.
 from __future__ import annotations
 
 import os
-import secrets
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +23,7 @@ from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
-from appliance.memory.sessions import Sessions
+from appliance.memory.sessions import Host, Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
 from appliance.recall import wish
@@ -34,8 +33,6 @@ from appliance.store import check, lexical, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
-    LOCAL,
-    ROLES,
     Context,
     FileReport,
     Hits,
@@ -46,7 +43,6 @@ from appliance.types import (
     Role,
     Scope,
     SessionInfo,
-    SessionRecord,
 )
 
 if TYPE_CHECKING:
@@ -77,9 +73,9 @@ class Appliance:
         self.home = home
         self.settings = settings
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
-        self.sessions = Sessions(self)
         self._lock = lock
         self._database = Database(home.database)
+        self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
         self._worker = embed.Worker(self._serving.drain_idly) if worker else None
         if self._serving.pending():
@@ -281,7 +277,7 @@ class Appliance:
             legs=wish.legs(mode, here.without if without is None else without, weighed),
             mode=mode,
             now=wish.moment(as_of),
-            here=sessions.key(self.session_info(asked_in, user_id=user_id)) if asked_in else None,
+            here=sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None,
             per_session=(here.per_session if per_session is None else per_session) or None,
         )
         with self._serving.shelf(dense="dense" in wished.legs) as shelf:
@@ -316,7 +312,7 @@ class Appliance:
         counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
         turns: list[Message] = []
         if session_id is not None:
-            info = self.session_info(session_id, user_id=user_id)
+            info = self.sessions.info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
             rows = messages.of_session(
                 self._database.read(), sessions.key(info), last=layers.TURNS, talk_only=True
@@ -405,74 +401,6 @@ class Appliance:
             return self._serving.rebuild_index(progress)
         return self._serving.rebuild_vectors(model, progress)
 
-    # --- sessions (the Host of memory.sessions) ---------------------------------------------------------
-
-    def create_session(
-        self,
-        *,
-        title: str | None = None,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        external_id: str | None = None,
-    ) -> SessionInfo:
-        """Begin a conversation, or find the one of this ``external_id`` again."""
-        scope = Scope(self._user(user_id), namespace, agent_id)
-        record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
-        with self._database.write() as tx:
-            key, _ = sessions.enter(tx, scope, LOCAL, record)
-        return self.session_info(sessions.public_id(key))
-
-    def session_info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
-        """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
-
-        Raises:
-            NotFound: there is none.
-            UsageError: several conversations have this external id.
-        """
-        return sessions.find(self._database.read(), reference, user_id, owner=self.settings.user)
-
-    def list_sessions(
-        self,
-        *,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str | None = None,
-        limit: int | None = None,
-    ) -> list[SessionInfo]:
-        """A user's sessions, the last active first."""
-        scope = Scope(self._user(user_id), namespace, agent_id)
-        return sessions.listed(self._database.read(), scope, -1 if limit is None else limit)
-
-    def session_messages(self, reference: str) -> list[Message]:
-        """A session's messages, in order."""
-        rows = messages.of_session(self._database.read(), sessions.key(self.session_info(reference)))
-        return [messages.public(row) for row in rows]
-
-    def add_message(
-        self,
-        reference: str,
-        role: Role,
-        text: str,
-        *,
-        author: str | None = None,
-        external_id: str | None = None,
-        timestamp: datetime | None = None,
-        reply_to: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Message:
-        """Store one message in a session; see ``Session.add``."""
-        if role not in ROLES:
-            raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
-        info = self.session_info(reference)
-        record = MessageRecord(
-            info.external_id, role, text, external_id, author, timestamp, reply_to, metadata or {}
-        )
-        stored = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
-        self._wake()
-        return self.message(messages.message_id(stored))
-
     # --- what the verbs share ---------------------------------------------------------------------------
 
     def _intake(
@@ -495,6 +423,12 @@ class Appliance:
             dry_run=dry_run,
             progress=progress,
         )
+
+    def _take(self, record: MessageRecord, info: SessionInfo) -> int:
+        """Store a message that somebody says now."""
+        key = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
+        self._wake()
+        return key
 
     def _user(self, user_id: str | None) -> str:
         return self.settings.user if user_id is None else user_id

@@ -195,9 +195,9 @@ def _made(
 
 def talk(memory: Appliance, user: str | None) -> Iterator[list[Message]]:
     """What was said in the open, session by session, the oldest first; the plain namespace, as in a search."""
-    listed = memory.list_sessions(user_id=user)
+    listed = memory.sessions.list(user_id=user)
     for info in sorted(listed, key=lambda info: (info.first_at or info.created_at, info.external_id)):
-        yield [message for message in memory.session_messages(info.id) if is_talk(message)]
+        yield [message for message in memory.sessions.messages(info.id) if is_talk(message)]
 
 
 def _spread(

@@ -89,7 +89,7 @@ def run(
         "time": moments.iso_of(moments.now()),
         "version": __version__,
         "model": status["model"]["name"],
-        "messages": sum(info.messages for info in memory.list_sessions(user_id=user)),
+        "messages": sum(info.messages for info in memory.sessions.list(user_id=user)),
         "questions": len(asked),
         "latency_ms": {system: latency(times[system]) for system in systems},
         "figures": {system: by_kind(ranks[system]) for system in systems},

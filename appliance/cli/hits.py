@@ -86,6 +86,8 @@ def head(hit: Hit) -> Text:
         hit.source.format,
         hit.message_id,
     )
+    if folded := hit.why.get("folded"):
+        about = (*about, f"and {out.plural(len(folded), 'more')} like it")
     text.append("  " + " · ".join(about), style="dim")
     return text
 
@@ -114,15 +116,17 @@ def reasons(hit: Hit, full: float) -> Iterator[str]:
         meaning = MEANINGS.get(name, name)
         leg = f" ({_leg(name, legs[name])})" if name in legs else ""
         yield f"{out.bar(part, full):<{out.BAR}} {part:>6.2f}  {name}: {meaning}{leg}"
-    for name in legs.keys() - parts.keys():
+    for name in sorted(legs.keys() - parts.keys()):
         yield f"{'':<{out.BAR}} {'':>6}  {name}: {MEANINGS.get(name, name)} ({_leg(name, legs[name])})"
     yield f"{'':<{out.BAR}} {hit.score:>6.2f}  in all"
+    if folded := hit.why.get("folded"):
+        yield f"{'':<{out.BAR}} {'':>6}  says the same as {', '.join(folded)}"
 
 
 def _leg(name: str, leg: Mapping[str, Any]) -> str:
-    rank = leg.get("rank")
+    rank, score = leg.get("rank"), leg.get("score")
     place = f"rank {rank}" if rank is not None else "scored, not proposed"
-    return f"{LEGS.get(name, 'score')} {leg['score']:.2f}, {place}"
+    return place if score is None else f"{LEGS.get(name, 'score')} {score:.2f}, {place}"
 
 
 def _largest_part(hit: Hit) -> float:

@@ -244,11 +244,12 @@ def add(
     if not said.strip():
         raise UsageError("there is nothing to add", hint="give a text, or - and a text on stdin")
     with options.writing(home, "add") as memory:
-        info = options.own_session(memory, session, user) or memory.create_session(
-            external_id=session, title=session, user_id=user
+        info = (
+            options.own_session(memory, session, user)
+            or memory.sessions.create(external_id=session, title=session, user_id=user).info
         )
-        message = memory.add_message(
-            info.id, cast("Role", role), said, author=author, metadata={"pinned": True} if pin else {}
+        message = memory.sessions.get(info.id).add(
+            cast("Role", role), said, author=author, metadata={"pinned": True} if pin else {}
         )
         # A backlog of an earlier ingest is left to 'reindex --pending'; one message is done at once.
         if memory.status()["counts"]["pending"] <= SOON:

@@ -88,7 +88,7 @@ def own_session(memory: Appliance, reference: str, user: str | None) -> SessionI
         UsageError: several sources use this external id.
     """
     try:
-        return memory.session_info(reference, user_id=memory.settings.user if user is None else user)
+        return memory.sessions.info(reference, user_id=memory.settings.user if user is None else user)
     except NotFound:
         if _SESSION_ID.fullmatch(reference):
             raise

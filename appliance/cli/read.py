@@ -34,7 +34,7 @@ def list_sessions(
         options.hand_down(context, home, json)
         return
     with options.reading(home, "sessions") as memory:
-        found = memory.list_sessions(user_id=user, limit=limit)
+        found = memory.sessions.list(user_id=user, limit=limit)
         asked = memory.settings.user if user is None else user
     if json:
         out.document({"sessions": found})
@@ -72,7 +72,7 @@ def new_session(
     if external_id == "":
         raise UsageError("--id is empty", hint="leave it out to have one made")
     with options.writing(home, "sessions new") as memory:
-        info = memory.create_session(title=title, user_id=user, external_id=external_id)
+        info = memory.sessions.create(title=title, user_id=user, external_id=external_id).info
     if json:
         out.document({"session": info})
     else:
@@ -98,7 +98,7 @@ def show(
 
     with options.reading(home, "show") as memory:
         message, info = transcript.resolve(memory, reference)
-        messages = memory.session_messages(info.id)
+        messages = memory.sessions.messages(info.id)
         variants = memory.variants(message.id) if message is not None else []
     if message is not None:
         if json:

@@ -47,9 +47,9 @@ def resolve(memory: Appliance, reference: str) -> tuple[Message | None, SessionI
     """
     if _MESSAGE_ID.fullmatch(reference):
         message = memory.message(reference)
-        return message, memory.session_info(message.session_id)
+        return message, memory.sessions.info(message.session_id)
     try:
-        return None, memory.session_info(reference)
+        return None, memory.sessions.info(reference)
     except NotFound as no_session:
         if _SESSION_ID.fullmatch(reference):
             raise
@@ -58,7 +58,7 @@ def resolve(memory: Appliance, reference: str) -> tuple[Message | None, SessionI
         except NotFound as no_message:
             hint = "'appliance sessions' lists sessions, 'appliance search' finds messages"
             raise NotFound(f"{no_session}, and {no_message}", hint=hint) from no_message
-        return message, memory.session_info(message.session_id)
+        return message, memory.sessions.info(message.session_id)
 
 
 def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:

@@ -5,63 +5,63 @@ A ``Session`` is a handle, not a copy: everything it shows is read from the stor
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from appliance.types import Context, Message, Role, SessionInfo
+from appliance.errors import UsageError
+from appliance.store import messages, sessions
+from appliance.store.database import Database
+from appliance.types import (
+    LOCAL,
+    ROLES,
+    Context,
+    Message,
+    MessageRecord,
+    Role,
+    Scope,
+    SessionInfo,
+    SessionRecord,
+)
 
 
-class Host(Protocol):
-    """What a session needs of the engine that it lives in."""
+class Take(Protocol):
+    """Stores a message in a session; its key."""
 
-    def create_session(
-        self,
-        *,
-        title: str | None,
-        user_id: str | None,
-        namespace: str,
-        agent_id: str,
-        metadata: Mapping[str, Any],
-    ) -> SessionInfo: ...
+    def __call__(self, record: MessageRecord, info: SessionInfo) -> int: ...
 
-    def session_info(self, reference: str) -> SessionInfo: ...
 
-    def list_sessions(
-        self, *, user_id: str | None, namespace: str, agent_id: str | None, limit: int | None
-    ) -> list[SessionInfo]: ...
+class BuildContext(Protocol):
+    """``Appliance.context``, as far as a session needs it."""
 
-    def session_messages(self, reference: str) -> list[Message]: ...
-
-    def add_message(
-        self,
-        reference: str,
-        role: Role,
-        text: str,
-        *,
-        author: str | None,
-        external_id: str | None,
-        timestamp: datetime | None,
-        reply_to: str | None,
-        metadata: Mapping[str, Any],
-    ) -> Message: ...
-
-    def context(
-        self, query: str, *, session_id: str | None, budget: int | None, encoding: str | None
+    def __call__(
+        self, query: str, *, session_id: str, budget: int | None, encoding: str | None
     ) -> Context: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What sessions need of the engine that they live in; ``owner`` is the configured user."""
+
+    database: Database
+    owner: str
+    take: Take
+    context: BuildContext
 
 
 class Session:
     """One conversation. ``id`` is "s12"; it never names another."""
 
-    def __init__(self, host: Host, id: str) -> None:
-        self._host = host
+    def __init__(self, sessions: Sessions, id: str) -> None:
+        self._sessions = sessions
         self.id = id
 
     @property
     def info(self) -> SessionInfo:
         """Title, scope, source, counts and times, as they are now."""
-        return self._host.session_info(self.id)
+        return self._sessions.info(self.id)
 
     @property
     def title(self) -> str | None:
@@ -87,24 +87,28 @@ class Session:
         Raises:
             UsageError: the role is unknown, or the text is not valid Unicode.
         """
-        return self._host.add_message(
-            self.id,
-            role,
-            text,
-            author=author,
+        if role not in ROLES:
+            raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
+        info = self.info
+        record = MessageRecord(
+            session=info.external_id,
+            role=role,
+            text=text,
             external_id=external_id,
-            timestamp=timestamp,
+            author=author,
+            sent_at=timestamp,
             reply_to=reply_to,
             metadata=metadata or {},
         )
+        return self._sessions.taken(record, info)
 
     def messages(self) -> list[Message]:
         """All turns, in order."""
-        return self._host.session_messages(self.id)
+        return [*self._sessions.messages(self.id)]
 
     def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
         """What an assistant in this conversation would be given for ``query``; see Appliance.context."""
-        return self._host.context(query, session_id=self.id, budget=budget, encoding=encoding)
+        return self._sessions.context(self.id, query, budget, encoding)
 
     def __repr__(self) -> str:
         return f"Session({self.id!r})"
@@ -124,12 +128,15 @@ class Sessions:
         namespace: str = "",
         agent_id: str = "",
         metadata: Mapping[str, Any] | None = None,
+        external_id: str | None = None,
     ) -> Session:
-        """Begin a conversation. ``user_id`` is the configured user unless given."""
-        info = self._host.create_session(
-            title=title, user_id=user_id, namespace=namespace, agent_id=agent_id, metadata=metadata or {}
-        )
-        return Session(self._host, info.id)
+        """Begin a conversation, or find the one of this ``external_id`` again. ``user_id`` is the configured user
+        unless given."""
+        scope = Scope(self._user(user_id), namespace, agent_id)
+        record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
+        with self._host.database.write() as tx:
+            key, _ = sessions.enter(tx, scope, LOCAL, record)
+        return Session(self, sessions.public_id(key))
 
     def get(self, id: str) -> Session:
         """The conversation of an id ("s12"), or of its external id.
@@ -137,7 +144,16 @@ class Sessions:
         Raises:
             NotFound: there is none.
         """
-        return Session(self._host, self._host.session_info(id).id)
+        return Session(self, self.info(id).id)
+
+    def info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
+        """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
+
+        Raises:
+            NotFound: there is none.
+            UsageError: several conversations have this external id.
+        """
+        return sessions.find(self._host.database.read(), reference, user_id, owner=self._host.owner)
 
     def list(
         self,
@@ -148,4 +164,22 @@ class Sessions:
         limit: int | None = None,
     ) -> Sequence[SessionInfo]:
         """A user's conversations (the configured user's unless named), the last active first."""
-        return self._host.list_sessions(user_id=user_id, namespace=namespace, agent_id=agent_id, limit=limit)
+        scope = Scope(self._user(user_id), namespace, agent_id)
+        return sessions.listed(self._host.database.read(), scope, -1 if limit is None else limit)
+
+    def messages(self, reference: str) -> Sequence[Message]:
+        """A session's messages, in order."""
+        rows = messages.of_session(self._host.database.read(), sessions.key(self.info(reference)))
+        return [messages.public(row) for row in rows]
+
+    def taken(self, record: MessageRecord, info: SessionInfo) -> Message:
+        """A message once it is stored."""
+        key = messages.message_id(self._host.take(record, info))
+        return messages.public(messages.message(self._host.database.read(), key))
+
+    def context(self, id: str, query: str, budget: int | None, encoding: str | None) -> Context:
+        """See ``Session.context``."""
+        return self._host.context(query, session_id=id, budget=budget, encoding=encoding)
+
+    def _user(self, user_id: str | None) -> str:
+        return self._host.owner if user_id is None else user_id

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from appliance.recall.candidates import Candidates
-from appliance.recall.rank import Ranking
+from appliance.recall.rank import Ranking, contributions
+from appliance.store.messages import message_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def diversify(
         memory = memories.get(keys[row], keys[row])
         if memory in best:
             folded.setdefault(best[memory], []).append(row)
-            left_out[row] = f"folded under m{keys[best[memory]]}, which says the same"
+            left_out[row] = f"folded under {message_id(keys[best[memory]])}, which says the same"
         elif per_session is not None and sessions[whose[row]] >= per_session:
             left_out[row] = f"its session has {per_session} better ones already"
         else:
@@ -45,3 +47,14 @@ def diversify(
             sessions[whose[row]] += 1
             rows.append(row)
     return Chosen(rows, folded, left_out)
+
+
+def reasons(candidates: Candidates, ranking: Ranking, chosen: Chosen, row: int) -> dict[str, Any]:
+    """Why a candidate stands where it stands: what each feature adds to its score, what each leg said, and the
+    messages that were folded under it."""
+    keys = candidates.messages
+    return {
+        "score": contributions(ranking.values, ranking.weights, row),
+        "legs": candidates.legs(row),
+        "folded": [message_id(int(keys[other])) for other in chosen.folded.get(row, ())],
+    }

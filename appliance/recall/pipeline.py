@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 
 from appliance.recall.candidates import Candidates
-from appliance.recall.diversify import Chosen, diversify
+from appliance.recall.diversify import Chosen, diversify, reasons
 from appliance.recall.legs import find, understand
-from appliance.recall.rank import Ranking, contributions, rank
+from appliance.recall.rank import Ranking, rank
 from appliance.recall.shelf import Shelf, Wish
 from appliance.recall.snippet import snippet
 from appliance.recall.why_not import why_not
@@ -73,11 +73,7 @@ def describe(
                 snippet=snippet(message.text, words, candidates.span(row)),
                 source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
                 tier="hot",
-                why={
-                    "score": contributions(ranking.values, ranking.weights, row),
-                    "legs": candidates.legs(row),
-                    "folded": [messages.message_id(keys[other]) for other in chosen.folded.get(row, ())],
-                },
+                why=reasons(candidates, ranking, chosen, row),
             )
         )
     return hits

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from appliance.recall.candidates import Candidates
-from appliance.recall.diversify import Chosen
-from appliance.recall.rank import Ranking, contributions
+from appliance.recall.diversify import Chosen, reasons
+from appliance.recall.rank import Ranking
 from appliance.recall.shelf import Asked, Shelf
 from appliance.store import chunks, messages, sessions
 from appliance.store.messages import Row, message_id
@@ -40,7 +40,7 @@ def why_not(
         return WhyNot(named, "not proposed", "; ".join(_scores(shelf, asked, candidates, row.id)))
     at = int(found[0])
     place = int(np.flatnonzero(ranking.order == at)[0]) + 1
-    why = {"score": contributions(ranking.values, ranking.weights, at), "legs": candidates.legs(at)}
+    why = reasons(candidates, ranking, chosen, at)
     score = float(ranking.scores[at])
     if at in chosen.left_out:
         return WhyNot(named, "left out", chosen.left_out[at], place, score, why)

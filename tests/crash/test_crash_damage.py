@@ -93,7 +93,7 @@ def test_a_ledger_that_lost_rows_is_named_and_made_again(
         assert memory.status()["health"] == "ok"
         memory.ingest(export)
         if first == "ingest":  # what it had stored before it came to the ledger stayed
-            assert len(memory.session_messages("ben")) == 5
+            assert len(memory.sessions.messages("ben")) == 5
             assert not memory.verify().problems
         else:
             assert content(memory) == expected

@@ -51,7 +51,7 @@ def test_a_contact_renamed_twice_has_its_newest_name(memory: Appliance, tmp_path
 def test_another_time_moves_a_message(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "a.jsonl", [line(n) for n in range(1, 8)]))
     memory.ingest(write(tmp_path / "b.jsonl", [line(2, timestamp="2025-04-01T09:06:30Z")]))
-    order = [m.external_id for m in memory.session_messages("s")]
+    order = [m.external_id for m in memory.sessions.messages("s")]
     assert order == ["s-1", "s-3", "s-4", "s-5", "s-6", "s-2", "s-7"]
     assert [x["message_id"] for x in memory.export()] == order
     assert not memory.verify().problems, "old and new neighbours are renewed"

@@ -79,7 +79,7 @@ def test_a_later_export_adds_only_what_is_new_and_keeps_what_is_gone(
     later = [*TRIP[1:], line(5, "Landed!", author="Ana", timestamp="2025-04-03T12:00:00Z")]
     report = memory.ingest(write(tmp_path / "b.jsonl", later))
     assert (report.total("new"), report.total("duplicates")) == (1, 3)
-    assert [m.external_id for m in memory.session_messages("s")] == ["s-1", "s-2", "s-3", "s-4", "s-5"]
+    assert [m.external_id for m in memory.sessions.messages("s")] == ["s-1", "s-2", "s-3", "s-4", "s-5"]
     assert not memory.verify().problems
 
 
@@ -102,7 +102,7 @@ def test_messages_without_ids_are_told_apart_by_their_place(memory: Appliance, t
     lines = [{"session_id": "s", "role": "user", "content": text} for text in ("ok", "sure", "ok", "ok")]
     path = write(tmp_path / "a.jsonl", lines)
     assert memory.ingest(path).total("new") == 4
-    assert [m.text for m in memory.session_messages("s")] == ["ok", "sure", "ok", "ok"]
+    assert [m.text for m in memory.sessions.messages("s")] == ["ok", "sure", "ok", "ok"]
     path = write(path, [*lines, {"session_id": "s", "role": "user", "content": "ok"}])
     assert memory.ingest(path).total("new") == 1
 

@@ -136,7 +136,7 @@ def test_it_keeps_to_one_user(filled: Appliance, tmp_path: Path) -> None:
     mine.run(filled, user="ana", questions=6, systems=["bm25"])
     assert len(list(filled.home.bench.iterdir())) == 2
     for user, folder in (("me", filled.home.bench_of("me")), ("ana", filled.home.bench_of("ana"))):
-        own = {info.id for info in filled.list_sessions(user_id=user)}
+        own = {info.id for info in filled.sessions.list(user_id=user)}
         for item in kept.items(folder):
             assert filled.message(item.message).session_id in own
     again = mine.run(filled, user="ana", questions=6, systems=["bm25"])

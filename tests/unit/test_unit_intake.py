@@ -42,7 +42,7 @@ def read(memory: Appliance, tmp_path: Path, lines: Sequence[Line], **options: An
 
 
 def order(memory: Appliance) -> list[int]:
-    return [int(message.external_id) for message in memory.session_messages("s")]
+    return [int(message.external_id) for message in memory.sessions.messages("s")]
 
 
 @pytest.mark.parametrize("stamp", [{}, {"timestamp": MINUTE}], ids=["no time", "one minute"])
@@ -86,7 +86,7 @@ def test_two_forms_of_a_message_in_one_file_are_a_message_and_its_revision(
 ) -> None:
     report = read(memory, tmp_path, [line(1, "first form"), line(2), line(1, "second form"), line(2)])
     assert (report.total("new"), report.total("updated"), report.total("duplicates")) == (2, 1, 1)
-    assert [message.text for message in memory.session_messages("s")] == ["second form", "said 2"]
+    assert [message.text for message in memory.sessions.messages("s")] == ["second form", "said 2"]
     findings = memory.verify()
     assert not findings.problems and findings.checked["revisions"] == 1
     assert not [hit for hit in memory.search("first form") if "first" in hit.text]
