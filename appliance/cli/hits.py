@@ -80,14 +80,14 @@ def head(hit: Hit) -> Text:
 
     text = Text(f"{hit.rank:>2}  ", style="bold")
     text.append(out.one_line(hit.session_title or hit.external_session_id), style="bold cyan")
-    about = (
+    about = [
         out.one_line(hit.author or hit.role),
         out.moment(hit.timestamp),
         hit.source.format,
         hit.message_id,
-    )
+    ]
     if folded := hit.why.get("folded"):
-        about = (*about, f"and {out.plural(len(folded), 'more')} like it")
+        about.append(f"and {len(folded):,} more like it")
     text.append("  " + " · ".join(about), style="dim")
     return text
 

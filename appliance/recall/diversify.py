@@ -32,11 +32,12 @@ def diversify(
     rows: list[int] = []
     folded: dict[int, list[int]] = {}
     left_out: dict[int, str] = {}
-    best: dict[int, int] = {}
+    best: dict[tuple[int, str | None], int] = {}
     sessions: Counter[int] = Counter()
     keys, whose = candidates.messages.tolist(), candidates.sessions.tolist()
     for row in ranking.order.tolist():
-        memory = memories.get(keys[row], keys[row])
+        # Two people who say the same have said two things.
+        memory = (memories.get(keys[row], keys[row]), candidates.authors[row])
         if memory in best:
             folded.setdefault(best[memory], []).append(row)
             left_out[row] = f"folded under {message_id(keys[best[memory]])}, which says the same"
