@@ -45,7 +45,7 @@ def run(
     *,
     user: str | None = None,
     questions: int = QUESTIONS,
-    systems: Sequence[str] = tuple(SYSTEMS),
+    systems: Sequence[str] = SYSTEMS,
     on_step: OnStep = lambda what, done, total: None,
 ) -> Measured:
     """Ask about one user's messages what they are known to answer, and keep the figures in the home.
@@ -80,7 +80,7 @@ def run(
         turn = number % len(systems)  # who comes second finds the caches warm
         for system in (*systems[turn:], *systems[:turn]):
             began = time.perf_counter()
-            hits = ask(memory, system, one.query, DEEPEST + SPARE_HITS, user)
+            hits = ask(memory, system, one.query, DEEPEST + SPARE_HITS, user=user)
             times[system].append(time.perf_counter() - began)
             ranks[system][one.item.name] = rank(hits, one)
             notes |= dict.fromkeys(f"{system}: {note}" for note in hits.notes)
