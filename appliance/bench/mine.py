@@ -9,10 +9,11 @@ from typing import Any
 
 from appliance import __version__, moments
 from appliance.bench import kept, known_items
-from appliance.bench.known_items import KINDS, Posed, folded
+from appliance.bench.known_items import KINDS, Posed
 from appliance.bench.measures import DEEPEST, by_message, mean
 from appliance.bench.recall import latency
 from appliance.bench.systems import SYSTEMS, ask
+from appliance.bench.wording import folded
 from appliance.engine import Appliance
 from appliance.errors import UsageError
 from appliance.types import Hits
