@@ -18,18 +18,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import islice, pairwise
-from typing import NamedTuple
 
+from appliance.bench.wording import Word, folded, plain_words, telling, words
 from appliance.engine import Appliance
 from appliance.errors import NotFound
 from appliance.ingest.normalise import is_talk
-from appliance.store.scripts import UNSPACED
-from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Message
 
 KINDS = ("asked", "phrase", "keywords")
@@ -56,8 +54,6 @@ SPARE = 3
 POOL = 50
 """So many times the wanted number of candidates are held at once, in a history of any size."""
 
-_WORD = re.compile(f"[{UNSPACED}]|(?:(?![{UNSPACED}])\\w)+")
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 _ASKS = re.compile(r"[?？؟]\W*$")
 
 
@@ -91,14 +87,6 @@ class Posed:
     asked: str | None
 
 
-class Word(NamedTuple):
-    """A word with its offsets, and as it is compared."""
-
-    start: int
-    end: int
-    plain: str
-
-
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     digest: bytes
@@ -108,32 +96,6 @@ class _Candidate:
 
 _Row = tuple[int, bytes, int, _Candidate]
 """A candidate with its turn in its session, its digest, and its session's place in time."""
-
-
-def words(text: str) -> list[Word]:
-    """The words of a text where they stand; in scripts without spaces each letter is one."""
-    return [
-        Word(found.start(), found.end(), found.group().casefold()) for found in _pattern(text).finditer(text)
-    ]
-
-
-def plain_words(text: str) -> list[str]:
-    """The same as they are compared, for whoever goes through everything."""
-    return [word.casefold() for word in _pattern(text).findall(text)]
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return _ASCII_WORD if text.isascii() else _WORD
-
-
-def telling(plain: Iterable[str]) -> set[str]:
-    """Those words that say something about a text."""
-    return set(plain) - STOP_WORDS
-
-
-def folded(text: str) -> str:
-    """The text but for case and white space: what makes a copy of it."""
-    return " ".join(text.casefold().split())
 
 
 def pose(memory: Appliance, item: Item) -> Posed | None:

@@ -35,6 +35,7 @@ class _Sample(msgspec.Struct):
     question_id: str
     question_type: str
     question: str
+    question_date: str
     haystack_session_ids: list[str]
     haystack_dates: list[str]
     haystack_sessions: list[list[_Turn]]
@@ -60,8 +61,14 @@ def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Co
             )
         relevant: set[str] = set()
         records = tuple(_records(sample, element.where, relevant, left_out))
+        # Never before the last session: what a search is asked as of then must not hide a part of the history.
+        asked = _moment(sample.question_date, f"{element.where}, question_date")
         question = Question(
-            sample.question, frozenset(relevant), sample.question_type, frozenset(sample.answer_session_ids)
+            sample.question,
+            frozenset(relevant),
+            sample.question_type,
+            frozenset(sample.answer_session_ids),
+            max([asked, *(record["timestamp"] for record in records)]),
         )
         yield Conversation(sample.question_id, records, (question,))
 

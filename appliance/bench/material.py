@@ -45,13 +45,14 @@ class Question:
     """A question and what answers it: external ids of messages, and of their sessions.
 
     ``relevant`` is empty where the set names sessions only; ``sessions`` is None where it has none to find.
-    ``kind`` is the set's own category.
+    ``kind`` is the set's own category. ``asked_at`` is when it was asked (ISO 8601), where the set says so.
     """
 
     text: str
     relevant: frozenset[str]
     kind: str
     sessions: frozenset[str] | None = None
+    asked_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

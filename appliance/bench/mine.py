@@ -9,10 +9,11 @@ from typing import Any
 
 from appliance import __version__, moments
 from appliance.bench import kept, known_items
-from appliance.bench.known_items import KINDS, Posed, folded
+from appliance.bench.known_items import KINDS, Posed
 from appliance.bench.measures import DEEPEST, by_message, mean
 from appliance.bench.recall import latency
 from appliance.bench.systems import SYSTEMS, ask
+from appliance.bench.wording import folded
 from appliance.engine import Appliance
 from appliance.errors import UsageError
 from appliance.types import Hits
@@ -45,7 +46,7 @@ def run(
     *,
     user: str | None = None,
     questions: int = QUESTIONS,
-    systems: Sequence[str] = tuple(SYSTEMS),
+    systems: Sequence[str] = SYSTEMS,
     on_step: OnStep = lambda what, done, total: None,
 ) -> Measured:
     """Ask about one user's messages what they are known to answer, and keep the figures in the home.
@@ -80,7 +81,7 @@ def run(
         turn = number % len(systems)  # who comes second finds the caches warm
         for system in (*systems[turn:], *systems[:turn]):
             began = time.perf_counter()
-            hits = ask(memory, system, one.query, DEEPEST + SPARE_HITS, user)
+            hits = ask(memory, system, one.query, DEEPEST + SPARE_HITS, user=user)
             times[system].append(time.perf_counter() - began)
             ranks[system][one.item.name] = rank(hits, one)
             notes |= dict.fromkeys(f"{system}: {note}" for note in hits.notes)

@@ -19,7 +19,7 @@ from appliance.bench.systems import SYSTEMS, ask
 from appliance.config import load
 from appliance.engine import Appliance
 from appliance.errors import InputError, UsageError
-from appliance.paths import Home
+from appliance.paths import Home, create_home, write_small_file
 from appliance.types import Hits
 from appliance_models import Embedder
 
@@ -65,15 +65,17 @@ class Outcome:
 
 def run(
     conversations: Iterable[Conversation],
-    systems: Sequence[str] = tuple(SYSTEMS),
+    systems: Sequence[str] = SYSTEMS,
     *,
     depths: Sequence[int] = DEPTHS,
     embedder: Embedder | None = None,
+    settings: Path | None = None,
     on_step: OnStep = lambda what, done, total: None,
 ) -> Outcome:
     """Ask every question of every system.
 
     ``embedder`` is used in place of the configured model: one that is loaded serves all conversations.
+    ``settings`` is a config.toml for the homes, where a system is a profile of the person's own.
 
     Raises:
         InputError: a conversation can't be taken in.
@@ -84,7 +86,7 @@ def run(
         if not conversation.questions:
             continue
         with tempfile.TemporaryDirectory(prefix="appliance-bench-") as folder:
-            _one(conversation, Path(folder), outcome, systems, depths, embedder, on_step)
+            _one(conversation, Path(folder), outcome, systems, depths, embedder, settings, on_step)
     return outcome
 
 
@@ -95,13 +97,16 @@ def _one(
     systems: Sequence[str],
     depths: Sequence[int],
     embedder: Embedder | None,
+    settings: Path | None,
     on_step: OnStep,
 ) -> None:
     home = folder / "home"
+    if settings is not None:
+        write_small_file(create_home(Home(home)).config, settings.read_bytes())
     if load(Home(home)).index.url:
         raise UsageError(
             "a benchmark's messages don't belong on the server that index.url names",
-            hint="unset APPLIANCE_INDEX_URL for this command",
+            hint="measure without APPLIANCE_INDEX_URL, and profiles of your own in a home without index.url",
         )
     path, ids = write(conversation, folder)
     with Appliance.open(home, worker=False, embedder=embedder, purpose="a benchmark") as memory:
@@ -127,7 +132,7 @@ def _one(
             turn = number % len(systems)
             for system in (*systems[turn:], *systems[:turn]):
                 began = time.perf_counter()
-                hits = ask(memory, system, question.text, max(*depths, DEEPEST))
+                hits = ask(memory, system, question.text, max(*depths, DEEPEST), as_of=question.asked_at)
                 seconds = time.perf_counter() - began
                 outcome.rows[system].append(Row(question.kind, measured(hits, question, depths), seconds))
                 outcome.notes |= dict.fromkeys(f"{system}: {note}" for note in hits.notes)

@@ -18,11 +18,14 @@ from appliance.errors import UsageError
 
 if TYPE_CHECKING:
     from appliance.bench.recall import OnStep
+    from appliance.paths import Home
     from appliance_models import Embedder
 
 verbs = typer.Typer()
 
-SYSTEMS_HELP = "Measure only this one; may be repeated. Each that there is unless given."
+PROFILES_HELP = (
+    "Measure this ranking, built in or your own; may be repeated. evidence, bm25 and dense unless given."
+)
 
 Questions = Annotated[
     int | None,
@@ -32,7 +35,7 @@ Questions = Annotated[
 ]
 Profiles = Annotated[
     list[str] | None,
-    typer.Option("--profile", metavar="evidence|bm25|dense", help=SYSTEMS_HELP, show_default=False),
+    typer.Option("--profile", metavar="NAME", help=PROFILES_HELP, show_default=False),
 ]
 
 
@@ -79,7 +82,7 @@ def recall(
     """Measure how well the messages that answer a benchmark's questions are found, and how fast.
 
     Each conversation is read into a memory of its own in a temporary folder; yours is not touched, only its
-    model is used. The product's search (evidence) stands beside its plain legs (bm25, dense).
+    model and profiles are used. The product's search (evidence) stands beside its plain legs (bm25, dense).
 
     \b
     Examples:
@@ -89,18 +92,28 @@ def recall(
     """  # fmt: skip
     from appliance.bench import material, measures
     from appliance.bench import recall as running
+    from appliance.bench.systems import is_own
+    from appliance.paths import find_home
 
     file = file.expanduser()
-    systems = _systems(profile)
+    found = find_home(home)
+    systems = _systems(profile, found)
     depths = tuple(sorted(set(k))) if k else measures.DEPTHS
     began = time.perf_counter()
     left_out: material.LeftOut = Counter()
     name, conversations = material.read(file, split, left_out)
     if questions is not None:
         conversations = material.only(conversations, material.spread(file, split, questions))
-    model = _embedder(home)
+    model = _embedder(found)
     with _steps() as on_step:
-        outcome = running.run(conversations, systems, depths=depths, embedder=model, on_step=on_step)
+        outcome = running.run(
+            conversations,
+            systems,
+            depths=depths,
+            embedder=model,
+            settings=found.config if any(map(is_own, systems)) and found.config.is_file() else None,
+            on_step=on_step,
+        )
     shape: dict[str, Any] = {
         "version": __version__,
         "file": out.path(file),
@@ -146,8 +159,9 @@ def mine(
       appliance bench mine --questions 150 --json
     """  # fmt: skip
     from appliance.bench import mine as running
+    from appliance.paths import find_home
 
-    systems = _systems(profile)
+    systems = _systems(profile, find_home(home))
     began = time.perf_counter()
     with options.reading(home, "bench mine") as memory, _steps() as on_step:
         measured = running.run(
@@ -204,26 +218,26 @@ def _show_before(before: Mapping[str, Any]) -> None:
     out.table(("system", "questions of", "count", *told), rows, right=("count", *told))
 
 
-def _systems(profile: Sequence[str] | None) -> tuple[str, ...]:
-    from appliance.bench.systems import SYSTEMS
+def _systems(profile: Sequence[str] | None, home: Home) -> tuple[str, ...]:
+    from appliance import config
+    from appliance.bench.systems import SYSTEMS, known
 
+    present = known(config.load(home))
     for name in profile or ():
-        if name not in SYSTEMS:
-            raise UsageError(f"no profile {name!r}", hint="one of " + ", ".join(SYSTEMS))
+        if name not in present:
+            raise UsageError(f"no profile {name!r}", hint="one of " + ", ".join(present))
     return tuple(dict.fromkeys(profile or SYSTEMS))
 
 
-def _embedder(home: str | None) -> Embedder:
+def _embedder(home: Home) -> Embedder:
     """The configured model of the person's own home, which is only read."""
     import appliance_models
     from appliance import config
     from appliance.errors import ModelUnavailable
-    from appliance.paths import find_home
 
-    found = find_home(home)
-    settings = config.load(found).model
+    settings = config.load(home).model
     try:
-        return appliance_models.load(settings.name, (found.models,), threads=settings.threads or None)
+        return appliance_models.load(settings.name, (home.models,), threads=settings.threads or None)
     except appliance_models.ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models list' shows what there is") from error
 

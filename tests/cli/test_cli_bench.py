@@ -70,6 +70,17 @@ def test_recall_names_what_is_wrong(run: Run, tmp_path: Path, data: str, code: i
     assert json.loads(result.stdout)["error"]
 
 
+def test_a_profile_of_ones_own_is_measured(run: Run, tmp_path: Path, home: Path) -> None:
+    path = written(tmp_path / "x.json", invented.locomo())
+    home.mkdir()
+    (home / "config.toml").write_text('[profiles.mine]\nlike = "bm25"\n')
+    result = run("bench", "recall", path, "--profile", "mine", "--profile", "bm25", "--json")
+    assert result.exit_code == 0, result.stderr
+    systems = document(result)["systems"]
+    assert systems["mine"]["by_category"] == systems["bm25"]["by_category"]
+    assert [entry.name for entry in home.iterdir()] == ["config.toml"]
+
+
 def test_recall_refuses_what_can_not_be(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "x.json", invented.beam())
     assert run("bench", "recall", path, "--profile", "psychic").exit_code == 2

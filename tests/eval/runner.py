@@ -1,6 +1,6 @@
 """Measures retrieval through the public API, as a user would call it; prints JSON.
 
-python -m tests.eval.runner [locomo|beam|mixed] [--profile evidence|bm25|dense]
+python -m tests.eval.runner [locomo|beam|mixed] [--profile NAME]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from appliance.bench import recall
 from appliance.bench.material import Conversation
-from appliance.bench.systems import SYSTEMS
+from appliance.recall.weights import BUILT_IN
 from appliance_models import load
 from tests.eval.datasets import beam, locomo, mixed
 
@@ -31,7 +31,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("set", choices=MEASURED, nargs="?", default="locomo")
-    parser.add_argument("--profile", default="evidence", choices=tuple(SYSTEMS))
+    parser.add_argument("--profile", default="evidence", choices=tuple(BUILT_IN))
     given = parser.parse_args()
     figures = run(MEASURED[given.set](), given.profile)
     print(json.dumps({"set": given.set, "profile": given.profile, **figures}, indent=1))

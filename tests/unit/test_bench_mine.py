@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from appliance import Appliance
 from appliance.bench import kept, known_items, mine
-from appliance.bench.known_items import KINDS, Item, Posed, folded, plain_words, words
+from appliance.bench.known_items import KINDS, Item, Posed
+from appliance.bench.wording import folded, plain_words, words
 from appliance.errors import StoreCorrupt, UsageError
 from appliance.types import Hit, Hits, Source
 from appliance_models import HashEmbedder

@@ -57,8 +57,15 @@ def test_longmemeval_gives_each_question_its_history(tmp_path: Path) -> None:
     assert [r["timestamp"] for r in records][:2] == ["2023-05-20T02:21:00", "2023-05-21T10:00:00"]
     (marked,), (unmarked,) = (c.questions for c in conversations)
     assert (marked.relevant, marked.sessions) == ({"s_ferry:1"}, {"s_ferry"})
+    assert marked.asked_at == "2023-05-30T23:40:00"
     assert (unmarked.relevant, unmarked.sessions) == (frozenset(), {"s_ferry"})
     assert left_out == {"questions without an answer (_abs)": 1, "empty turns": 2}
+
+
+def test_a_longmemeval_question_is_never_asked_before_its_history_ends(tmp_path: Path) -> None:
+    early = [each | {"question_date": "2023/05/21 (Sun) 09:00"} for each in invented.longmemeval()]
+    _, conversations, _ = read(written(tmp_path / "x.json", early))
+    assert conversations[0].questions[0].asked_at == "2023-05-22T11:00:00"
 
 
 def test_longmemeval_reads_lines_of_objects_too(tmp_path: Path) -> None:
