@@ -19,6 +19,8 @@ dated    a time is asked for, and the message speaks of times
 replies  BM25 of the message before, if that ends with a question mark
 named    window, if the question names who said it
 behind   keeps what was not looked at closely behind what was
+
+rerank   what a cross-encoder says of the question and the best chunk, where one is set up (``rerank.py``)
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ MEANINGS: Mapping[str, str] = {
     "named": "words around what is said by who is named",
     "session": "its conversation, against the best",
     "behind": "not looked at closely",
+    "rerank": "read together with the question",
     "author": "said by who is named",
     "told": "told by a person, not answered",
     "text": "its words, not yet indexed",

@@ -14,6 +14,7 @@ from appliance.recall.candidates import POOL, Candidates, from_index, from_text,
 from appliance.recall.closer import LOOK, look_closer
 from appliance.recall.features import features
 from appliance.recall.rank import Ranking, best_first, contributions, held_behind, score
+from appliance.recall.rerank import reranked
 from appliance.recall.shelf import Asked, Shelf
 from appliance.recall.snippet import snippet
 from appliance.recall.weights import EVIDENCE, FIRST
@@ -33,6 +34,7 @@ def search(
     candidates = find(shelf, query, legs, filters, mode, notes)
     words = lexical.words(query)
     ranking = rank(shelf, Asked(query, words, legs), filters.scope, candidates)
+    ranking = reranked(shelf, query, candidates, ranking, notes)
     hits = describe(shelf.db, words, candidates, ranking, limit)
     took = (time.perf_counter() - began) * 1000
     answer = Hits(hits, query=query, mode=mode, notes=notes, took_ms=took)

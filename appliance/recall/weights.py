@@ -33,3 +33,8 @@ EVIDENCE: Mapping[str, float] = {
     "quoted": QUOTED,
 }
 """For finding the message that says it: fitted on LoCoMo and BEAM together, but for ``quoted``."""
+
+RERANK = 7.0
+"""For what a reranker says, 0 to 1. Not fitted, because no such model comes with the program: it is what lies between
+the first and the thirtieth hit of a question (6.7, the median of a LoCoMo chat), so that the last hit it reads can
+come first, and between hits as good to it the others decide."""
