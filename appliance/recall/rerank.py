@@ -1,7 +1,7 @@
 """The best candidates read once more, each together with the question, by a cross-encoder if one is set up.
 
-It reads the chunk that matched, not the whole message, from the best down and within a time limit. What it has
-read comes first, in the order of the score with its word added; the rest follows in the order that it had.
+It reads the chunk that matched, not the whole message, from the best down and within a time limit. What it says is
+never less than 0, so what it has read stays before the rest, and the rest keeps its order.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import replace
 from threading import Event
 
 import numpy as np
 
 from appliance.recall.candidates import Candidates
-from appliance.recall.rank import Ranking, best_first, held_behind, score
+from appliance.recall.rank import Ranking, best_first, score
 from appliance.recall.shelf import Reranking, Scorer, Shelf
 from appliance.recall.weights import RERANK
 from appliance.store import messages
@@ -41,9 +40,10 @@ def reranked(shelf: Shelf, query: str, candidates: Candidates, ranking: Ranking,
         notes.append(f"the hits were not reranked: the question is too long for {asked.scorer.name}")
         return ranking
     best = ranking.order[: asked.top]
-    logits = within(asked, asked.scorer, query, passages(shelf, candidates, best.tolist()))
-    late = "" if len(logits) == len(best) else f", as many as {asked.budget_ms:g} ms allow"
-    notes.append(f"{len(logits)} of the best {len(best)} were reranked by {asked.scorer.name}{late}")
+    logits, trouble = within(asked, asked.scorer, query, passages(shelf, candidates, best.tolist()))
+    limit = "" if len(logits) == len(best) else f", as many as {asked.budget_ms:g} ms allow"
+    ended = f": {type(trouble).__name__}, {trouble}" if trouble else limit
+    notes.append(f"{len(logits)} of the best {len(best)} were reranked by {asked.scorer.name}{ended}")
     return _with(ranking, candidates, logits) if logits else ranking
 
 
@@ -59,8 +59,11 @@ def passages(shelf: Shelf, candidates: Candidates, rows: Sequence[int]) -> list[
     return texts
 
 
-def within(asked: Reranking, scorer: Scorer, query: str, texts: Sequence[str]) -> list[float]:
-    """The logits of the first texts, as many as are done in time.
+def within(
+    asked: Reranking, scorer: Scorer, query: str, texts: Sequence[str]
+) -> tuple[list[float], BaseException | None]:
+    """The logits of the first texts, as many as are done in time, and what went wrong in the model, if anything
+    did: a search answers without it.
 
     The model works in a thread of its own, because a call to it can't be interrupted: one that takes too
     long is no longer waited for, and ends unheard. None is begun that would not end in time, as far as the
@@ -84,9 +87,7 @@ def within(asked: Reranking, scorer: Scorer, query: str, texts: Sequence[str]) -
     worker.shutdown(wait=False)
     wait([running], timeout=max(0.0, ends - time.monotonic()))
     enough.set()
-    if running.done():
-        running.result()
-    return list(done)
+    return list(done), running.exception() if running.done() else None
 
 
 def _with(ranking: Ranking, candidates: Candidates, logits: Sequence[float]) -> Ranking:
@@ -94,9 +95,6 @@ def _with(ranking: Ranking, candidates: Candidates, logits: Sequence[float]) -> 
     read = ranking.order[: len(logits)]
     said = np.zeros(len(candidates))
     said[read] = 1 / (1 + np.exp(-np.clip(logits, -FLAT, FLAT)))
-    values = {"behind": np.zeros(len(candidates)), **ranking.values, "rerank": said}
-    weights = {**ranking.weights, "behind": 1.0, "rerank": RERANK}
-    values["behind"] = values["behind"] + held_behind(score(values, weights), read)
+    values, weights = {**ranking.values, "rerank": said}, {**ranking.weights, "rerank": RERANK}
     scores = score(values, weights)
-    order = best_first(scores, candidates.messages)
-    return replace(ranking, order=order, values=values, weights=weights, scores=scores)
+    return Ranking(best_first(scores, candidates.messages), values, weights, scores)

@@ -75,7 +75,7 @@ def search(
     with memory._serving.shelf(dense=True) as shelf:
         assert shelf is not None
         shelf = replace(shelf, reranking=Reranking(scorer, top, budget_ms, "it is not there"))
-        filters = Filters(Scope(memory.settings.user, "", None))
+        filters = Filters(Scope(more.get("user", memory.settings.user), "", None))
         return pipeline.search(shelf, more.get("query", QUERY), filters, mode="hybrid", limit=50)
 
 
@@ -170,16 +170,19 @@ def test_none_is_begun_that_would_not_end_in_time(monkeypatch: pytest.MonkeyPatc
         return [1.0] * len(texts)
 
     judge = Judge(takes_a_while)
-    done = rerank.within(Reranking(judge, 30, 150), judge, "a question", ["a passage"] * 30)
-    assert len(done) == len(judge.given) == 2 * rerank.AT_ONCE
+    done, trouble = rerank.within(Reranking(judge, 30, 150), judge, "a question", ["a passage"] * 30)
+    assert len(done) == len(judge.given) == 2 * rerank.AT_ONCE and trouble is None
 
 
-def test_what_goes_wrong_in_the_model_is_not_swallowed(chats: Appliance) -> None:
+def test_what_goes_wrong_in_the_model_is_said(chats: Appliance) -> None:
+    before = ids(chats.search(QUERY, limit=50))
+
     def fails(query: str, texts: Sequence[str]) -> list[float]:
-        raise ZeroDivisionError
+        raise ValueError("indices are out of bounds")
 
-    with pytest.raises(ZeroDivisionError):
-        search(chats, Judge(fails))
+    hits = search(chats, Judge(fails))
+    assert hits.notes == ("0 of the best 24 were reranked by judge: ValueError, indices are out of bounds",)
+    assert ids(hits) == before
 
 
 def test_a_search_without_it_says_so(chats: Appliance) -> None:
@@ -198,12 +201,10 @@ def test_a_search_without_it_says_so(chats: Appliance) -> None:
         ]
 
 
-def test_nothing_found_is_nothing_to_rerank(memory: Appliance) -> None:
-    memory.sessions.create(title="empty")
+def test_nothing_found_is_nothing_to_rerank(chats: Appliance) -> None:
     judge = Judge(likes_the_answer)
-    with memory._serving.shelf(dense=True) as shelf:
-        if shelf is not None:
-            assert list(search(memory, judge)) == []
+    assert list(search(chats, judge, user="ben")) == []
+    assert list(search(chats, judge, query="   ")) == list(chats.search("   ", limit=50))
     assert judge.given == []
 
 
