@@ -21,12 +21,12 @@ IR_VERSION, OPSET = 8, 13
 
 
 def crossencoder_folder(
-    folder: Path, *, labels: int = 1, logits: int = 1, inputs: Sequence[str] = INPUTS
+    folder: Path, *, labels: int = 1, logits: int = 1, inputs: Sequence[str] = INPUTS, unit: float = 1.0
 ) -> Path:
     """A model folder as on a hub: the shipped tokenizer around the tiny graph, and a config.json that says
     ``labels`` where the graph gives ``logits`` for each pair."""
     (folder / "onnx").mkdir(parents=True)
-    (folder / "onnx" / "model.onnx").write_bytes(counting_graph(logits, inputs))
+    (folder / "onnx" / "model.onnx").write_bytes(counting_graph(logits, inputs, unit))
     shutil.copyfile(SHIPPED_PACKS / DEFAULT_MODEL / "tokenizer.json", folder / "tokenizer.json")
     config = {
         "architectures": ["BertForSequenceClassification"],
@@ -39,9 +39,9 @@ def crossencoder_folder(
     return folder
 
 
-def counting_graph(logits: int = 1, inputs: Sequence[str] = INPUTS) -> bytes:
+def counting_graph(logits: int = 1, inputs: Sequence[str] = INPUTS, unit: float = 1.0) -> bytes:
     """``logits[b, 0]`` is the number of pairs (i, j) with equal ids, i in the first text of row b and j in its
-    second, told apart by ``token_type_ids``."""
+    second, told apart by ``token_type_ids``; ``unit`` is what one of the first text counts."""
     nodes = [
         _node("Unsqueeze", ("input_ids", "two"), "as_column"),
         _node("Unsqueeze", ("input_ids", "one"), "as_row"),
@@ -63,7 +63,7 @@ def counting_graph(logits: int = 1, inputs: Sequence[str] = INPUTS) -> bytes:
         _tensor("one", INT64, [1], struct.pack("<q", 1)),
         _tensor("two", INT64, [1], struct.pack("<q", 2)),
         _tensor("flat", INT64, [2], struct.pack("<qq", -1, 1)),
-        _tensor("ones", FLOAT, [1], struct.pack("<f", 1.0)),
+        _tensor("ones", FLOAT, [1], struct.pack("<f", unit)),
     ]
     graph = b"".join(
         [

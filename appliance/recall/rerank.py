@@ -20,9 +20,6 @@ from appliance.recall.weights import RERANK
 from appliance.store import messages
 from appliance.store.chunks import passage
 
-AT_ONCE = 4
-"""Passages given to the model together: enough for every core of a small machine, few to lose at the limit."""
-
 FLAT = 30.0
 """Logits beyond this are as good as certain; the exponential of larger ones overflows."""
 
@@ -63,7 +60,7 @@ def within(
     asked: Reranking, scorer: Scorer, query: str, texts: Sequence[str]
 ) -> tuple[list[float], BaseException | None]:
     """The logits of the first texts, as many as are done in time, and what went wrong in the model, if anything
-    did: a search answers without it.
+    did: a search answers without it. The model is given as many together as it works on at once.
 
     The model works in a thread of its own, because a call to it can't be interrupted: one that takes too
     long is no longer waited for, and ends unheard. None is begun that would not end in time, as far as the
@@ -75,11 +72,11 @@ def within(
 
     def work() -> None:
         slowest = 0.0
-        for first in range(0, len(texts), AT_ONCE):
+        for first in range(0, len(texts), scorer.threads):
             began = time.monotonic()
             if enough.is_set() or began + slowest > ends:
                 return
-            done.extend(scorer.score(query, texts[first : first + AT_ONCE]).tolist())
+            done.extend(scorer.score(query, texts[first : first + scorer.threads]).tolist())
             slowest = max(slowest, time.monotonic() - began)
 
     worker = ThreadPoolExecutor(1, "rerank")

@@ -67,7 +67,8 @@ class CrossEncoder:
 
         A passage that does not fit beside the question is read in windows, and its best one counts: nothing is
         cut off. A pair's score depends on the pair alone, so pairs are never padded to one length: each thread
-        takes the longest that is left. Raises TextTooLong for a question that `takes` denies.
+        takes the longest that is left. Raises TextTooLong for a question that `takes` denies, and ModelCorrupt for
+        a model that answers with something else than a number.
         """
         length = self._length(query)
         if not self.takes(query):
@@ -123,4 +124,6 @@ class CrossEncoder:
                 f"{self.folder / MODEL_FILE} gives {logits.shape[-1]} numbers a pair, and a reranker one: "
                 "correct the labels in the model's config.json, or use a cross-encoder that was trained to rank"
             )
+        if not np.isfinite(logits).all():
+            raise ModelCorrupt(f"{self.name} answers with a number that is not finite: get the model again")
         return float(logits[0, 0])

@@ -198,20 +198,17 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _try(pack: Path, manifest: Manifest) -> None:
-    """Loads the pack and reads a sentence. Raises ModelCorrupt if that fails or gives no numbers to work with."""
+    """Loads the pack and reads a sentence. Raises ModelCorrupt if that fails or gives no numbers to work with.
+    A reranker looks at its own numbers."""
     import numpy as np
 
     from appliance_models.crossencoder import CrossEncoder
     from appliance_models.onnx import OnnxEmbedder
 
-    name, kind = manifest.name, manifest.kind
-    numbers = (
+    if manifest.kind == "reranker":
         CrossEncoder(pack, threads=1).score(PROBE, [PROBE])
-        if kind == "reranker"
-        else OnnxEmbedder(pack, threads=1).embed_query(PROBE)
-    )
-    if not np.isfinite(numbers).all():
-        raise ModelCorrupt(f"{name} answers with numbers that are not finite: get the model again")
+    elif not np.isfinite(OnnxEmbedder(pack, threads=1).embed_query(PROBE)).all():
+        raise ModelCorrupt(f"{manifest.name} answers with numbers that are not finite: get the model again")
 
 
 def _sync(paths: list[Path]) -> None:

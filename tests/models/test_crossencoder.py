@@ -123,6 +123,8 @@ def test_a_graph_that_does_something_else_is_not_imported(tmp_path: Path) -> Non
         import_pack(crossencoder_folder(tmp_path / "two", logits=2), tmp_path / "models")
     with pytest.raises(ModelCorrupt, match="known are attention_mask"):
         import_pack(crossencoder_folder(tmp_path / "more", inputs=(*INPUTS, "pixels")), tmp_path / "models")
+    with pytest.raises(ModelCorrupt, match="not finite"):
+        import_pack(crossencoder_folder(tmp_path / "nan", unit=float("nan")), tmp_path / "models")
     encoder = crossencoder_folder(tmp_path / "encoder")
     graph = Path(load(DEFAULT_MODEL).folder, "model.onnx")  # type: ignore[attr-defined]
     (encoder / "onnx" / "model.onnx").write_bytes(graph.read_bytes())

@@ -36,6 +36,7 @@ class Judge:
     """A scorer made of a function, which notes what it was given."""
 
     name = "judge"
+    threads = 4
 
     def __init__(self, score: Score, *, takes: bool = True) -> None:
         self._score = score
@@ -154,7 +155,7 @@ def test_what_is_done_in_time_counts(chats: Appliance) -> None:
 
     hits = search(chats, Judge(slower_and_slower), budget_ms=1_000)
     ended.set()
-    done = 2 * rerank.AT_ONCE
+    done = 2 * Judge.threads
     assert hits.notes == (f"{done} of the best 24 were reranked by judge, as many as 1000 ms allow",)
     assert set(ids(hits)[:done]) == set(before[:done])
     assert ids(hits)[done:] == before[done:]
@@ -171,7 +172,7 @@ def test_none_is_begun_that_would_not_end_in_time(monkeypatch: pytest.MonkeyPatc
 
     judge = Judge(takes_a_while)
     done, trouble = rerank.within(Reranking(judge, 30, 150), judge, "a question", ["a passage"] * 30)
-    assert len(done) == len(judge.given) == 2 * rerank.AT_ONCE and trouble is None
+    assert len(done) == len(judge.given) == 2 * Judge.threads and trouble is None
 
 
 def test_what_goes_wrong_in_the_model_is_said(chats: Appliance) -> None:
