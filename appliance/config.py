@@ -54,6 +54,15 @@ class SearchSettings(Section, frozen=True):
     """At most so many hits of one session; 0 sets no limit."""
 
 
+class RerankSettings(Section, frozen=True):
+    model: str = ""
+    """An imported cross-encoder that reads the best hits together with the question; empty leaves it out."""
+    top: Annotated[int, Meta(ge=1, le=1000)] = 30
+    """How many of the best it reads."""
+    budget_ms: Annotated[float, Meta(ge=1.0, le=600_000.0)] = 150.0
+    """Milliseconds that a search waits for it; what it has not read by then stays as it was."""
+
+
 class ContextSettings(Section, frozen=True):
     budget: Annotated[int, Meta(ge=64)] = 8000
     encoding: str = "o200k_base"
@@ -91,6 +100,7 @@ class Settings(Section, frozen=True):
     index: IndexSettings = msgspec.field(default_factory=IndexSettings)
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
+    rerank: RerankSettings = msgspec.field(default_factory=RerankSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)

@@ -16,7 +16,7 @@ from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
-from appliance.recall.shelf import Shelf
+from appliance.recall.shelf import Reranking, Shelf
 from appliance.store import chunks, derived, lexical, variants
 from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
@@ -24,7 +24,7 @@ from appliance.store.database import Database
 from appliance.store.derived import Derived
 
 if TYPE_CHECKING:
-    from appliance_models import Embedder
+    from appliance_models import CrossEncoder, Embedder
 
 SOON = 64
 """A search first embeds what waits, if it is no more than this many chunks: what was just said is found."""
@@ -51,6 +51,7 @@ class Serving:
         self._readers = 0
         self._model_name = embedder.name if embedder else settings.model.name
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
+        self._reranker: CrossEncoder | None = None
         self._derived: Derived | None = None
 
     def close(self) -> None:
@@ -220,6 +221,7 @@ class Serving:
             yield self._shelf(leases, dense)
 
     def _shelf(self, leases: ExitStack, dense: bool) -> Shelf | None:
+        reranking = self._reranking() if dense else None
         while (found := self.generation()) is not None:
             model, lacks = None, ""
             few_wait = 0 < self.pending() <= SOON
@@ -233,9 +235,8 @@ class Serving:
                     self.drain()
                 stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
-                return Shelf(
-                    self._database.read(), None, found.id, None, appliance_models.load_lexicon, str(error)
-                )
+                lexicon = appliance_models.load_lexicon
+                return Shelf(self._database.read(), None, found.id, None, lexicon, str(error), reranking)
             if stores is not None and stores.generation.id == found.id:
                 return Shelf(
                     db=self._database.read(),
@@ -244,9 +245,24 @@ class Serving:
                     embed=model.embed_query if model else None,
                     lexicon=appliance_models.load_lexicon,
                     lacks=lacks,
+                    reranking=reranking,
                 )
             leases.close()  # a rebuild ended just now: once more, with its model
         return None
+
+    def _reranking(self) -> Reranking | None:
+        """How the best are reranked, if the settings name a model for it; loading it takes its time once."""
+        wanted = self._settings.rerank
+        if not wanted.model:
+            return None
+        with self._guard:
+            try:
+                self._reranker = self._reranker or appliance_models.load_reranker(
+                    wanted.model, (self._home.models,), threads=self._settings.model.threads or None
+                )
+            except appliance_models.ModelError as error:
+                return Reranking(None, wanted.top, wanted.budget_ms, str(error))
+        return Reranking(self._reranker, wanted.top, wanted.budget_ms)
 
     # --- rebuilding -----------------------------------------------------------------------------------
 

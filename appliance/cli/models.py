@@ -1,4 +1,4 @@
-"""``models``: the embedding models that are there, whether they are whole, and taking in another."""
+"""``models``: the models that are there, embedders and rerankers, whether they are whole, and taking in another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ verbs = typer.Typer()
 
 @verbs.callback(invoke_without_command=True)
 def models(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
-    """List, check and import embedding models.
+    """List, check and import models: embedders, and rerankers that read the best hits once more.
 
     \b
     Examples:
@@ -45,15 +45,17 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     from appliance import config
 
     found = find_home(home)
-    configured = config.load(found).model.name
-    listed = [_described(info, configured) for info in _packs(found)]
+    settings = config.load(found)
+    configured = settings.model.name
+    listed = [_described(info, {configured, settings.rerank.model}) for info in _packs(found)]
     if json:
         out.document({"configured": configured, "models": listed})
         return
-    heads = ("name", "dimension", "tokens", "licence", "from", "state")
+    heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     out.table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
-    if configured not in [model["name"] for model in listed]:
-        out.say(f"note: the settings name {configured}, which is not one of these")
+    for wanted in filter(None, (configured, settings.rerank.model)):
+        if wanted not in [model["name"] for model in listed]:
+            out.say(f"note: the settings name {wanted}, which is not one of these")
 
 
 @verbs.command("verify")
@@ -114,7 +116,8 @@ def import_model(
 ) -> None:
     """Copy a model from a folder into the home, try it, and give it a manifest.
 
-    DIR is a model as it is published (config.json, tokenizer.json, onnx/model.onnx), or a pack.
+    DIR is a model as it is published (config.json, tokenizer.json, onnx/model.onnx), or a pack. A
+    cross-encoder with one label is taken in as a reranker.
 
     \b
     Examples:
@@ -137,9 +140,15 @@ def import_model(
         raise UsageError(str(error)) from error
     if json:
         out.document(
-            {"name": manifest.name, "dimension": manifest.dimension, "folder": out.path(into / manifest.name)}
+            {"name": manifest.name, "kind": manifest.kind}
+            | {"dimension": manifest.dimension, "folder": out.path(into / manifest.name)}
         )
-    else:
+    if manifest.kind == "reranker":
+        if not json:
+            out.line(f"imported {manifest.name}, a reranker")
+        out.say(f'rerank.model = "{manifest.name}" in the settings lets it read the best hits once more')
+        return
+    if not json:
         out.line(f"imported {manifest.name}, {manifest.dimension} dimensions")
     out.say(f"'appliance reindex --model {manifest.name}' moves the memory to it")
 
@@ -150,11 +159,12 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _described(info: ModelInfo, configured: str) -> dict[str, Any]:
+def _described(info: ModelInfo, configured: set[str]) -> dict[str, Any]:
     manifest = info.manifest
     return {
         "name": info.name,
-        "configured": info.name == configured,
+        "kind": manifest.kind if manifest else None,
+        "configured": info.name in configured,
         "shipped": info.shipped,
         "folder": out.path(info.folder),
         "dimension": manifest.dimension if manifest else None,
@@ -168,6 +178,7 @@ def _described(info: ModelInfo, configured: str) -> dict[str, Any]:
 def _row(model: dict[str, Any]) -> tuple[str, ...]:
     return (
         model["name"],
+        model["kind"] or "",
         str(model["dimension"] or ""),
         str(model["max_tokens"] or ""),
         model["licence"] or "",

@@ -29,6 +29,8 @@ kind     1 for a decision, a commitment, a preference or an instruction, 0.5 for
 entities the share of the question's names and numbers that it holds
 
 behind   keeps what was not looked at closely behind what was
+
+rerank   what a cross-encoder says of the question and the best chunk, where one is set up (``rerank.py``)
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ MEANINGS: Mapping[str, str] = {
     "here": "said in this conversation",
     "kind": "a decision, a preference, a statement",
     "entities": "names and numbers in common",
+    "rerank": "read together with the question",
     "author": "said by who is named",
     "told": "told by a person, not answered",
     "text": "its words, not yet indexed",

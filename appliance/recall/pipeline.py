@@ -13,6 +13,7 @@ from appliance.recall.candidates import Candidates
 from appliance.recall.diversify import Chosen, diversify, reasons
 from appliance.recall.legs import find, understand
 from appliance.recall.rank import Ranking, rank
+from appliance.recall.rerank import reranked
 from appliance.recall.shelf import Shelf, Wish
 from appliance.recall.snippet import snippet
 from appliance.recall.why_not import why_not
@@ -27,6 +28,7 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
     asked = understand(shelf, wish, notes)
     candidates = find(shelf, asked, notes)
     ranking = rank(shelf, asked, candidates)
+    ranking = reranked(shelf, asked, candidates, ranking, notes)
     chosen = diversify(
         candidates, ranking, variants.groups(shelf.db, candidates.messages.tolist()), wish.per_session
     )

@@ -29,10 +29,35 @@ class Lexicon(Protocol):
     def alike(self, some: Sequence[int], others: Sequence[int]) -> NDArray[np.float32]: ...
 
 
+class Scorer(Protocol):
+    """Reads a question and passages together; ``appliance_models.CrossEncoder`` is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def threads(self) -> int: ...
+
+    def takes(self, query: str) -> bool: ...
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """How the best are read once more: the ``top`` of them, in ``budget_ms`` at most. ``scorer`` is None when
+    its model could not be loaded; ``lacks`` says why."""
+
+    scorer: Scorer | None
+    top: int
+    budget_ms: float
+    lacks: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """What a search looks through. ``embed`` is None when no model could be loaded, ``index`` too when the
-    vectors are damaged; ``lacks`` says why."""
+    vectors are damaged; ``lacks`` says why. ``reranking`` is None unless it was asked for."""
 
     db: sqlite3.Connection
     index: Index | None
@@ -40,6 +65,7 @@ class Shelf:
     embed: EmbedQuery | None
     lexicon: Callable[[], Lexicon]
     lacks: str = ""
+    reranking: Reranking | None = None
 
 
 @dataclass(frozen=True, slots=True)

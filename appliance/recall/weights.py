@@ -95,6 +95,11 @@ DENSE = Profile("dense", {"dense": 1.0}, None, frozenset({"dense"}))
 
 BUILT_IN: Mapping[str, Profile] = {one.name: one for one in (EVIDENCE, BALANCED, BM25, DENSE)}
 
+RERANK = 7.0
+"""For what a reranker says, 0 to 1. Not fitted, because no such model comes with the program: it is what lies between
+the first and the thirtieth hit of a question (6.7, the median of a LoCoMo chat), so that the last hit it reads can
+come first, and between hits as good to it the others decide."""
+
 
 def profiles(own: Mapping[str, tuple[str, Mapping[str, float]]]) -> Mapping[str, Profile]:
     """The built-in profiles and the person's own: each the name of the one that it is like, and the weights that

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from appliance_models.crossencoder import CrossEncoder
     from appliance_models.embedder import Embedder
     from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
     from appliance_models.fake import HashEmbedder
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
     from appliance_models.onnx import OnnxEmbedder
-    from appliance_models.registry import DEFAULT_MODEL, ModelInfo, list_models, load
+    from appliance_models.registry import DEFAULT_MODEL, ModelInfo, list_models, load, load_reranker
     from appliance_models.tokens import TokenCounter, encoding_for
 
 _HOMES = {
+    "CrossEncoder": "crossencoder",
     "Embedder": "embedder",
     "ModelError": "errors",
     "ModelMissing": "errors",
@@ -44,12 +46,14 @@ _HOMES = {
     "ModelInfo": "registry",
     "list_models": "registry",
     "load": "registry",
+    "load_reranker": "registry",
     "TokenCounter": "tokens",
     "encoding_for": "tokens",
 }
 
 __all__ = [
     "DEFAULT_MODEL",
+    "CrossEncoder",
     "Embedder",
     "FileReport",
     "HashEmbedder",
@@ -68,6 +72,7 @@ __all__ = [
     "list_models",
     "load",
     "load_lexicon",
+    "load_reranker",
     "read_manifest",
     "verify_pack",
 ]

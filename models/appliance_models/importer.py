@@ -14,6 +14,7 @@ from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing
 from appliance_models.manifest import (
     MANIFEST_FILE,
     MODEL_FILE,
+    PAIRED,
     TOKENIZER_FILE,
     Manifest,
     describe_files,
@@ -27,6 +28,10 @@ MODEL_PLACES = ("onnx/model.onnx", MODEL_FILE)
 KEPT_FILES = (TOKENIZER_FILE, "tokenizer_config.json", "special_tokens_map.json", "config.json")
 LEGAL_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE")
 
+CLASSIFIES = "ForSequenceClassification"
+DEFAULT_LABELS = 2
+"""What the library that writes config.json assumes, and does not write."""
+
 # Models of these families number positions from the padding id + 1, so two of the table's rows are never used.
 OFFSET_POSITIONS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
 
@@ -38,8 +43,9 @@ def import_pack(
 ) -> Manifest:
     """Copies the model in `folder` to `destination/<name>` as a pack, whole or not at all.
 
-    `folder` holds config.json, tokenizer.json, an ONNX graph with token-level output (`model_file`, else
-    onnx/model.onnx or model.onnx) and, where the model came with it, 1_Pooling/config.json; or it is a pack already.
+    `folder` holds config.json, tokenizer.json, an ONNX graph (`model_file`, else onnx/model.onnx or model.onnx) and,
+    where the model came with it, 1_Pooling/config.json; or it is a pack already. The graph has token-level output, or,
+    where config.json says that the model classifies sequences, one logit: then it is a reranker.
     `name` defaults to the folder's. The copy is loaded and tried on a sentence before it gets its name.
 
     Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name is there.
@@ -57,7 +63,7 @@ def import_pack(
         else:
             _convert(folder, pack, name, model_file)
         manifest = read_manifest(pack)
-        _try(pack)
+        _try(pack, manifest)
         _sync([path for path in pack.rglob("*") if path.is_file()])
         pack.rename(target)
         if os.name == "posix":  # Windows has no handle on a folder to sync
@@ -89,6 +95,7 @@ def _convert(folder: Path, pack: Path, name: str, model_file: str | None) -> Non
     for file in (*KEPT_FILES, *LEGAL_FILES):
         if (folder / file).is_file():
             _copy(folder / file, pack / file)
+    reranks = _is_reranker(config, folder)
     pooling = _read_json(folder / "1_Pooling" / "config.json")
     sentence = _read_json(folder / "sentence_bert_config.json")
     prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
@@ -100,11 +107,13 @@ def _convert(folder: Path, pack: Path, name: str, model_file: str | None) -> Non
             file: {"sha256": entry.sha256, "bytes": entry.bytes}
             for file, entry in describe_files(pack).items()
         },
-        "dimension": config.get("hidden_size"),
+        "kind": "reranker" if reranks else "embedder",
+        "dimension": 1 if reranks else config.get("hidden_size"),
         "max_tokens": min(sentence.get("max_seq_length") or positions, positions),
         "max_positions": positions,
-        "pooling": _pooling(pooling, folder),
-        "normalise": True,  # hits are compared by cosine, so unit length is what the stores expect
+        "pooling": PAIRED if reranks else _pooling(pooling, folder),
+        # Hits are compared by cosine, so unit length is what the stores expect; a reranker's score has none.
+        "normalise": not reranks,
         "query_prefix": prompts.get("query", ""),
         "passage_prefix": prompts.get("passage", prompts.get("document", "")),
         "licence": _licence(folder),
@@ -130,6 +139,22 @@ def _find_graph(folder: Path, model_file: str | None) -> Path:
             else "Export the model to ONNX first"
         )
     )
+
+
+def _is_reranker(config: dict[str, Any], folder: Path) -> bool:
+    """Whether config.json describes a cross-encoder. Raises ModelCorrupt for a classifier of another kind."""
+    architectures = config.get("architectures")
+    names = [str(name) for name in architectures] if isinstance(architectures, list) else []
+    if not any(name.endswith(CLASSIFIES) for name in names):
+        return False
+    named = config.get("id2label")
+    labels = len(named) if isinstance(named, dict) else config.get("num_labels", DEFAULT_LABELS)
+    if labels != 1:
+        raise ModelCorrupt(
+            f"{folder / 'config.json'} describes a classifier ({', '.join(names)}) into {labels} labels: "
+            "a reranker has one. Use a cross-encoder that was trained to rank"
+        )
+    return True
 
 
 def _pooling(config: dict[str, Any], folder: Path) -> str:
@@ -172,15 +197,18 @@ def _copy(source: Path, target: Path) -> None:
         raise ModelMissing(f"{source} is missing: the model is incomplete, get it again") from None
 
 
-def _try(pack: Path) -> None:
-    """Loads the pack and embeds a sentence. Raises ModelCorrupt if that fails or gives no numbers to work with."""
+def _try(pack: Path, manifest: Manifest) -> None:
+    """Loads the pack and reads a sentence. Raises ModelCorrupt if that fails or gives no numbers to work with.
+    A reranker looks at its own numbers."""
     import numpy as np
 
+    from appliance_models.crossencoder import CrossEncoder
     from appliance_models.onnx import OnnxEmbedder
 
-    embedder = OnnxEmbedder(pack, threads=1)
-    if not np.isfinite(embedder.embed_query(PROBE)).all():
-        raise ModelCorrupt(f"{embedder.name} answers with numbers that are not finite: get the model again")
+    if manifest.kind == "reranker":
+        CrossEncoder(pack, threads=1).score(PROBE, [PROBE])
+    elif not np.isfinite(OnnxEmbedder(pack, threads=1).embed_query(PROBE)).all():
+        raise ModelCorrupt(f"{manifest.name} answers with numbers that are not finite: get the model again")
 
 
 def _sync(paths: list[Path]) -> None:

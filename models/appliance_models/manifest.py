@@ -15,6 +15,9 @@ MANIFEST_FILE = "manifest.json"
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 POOLINGS = ("mean", "cls")
+KINDS = ("embedder", "reranker")
+PAIRED = "pair"
+"""The pooling of a reranker: it reads question and passage as one, and makes a single number of them."""
 
 # Long enough that two models never meet by chance, short enough to stand in a file name.
 IDENTITY_DIGITS = 12
@@ -33,7 +36,8 @@ class Manifest:
     """A model pack's own description.
 
     `max_tokens` is what the model was trained on and what to chunk to; `max_positions` is what it can read
-    at all. Both count special tokens. The prefixes are put before each text as they stand.
+    at all. Both count special tokens. The prefixes are put before each text as they stand. A ``kind`` of
+    "reranker" scores pairs of question and passage: its dimension is 1, its pooling "pair".
     """
 
     name: str
@@ -47,6 +51,7 @@ class Manifest:
     passage_prefix: str
     licence: str
     source: str
+    kind: str = "embedder"
 
     @property
     def identity(self) -> str:
@@ -112,11 +117,17 @@ def parse_manifest(raw: object, path: Path) -> Manifest:
         passage_prefix=take("passage_prefix", str),
         licence=take("licence", str),
         source=take("source", str),
+        kind=take("kind", str) if "kind" in raw else KINDS[0],
     )
+    if manifest.kind not in KINDS:
+        raise fail(f"'kind' should be one of {', '.join(KINDS)}, found {manifest.kind!r}")
     if not manifest.name or "/" in manifest.name or "\\" in manifest.name:
         raise fail(f"'name' should be a plain folder name, found {manifest.name!r}")
-    if manifest.pooling not in POOLINGS:
-        raise fail(f"'pooling' should be one of {', '.join(POOLINGS)}, found {manifest.pooling!r}")
+    poolings = POOLINGS if manifest.kind == "embedder" else (PAIRED,)
+    if manifest.pooling not in poolings:
+        raise fail(f"'pooling' should be one of {', '.join(poolings)}, found {manifest.pooling!r}")
+    if manifest.kind == "reranker" and manifest.dimension != 1:
+        raise fail(f"'dimension' of a reranker should be 1, found {manifest.dimension}")
     if manifest.dimension < 1:
         raise fail(f"'dimension' should be positive, found {manifest.dimension}")
     if not 2 < manifest.max_tokens <= manifest.max_positions:

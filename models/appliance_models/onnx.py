@@ -228,7 +228,8 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return vector / np.float32(max(float(np.linalg.norm(vector)), 1e-12))
 
 
-def _open_graph(path: Path) -> _Graph:
+def open_session(path: Path) -> tuple[InferenceSession, tuple[str, ...]]:
+    """A graph that reads tokens, and the inputs it takes. Raises ModelCorrupt."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -247,6 +248,11 @@ def _open_graph(path: Path) -> _Graph:
             f"{path} takes {', '.join(inputs)}; known are {', '.join(sorted(KNOWN_INPUTS))}: "
             "use an export of the plain text encoder"
         )
+    return session, inputs
+
+
+def _open_graph(path: Path) -> _Graph:
+    session, inputs = open_session(path)
     outputs = [item.name for item in session.get_outputs() if len(item.shape) == 3]
     if not outputs:
         raise ModelCorrupt(f"{path} has no token-level output: use an export that keeps last_hidden_state")

@@ -12,6 +12,7 @@ from appliance_models.files import SHIPPED_PACKS, find_pack, pack_folders
 from appliance_models.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
+    from appliance_models.crossencoder import CrossEncoder
     from appliance_models.embedder import Embedder
 
 DEFAULT_MODEL = "all-minilm-l6-v2-int8"
@@ -48,7 +49,7 @@ def load(
 
     `fastembed:PACK` runs a pack by fastembed; `fastembed:MODEL@FOLDER` a model that fastembed knows by that name,
     from the files in FOLDER. `threads`: processor threads to use, physical cores by default.
-    Raises UnknownModel, ModelMissing, ModelCorrupt.
+    Raises UnknownModel, ModelMissing, ModelCorrupt, and ModelError for a reranker.
     """
     if name.startswith(FASTEMBED_PREFIX):
         from appliance_models.fastembed import from_known, from_pack
@@ -56,7 +57,32 @@ def load(
         model, at, folder = name.removeprefix(FASTEMBED_PREFIX).partition("@")
         if at:
             return from_known(model, Path(folder), threads)
-        return from_pack(find_pack(model, extra_folders)[0], threads)
+        return from_pack(_pack(model, extra_folders, "embedder"), threads)
     from appliance_models.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(find_pack(name, extra_folders)[0], threads)
+    return OnnxEmbedder(_pack(name, extra_folders, "embedder"), threads)
+
+
+def load_reranker(name: str, extra_folders: Sequence[Path] = (), threads: int | None = None) -> CrossEncoder:
+    """The reranker called `name`, loaded and ready; `threads` as in `load`.
+
+    Raises UnknownModel, ModelMissing, ModelCorrupt, and ModelError for an embedder.
+    """
+    from appliance_models.crossencoder import CrossEncoder
+
+    return CrossEncoder(_pack(name, extra_folders, "reranker"), threads)
+
+
+def _pack(name: str, extra_folders: Sequence[Path], kind: str) -> Path:
+    folder, manifest = find_pack(name, extra_folders)
+    if manifest.kind == kind:
+        return folder
+    if kind == "embedder":
+        raise ModelError(
+            f"{name} ({folder}) is a reranker: it scores passages for a question and makes no vectors. "
+            f'Name it in the settings as rerank.model = "{name}", and use an embedder here'
+        )
+    raise ModelError(
+        f"{name} ({folder}) is an embedder: it makes vectors and can't score passages for a question. "
+        "Import a cross-encoder with `appliance models import DIR`, and name that one"
+    )

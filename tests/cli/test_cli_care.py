@@ -11,6 +11,7 @@ from cli_runs import Run, document
 
 from appliance import __version__
 from appliance_models.files import SHIPPED_PACKS
+from tests.tiny_models import crossencoder_folder
 
 PACK = "all-minilm-l6-v2-int8"
 COUNTS = [
@@ -132,6 +133,30 @@ def test_a_model_is_imported_verified_and_moved_to(run: Run, filled: Path, tmp_p
     damaged = run("models", "verify", "other-pack", "--json")
     assert damaged.exit_code == 5
     assert [file["status"] for file in document(damaged)["files"]].count("changed") == 1
+
+
+def test_a_reranker_is_imported_and_used_for_nothing_else(
+    run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = run("models", "import", crossencoder_folder(tmp_path / "tiny"))
+    assert imported.stdout == "imported tiny, a reranker\n"
+    assert 'rerank.model = "tiny"' in imported.stderr
+    kinds = {model["name"]: model["kind"] for model in document(run("models", "--json"))["models"]}
+    assert kinds == {PACK: "embedder", "tiny": "reranker"}
+    refused = run("reindex", "--model", "tiny")
+    assert refused.exit_code == 5
+    assert "tiny" in refused.stderr and "is a reranker" in refused.stderr
+    assert document(run("status", "--json"))["model"]["name"] == PACK
+    monkeypatch.setenv("APPLIANCE_RERANK_MODEL", "tiny")
+    monkeypatch.setenv("APPLIANCE_RERANK_BUDGET_MS", "60000")
+    found = document(run("search", "the", "--json"))
+    assert any("reranked by tiny" in note for note in found["notes"])
+    assert all("rerank" in hit["why"]["score"] for hit in found["hits"])
+    monkeypatch.setenv("APPLIANCE_RERANK_MODEL", "gone")
+    without = run("search", "the")
+    assert without.exit_code == 0
+    assert "not reranked: no model called 'gone'" in without.stderr
+    assert "the settings name gone" in run("models").stderr
 
 
 def test_models_import_says_what_is_wrong(run: Run, home: Path, tmp_path: Path) -> None:
