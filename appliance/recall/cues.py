@@ -24,12 +24,10 @@ _LASTS = re.compile(
     r"|deadline|due (?:on|by|date)|appointment|the plan is)\b",
     re.IGNORECASE,
 )
-_ASSENT = re.compile(
-    r"(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|thanks?(?: you)?(?: so much)?|great|cool|nice|perfect|got it|lol"
-    r"|haha)\W*)+",
-    re.IGNORECASE,
-)
 _STATEMENT = 0.5
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_LEAST_WORDS = 4
+"""What has fewer words greets, agrees or thanks more often than it states something."""
 _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"(?<![.!?]\s)(?<!^)\b(?:[A-ZÀ-ÖØ-Þ]\w+|\w*\d\w*)\b|^\d\w*\b")
 
@@ -51,12 +49,12 @@ def dated(text: str) -> float:
 
 def kind(text: str) -> float:
     """What a message is good for later: 1 for a decision, a commitment, a preference or an instruction, 0.5 for
-    another statement, 0 for a question or a few words of assent or thanks."""
+    what states something else, 0 where it only asks, greets, agrees or thanks."""
     if _LASTS.search(text):
         return 1.0
-    if is_question(text) or _ASSENT.fullmatch(text.strip()):
-        return 0.0
-    return _STATEMENT
+    sentences = (match.group().rstrip() for match in _SENTENCE.finditer(text))
+    states = any(not is_question(one) and len(one.split()) >= _LEAST_WORDS for one in sentences)
+    return _STATEMENT if states else 0.0
 
 
 def entities(text: str) -> frozenset[str]:

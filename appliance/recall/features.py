@@ -24,8 +24,7 @@ named    window, if the question names who said it
 
 For the profiles that ask for it, also of the best:
 
-kind     1 for a decision, a commitment, a preference or an instruction, 0.5 for another statement, 0 for a
-         question or a word of thanks
+kind     1 for a decision, a commitment, a preference or an instruction, 0.5 for what states something else
 entities the share of the question's names and numbers that it holds
 
 behind   keeps what was not looked at closely behind what was
