@@ -77,6 +77,31 @@ def counting_graph(logits: int = 1, inputs: Sequence[str] = INPUTS, unit: float 
     return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _bytes(1, b"") + _number(2, OPSET))
 
 
+def trunk_folder(folder: Path) -> Path:
+    """A reranker of the shipped model's size, for what it costs: the mean of all that the shipped model gives is its
+    logit, which says nothing. Two serialized messages, one after the other, are one with the fields of both."""
+    crossencoder_folder(folder)
+    axes = _bytes(5, _bytes(1, b"axes") + _number(8, 1) + _number(8, 2) + _number(20, 7))
+    nodes = [
+        _node("ReduceMean", ("last_hidden_state",), "mean", keepdims=0) + axes,
+        _node("Reshape", ("mean", "pairs"), "logits"),
+    ]
+    graph = b"".join(
+        [
+            *(_bytes(1, node) for node in nodes),
+            _bytes(5, _tensor("pairs", INT64, [2], struct.pack("<qq", -1, 1))),
+            _bytes(12, _value("logits", FLOAT, ["batch", 1])),
+        ]
+    )
+    shipped = (SHIPPED_PACKS / DEFAULT_MODEL / "model.onnx").read_bytes()
+    (folder / "onnx" / "model.onnx").write_bytes(shipped + _bytes(7, graph))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(
+        json.dumps(config | {"max_position_embeddings": 512}), encoding="utf-8"
+    )
+    return folder
+
+
 def _varint(number: int) -> bytes:
     out = b""
     while number > 127:

