@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from appliance.bench import kept, known_items
 from appliance.bench.known_items import KINDS, Posed
 from appliance.bench.measures import DEEPEST, by_message, mean
 from appliance.bench.recall import latency
-from appliance.bench.systems import SYSTEMS, ask
+from appliance.bench.systems import SYSTEMS, ask, grounds
 from appliance.bench.wording import folded
 from appliance.engine import Appliance
 from appliance.errors import UsageError
@@ -37,7 +38,7 @@ class Measured:
     run: dict[str, Any]
     figures: Mapping[str, Mapping[str, Any]]
     gone: int
-    notes: tuple[str, ...]
+    notes: Mapping[str, int]
     before: dict[str, Any] | None
 
 
@@ -75,7 +76,7 @@ def run(
     asked = [one for kind in KINDS for one in [one for one in found if one.item.kind == kind][: wanted[kind]]]
     ranks: dict[str, dict[str, int | None]] = {system: {} for system in systems}
     times: dict[str, list[float]] = {system: [] for system in systems}
-    notes: dict[str, None] = {}
+    notes: Counter[str] = Counter()
     for number, one in enumerate(asked):
         on_step("asking", number, len(asked))
         turn = number % len(systems)  # who comes second finds the caches warm
@@ -84,7 +85,7 @@ def run(
             hits = ask(memory, system, one.query, DEEPEST + SPARE_HITS, user=user)
             times[system].append(time.perf_counter() - began)
             ranks[system][one.item.name] = rank(hits, one)
-            notes |= dict.fromkeys(f"{system}: {note}" for note in hits.notes)
+            notes.update(grounds(system, hits))
     status = memory.status()
     now: dict[str, Any] = {
         "time": moments.iso_of(moments.now()),
@@ -98,19 +99,20 @@ def run(
     }
     last = kept.last_run(folder)
     kept.add_run(folder, now)
-    return Measured(now, now["figures"], gone, tuple(notes), compared(last, now) if last else None)
+    return Measured(now, now["figures"], gone, notes, compared(last, now) if last else None)
 
 
 def rank(hits: Hits, posed: Posed) -> int | None:
-    """The place of the answer or of a copy of it, counted without what only repeats the question."""
-    repeated, answer = folded(posed.asked) if posed.asked else None, folded(posed.answer)
+    """The place of the answer, of a copy of it or of the hit that it is folded under, counted without what only
+    repeats the question."""
+    answer, repeated = folded(posed.answer), folded(posed.asked) if posed.asked else None
     place = 0
     for hit in hits:
+        stands_for = {hit.message_id, *hit.why.get("folded", ())}
         text = folded(hit.text)
-        if hit.message_id != posed.item.message and text != answer:
-            place += text != repeated
-        else:
+        if posed.item.message in stands_for or text == answer:
             return place + 1 if place < DEEPEST else None
+        place += not (posed.item.asked in stands_for or text == repeated)
     return None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ import msgspec
 
 from appliance.bench.material import Conversation, Question
 from appliance.bench.measures import DEEPEST, DEPTHS, by_message, by_session, mean, percentile
-from appliance.bench.systems import SYSTEMS, ask
+from appliance.bench.systems import SYSTEMS, ask, grounds
 from appliance.config import load
 from appliance.engine import Appliance
 from appliance.errors import InputError, UsageError
@@ -42,7 +43,7 @@ class Row:
 class Outcome:
     """What a run has measured so far. ``unknown`` are questions that cite a message which is not there: they
     count, and what they cite is missed. ``same`` are messages that came twice under one id. ``notes`` is what
-    searches said of themselves."""
+    searches said of themselves, and how many did."""
 
     conversations: int = 0
     messages: int = 0
@@ -50,7 +51,7 @@ class Outcome:
     unknown: int = 0
     same: int = 0
     rows: dict[str, list[Row]] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
 
     def figures(self, system: str) -> dict[str, object]:
         """A system's measures over all questions and by category, and its times in milliseconds."""
@@ -135,11 +136,12 @@ def _one(
                 hits = ask(memory, system, question.text, max(*depths, DEEPEST), as_of=question.asked_at)
                 seconds = time.perf_counter() - began
                 outcome.rows[system].append(Row(question.kind, measured(hits, question, depths), seconds))
-                outcome.notes |= dict.fromkeys(f"{system}: {note}" for note in hits.notes)
+                outcome.notes.update(grounds(system, hits))
 
 
 def measured(hits: Hits, question: Question, depths: Sequence[int] = DEPTHS) -> dict[str, float]:
-    """The measures of one question that the set allows."""
+    """The measures of one question that the set allows. A hit counts as the message that it shows,
+    and not as what is folded under it."""
     figures: dict[str, float] = {}
     if question.relevant:
         figures |= by_message([hit.external_id for hit in hits], question.relevant, depths)

@@ -41,3 +41,8 @@ def ask(
     return memory.search(
         question, limit=limit, profile=system, without=(), per_session=0, user_id=user, as_of=as_of
     )
+
+
+def grounds(system: str, hits: Hits) -> list[str]:
+    """What a search said of itself, without what it said of this one question."""
+    return [f"{system}: {note.partition(':')[0]}" for note in hits.notes]

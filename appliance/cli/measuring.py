@@ -126,7 +126,7 @@ def recall(
         "left_out": dict(left_out)
         | ({"messages whose id came before": outcome.same} if outcome.same else {}),
         "systems": {system: outcome.figures(system) for system in systems},
-        "notes": list(outcome.notes),
+        "notes": dict(outcome.notes),
         "seconds": round(time.perf_counter() - began, 1),
     }
     if not outcome.questions:
@@ -180,7 +180,7 @@ def mine(
         },
         "gone": measured.gone,
         "before": measured.before,
-        "notes": list(measured.notes),
+        "notes": dict(measured.notes),
         "seconds": round(time.perf_counter() - began, 1),
     }
     del shape["latency_ms"]
@@ -196,7 +196,7 @@ def mine(
     )
     if measured.gone:
         out.say(f"questions of the run before that hold no more: {measured.gone:,} (others took their place)")
-    out.notes(measured.notes)
+    _tell_notes(measured.notes)
 
 
 def _show_before(before: Mapping[str, Any]) -> None:
@@ -276,7 +276,11 @@ def _tell(shape: Mapping[str, Any]) -> None:
         out.say(f"questions that cite what is not there: {shape['cite_unknown']:,} (they count, as missed)")
     if shape["left_out"]:
         out.say(f"left out: {_listed(shape['left_out'])}")
-    out.notes(shape["notes"])
+    _tell_notes(shape["notes"])
+
+
+def _tell_notes(notes: Mapping[str, int]) -> None:
+    out.notes([f"{note} ({out.plural(count, 'question')})" for note, count in notes.items()])
 
 
 def _listed(counts: Mapping[str, int]) -> str:

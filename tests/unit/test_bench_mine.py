@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,14 @@ def test_what_repeats_the_question_is_neither_hit_nor_error() -> None:
     assert placed("other") is None
     assert placed(*map(str, range(20)), answer) is None
     assert placed(*[question] * 5, *map(str, range(19)), answer, asked=question) == 20
+
+
+def test_what_is_folded_under_a_hit_is_found_with_it() -> None:
+    posed = Posed(Item("asked", "m99", "m98", (), 0), "q", "The green paint.", "Which paint?")
+    asks = replace(hit(1, "Which of the paints?"), why={"folded": ["m98"]})
+    says = replace(hit(2, "The paint is the green one."), why={"folded": ["m7", "m99"]})
+    hits = Hits([asks, hit(3, "other"), says], query="q", mode="hybrid", notes=[], took_ms=0)
+    assert mine.rank(hits, posed) == 2
 
 
 def test_a_run_that_was_cut_off_is_passed_over(filled: Appliance) -> None:

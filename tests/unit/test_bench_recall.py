@@ -91,6 +91,14 @@ def test_ids_that_come_twice_are_counted(tmp_path: Path) -> None:
     assert (outcome.messages, outcome.same) == (1, 1)
 
 
+def test_what_searches_say_of_themselves_is_counted_without_the_questions(tmp_path: Path) -> None:
+    data = invented.locomo()
+    for asked in data[0]["qa"]:
+        asked["question"] = " ".join(f"{asked['question']} {n}" for n in range(200))
+    notes = run(written(tmp_path / "x.json", data), "bm25").notes
+    assert list(notes.values()) == [3] and all("ferret" not in note for note in notes)
+
+
 def test_settings_that_narrow_a_search_change_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
