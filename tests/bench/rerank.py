@@ -15,11 +15,12 @@ from pathlib import Path
 from statistics import median
 
 from appliance import Appliance
+from appliance.bench.recall import write
 from appliance.config import RerankSettings
 from appliance_models import import_pack
 from tests.bench import measure
 from tests.eval.datasets import Conversation
-from tests.eval.runner import SETS, write
+from tests.eval.runner import SETS
 from tests.tiny_models import trunk_folder
 
 NO_LIMIT = 600_000.0
@@ -37,7 +38,7 @@ def run(chat: Conversation, questions: int) -> measure.Document:
         for name, (model, budget) in settings.items():
             (home / "config.toml").write_text(f'[rerank]\nmodel = "{model}"\nbudget_ms = {budget}\n')
             with Appliance.open(home) as memory:
-                memory.ingest(write(chat, Path(folder)))
+                memory.ingest(write(chat, Path(folder))[0])
                 found[name] = _searched(memory, [question.text for question in chat.questions[:questions]])
     return found
 

@@ -30,14 +30,15 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance import Appliance
+from appliance.bench.material import Conversation
+from appliance.bench.measures import by_message, mean
+from appliance.bench.recall import write
 from appliance.config import ChunkSettings
 from appliance.ingest.chunk import Chunker
 from appliance.store.chunks import Chunkable, Span, passage
 from appliance_models import OnnxEmbedder
 from appliance_models.pieces import encode_spans
-from tests.eval.datasets import Conversation, beam
-from tests.eval.measures import mean, measure
-from tests.eval.runner import write
+from tests.eval.datasets import beam
 
 SIZES = (256, 128, 64)
 """The most pieces a chunk has. Half a window holds any of them, so that some window has it whole."""
@@ -61,7 +62,7 @@ class Figures:
 
     def note(self, view: str, ranked: Sequence[str], evidence: frozenset[str]) -> None:
         if evidence:
-            self.rows.setdefault(view, []).append(measure(ranked, evidence))
+            self.rows.setdefault(view, []).append(by_message(ranked, evidence))
 
 
 class Given:
@@ -193,18 +194,18 @@ def _rank(
         best = np.full(len(said), -np.inf)
         np.maximum.at(best, owners, vectors @ model.embed_query(question.text))
         ranked = [names[place] for place in np.argsort(-best, kind="stable")]
-        figures.note("everything", ranked, question.evidence)
+        figures.note("everything", ranked, question.relevant)
         for view, group in (("people", people), ("long", long)):
-            figures.note(view, [name for name in ranked if name in group], question.evidence & group)
+            figures.note(view, [name for name in ranked if name in group], question.relevant & group)
     given = Given(model, size, dict(zip(passages(said, spans), vectors, strict=True)))
     with (
         tempfile.TemporaryDirectory() as folder,
         Appliance.open(Path(folder) / "home", embedder=given) as memory,
     ):
-        memory.ingest(write(chat, Path(folder)))
+        memory.ingest(write(chat, Path(folder))[0])
         for question in chat.questions:
             hits = memory.search(question.text, limit=20)
-            figures.note("search", [hit.external_id for hit in hits], question.evidence)
+            figures.note("search", [hit.external_id for hit in hits], question.relevant)
 
 
 def _told(rows: Sequence[Row], shipped: Sequence[Row], plain: Sequence[Row]) -> dict[str, Any]:
