@@ -208,17 +208,29 @@ def test_the_balanced_profile_prefers_what_is_recent(memory: Appliance, tmp_path
 
 def test_signals_that_are_not_there_change_no_order(memory: Appliance, tmp_path: Path) -> None:
     """Without times there is no recency, without an asking session none is nearer."""
-    texts = ("the harbour project at night", "a harbour", "projects of the harbour town", "the project")
+    texts = (
+        "we saw the harbour project at night",
+        "there is also a harbour",
+        "many projects of the harbour town",
+        "this was the first project",
+    )
     store(memory, tmp_path, [{"session_id": "s", "message_id": text, "content": text} for text in texts])
     hits = memory.search("the harbour project", profile="balanced")
-    assert all(hit.why["score"][name] == 0 for hit in hits for name in ("recent", "here"))
+    assert all(hit.why["score"][name] == 0 for hit in hits for name in ("recent", "here", "entities"))
+    assert len({hit.why["score"]["kind"] for hit in hits}) == 1, "each states something"
     assert ids(hits) == ids(memory.search("the harbour project", profile="evidence"))
 
 
 def test_the_session_that_asks_is_nearer(memory: Appliance, tmp_path: Path) -> None:
     store(memory, tmp_path, monthly())
-    hits = memory.search("the harbour project", profile="balanced", asked_in="s4", as_of="2026-01-01")
-    assert hits[0].external_id == "m4" and hits[0].why["score"]["here"] > 0
+    there = memory.search("the harbour project", limit=20, profile="balanced", as_of="2026-01-01")
+    here = memory.search(
+        "the harbour project", limit=20, profile="balanced", as_of="2026-01-01", asked_in="s4"
+    )
+    nearer = {hit.external_id: hit.why["score"]["here"] for hit in here}
+    assert nearer.pop("m4") > 0 and set(nearer.values()) == {0.0}
+    score = {hit.external_id: hit.score for hit in there}
+    assert all((hit.score > score[hit.external_id]) == (hit.external_id == "m4") for hit in here)
 
 
 def test_a_profile_of_ones_own(home: Path, tmp_path: Path) -> None:
