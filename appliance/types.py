@@ -248,10 +248,12 @@ class Hits(list[Hit]):
     """The hits, best first, with what the search has to say about itself.
 
     ``mode`` is what was asked for; ``notes`` says in words which leg could not run and why, so that
-    nothing is left out silently; ``took_ms`` is wall time; ``why_not`` is about the message asked about.
+    nothing is left out silently; ``took_ms`` is wall time; ``why_not`` is about the message asked about,
+    ``times`` are the words of the query that name a time, by which what was said then comes first.
     """
 
     why_not: WhyNot | None = None
+    times: tuple[str, ...] = ()
 
     def __init__(self, hits: Sequence[Hit], *, query: str, mode: Mode, notes: Sequence[str], took_ms: float):
         super().__init__(hits)

@@ -128,6 +128,8 @@ def search(
         if found.why_not is not None:
             out.line(hits.verdict(found.why_not))
     out.notes(found.notes)
+    if found.times:
+        out.say(f"what was said then comes first: {', '.join(found.times)}")
     if found:
         out.say(f"{out.plural(len(found), 'hit')} in {found.took_ms:.0f} ms")
     else:

@@ -39,6 +39,7 @@ def shape(hits: Hits) -> dict[str, Any]:
         "hits": [msgspec.to_builtins(hit) for hit in hits],
         "took_ms": hits.took_ms,
         "notes": list(hits.notes),
+        "times": list(hits.times),
         **({"why_not": msgspec.to_builtins(hits.why_not)} if hits.why_not else {}),
     }
 

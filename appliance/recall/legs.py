@@ -28,10 +28,6 @@ LEXICAL = {"own", "window"}
 def understand(shelf: Shelf, wish: Wish, notes: list[str]) -> Asked:
     """What a wish says, and what each leg of the index is to be asked for it, the dense one first."""
     named = times.named(wish.text, wish.now) if "time" in wish.legs else []
-    if named:
-        notes.append(
-            "what was said then comes first: " + ", ".join(dict.fromkeys(one.words for one in named))
-        )
     return Asked(wish, lexical.words(wish.text), named, list(_queries(shelf, wish, notes)))
 
 

@@ -35,6 +35,7 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
     hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
     took = (time.perf_counter() - began) * 1000
     answer = Hits(hits, query=wish.text, mode=wish.mode, notes=notes, took_ms=took)
+    answer.times = tuple(dict.fromkeys(stretch.words for stretch in asked.times))
     if about is not None:
         answer.why_not = why_not(shelf, asked, candidates, ranking, chosen, limit, about)
     return answer

@@ -23,8 +23,8 @@ import numpy as np
 
 from appliance import Appliance
 from appliance.moments import microseconds
-from appliance.recall import candidates, closer, pipeline
-from appliance.store import check, chunks, derived, messages, neighbours
+from appliance.recall import candidates, closer, legs, pipeline, rank
+from appliance.store import check, chunks, derived, messages, neighbours, titles, variants
 from appliance.store.index.edge import EdgeIndex
 from tests.bench import material, measure
 
@@ -42,8 +42,10 @@ TARGETS = {"open_s": 1.0, "search_p95_ms": 30.0, "one_user_p95_ms": 15.0, "rss_a
 LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
-    (pipeline, "from_index"),
-    (pipeline, "look_closer"),
+    (legs, "find"),
+    (legs, "from_index"),
+    (titles, "matching"),
+    (rank, "look_closer"),
     (closer, "_word_by_word"),
     (messages, "said"),
     (chunks, "spoken"),
@@ -51,8 +53,9 @@ LEGS = (
     (chunks, "pending"),
     (neighbours, "pairs"),
     (messages, "get"),
-    (pipeline, "features"),
-    (pipeline, "score"),
+    (rank, "features"),
+    (rank, "score"),
+    (variants, "groups"),
     (pipeline, "describe"),
 )
 CHECKS = (

@@ -9,6 +9,7 @@ import pytest
 from cli_runs import Run, document
 
 from appliance.cli import tour
+from appliance.recall.features import MEANINGS
 
 
 def test_the_demo_finds_what_it_promises_and_leaves_nothing(
@@ -52,3 +53,14 @@ def test_the_demo_does_not_mix_with_a_memory(run: Run, kept: Path) -> None:
     result = run("demo", "--home", kept)
     assert result.exit_code == 2
     assert document(run("status", "--json"))["counts"]["messages"] == 10
+
+
+def test_every_hit_of_the_demo_is_explained(run: Run) -> None:
+    report = document(run("demo", "--json"))
+    hits = [hit for search in report["searches"] for hit in search["hits"]]
+    assert len(hits) == 2 * len(report["searches"])
+    for hit in hits:
+        why = hit["why"]
+        assert sum(why["score"].values()) == pytest.approx(hit["score"])
+        assert {*why["score"], *why["legs"]} <= MEANINGS.keys(), "each part can be told in words"
+        assert any(leg["rank"] for leg in why["legs"].values()), "some leg proposed it"
