@@ -29,7 +29,7 @@ from appliance.recall import pipeline as recall
 from appliance.recall import wish
 from appliance.recall.weights import profiles
 from appliance.serving import OnProgress, Serving
-from appliance.store import check, lexical, messages, sessions, variants
+from appliance.store import check, lexical, messages, neighbours, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -335,6 +335,7 @@ class Appliance:
             per_session=self.settings.context.per_session,
             encoding=counter.name,
             count=counter.count,
+            follows=neighbours.before_each(self._database.read(), [hit.message_id for hit in hits]),
         )
         notes = [*hits.notes, *([counter.note] if counter.note else [])]
         return layers.build(plan, hits, turns, notes)

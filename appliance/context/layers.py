@@ -6,8 +6,8 @@ Recent turns are chosen first, newest first, up to their share; what they leave 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from appliance.context import render
 from appliance.context.budget import CountTokens, shorten
@@ -28,6 +28,7 @@ TURNS = 200
 class Plan:
     """What a context is built for: the question, its words, and the budget in the encoding's tokens.
 
+    ``follows`` names the message that a memory was said directly after: with it, it makes one passage.
     ``per_session`` memories of one session come before others have had their turn, so that one long chat does
     not crowd them out; a chat of ten years can still fill what they leave.
     """
@@ -39,6 +40,7 @@ class Plan:
     per_session: int
     encoding: str
     count: CountTokens
+    follows: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,26 @@ def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dr
             continue
         room -= entry.item.tokens
         chosen.append(entry)
-    return sorted(chosen, key=lambda entry: (entry.hit.timestamp is None, entry.hit.timestamp or ""))
+    return list(in_passages(plan, sorted(chosen, key=_when)))
+
+
+def _when(entry: Entry) -> tuple[bool, str, str, int]:
+    hit = entry.hit
+    return hit.timestamp is None, hit.timestamp or "", hit.session_id, int(hit.message_id[1:])
+
+
+def in_passages(plan: Plan, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """The memories in their order; one that was said directly after the one before it needs no more than its
+    speaker and its id in front."""
+    before = None
+    for entry in entries:
+        if before is not None and plan.follows.get(entry.hit.message_id) == before:
+            rendered = render.continued(entry.hit, entry.item.text)
+            tokens = plan.count(rendered)
+            if tokens <= entry.item.tokens:
+                entry = Entry(entry.hit, replace(entry.item, tokens=tokens), rendered)
+        before = entry.hit.message_id
+        yield entry
 
 
 def by_turns(plan: Plan, hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:

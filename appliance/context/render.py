@@ -16,6 +16,11 @@ def memory(hit: Hit, text: str) -> str:
     return f"[{' · '.join(about)} · {hit.message_id}]\n{text}\n\n"
 
 
+def continued(hit: Hit, text: str) -> str:
+    """A memory that was said directly after the one before it."""
+    return f"[{speaker(hit.role, hit.author)} · {hit.message_id}]\n{text}\n\n"
+
+
 def placeholder(hit: Hit, tokens: int) -> str:
     """What stands for a memory that is too large: where to read it."""
     return f"({tokens} tokens, left out here: read message {hit.message_id})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store.messages import NewMessage
+from appliance.store.messages import NewMessage, message_id, message_key
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.sql import marks, pages
 
@@ -25,6 +25,12 @@ def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | 
         ):
             found[key] = (int(before) if before else None, int(after) if after else None)
     return found
+
+
+def before_each(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
+    """The message directly before each of the given ones, by public id."""
+    found = pairs(db, [key for id in ids if (key := message_key(id)) is not None])
+    return {message_id(key): message_id(before) for key, (before, _) in found.items() if before is not None}
 
 
 def of_each(db: sqlite3.Connection, keys: Sequence[int], reach: int) -> dict[int, tuple[int, ...]]:
