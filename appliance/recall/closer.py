@@ -76,6 +76,7 @@ def look_closer(shelf: Shelf, asked: Asked, candidates: Candidates, values: Feat
         "replies": saturated(_column(asking, scores.get("own", {})), len(asked.words)),
         "named": people * author * window,
         "session": _below_best(_best_of_session(own, dense), people),
+        "phrase": _phrases(asked.wish.text, own),
     }
     if "kind" in weights:
         looked["kind"] = np.array([cues.kind(one.beginning) if one else 0.0 for one in own])
@@ -152,6 +153,14 @@ def _word_by_word(
         late[row] = float(weights @ best) / total
         amount[row] = np.log1p(float(lexicon.rarity(list(set(texts[at]))).sum())) / ENOUGH
     return late, amount
+
+
+def _phrases(question: str, own: Sequence[Said | None]) -> Column:
+    """The share of the question's pairs of words in a row that each message has in a row too."""
+    pairs = cues.word_pairs(question)
+    return np.array(
+        [len(pairs & cues.word_pairs(one.beginning)) / len(pairs) if pairs and one else 0.0 for one in own]
+    )
 
 
 def _below_best(column: Column, people: Column) -> Column:

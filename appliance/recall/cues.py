@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
+from appliance.store.lexical import stem
 from appliance.store.scripts import is_question as is_question
+from appliance.store.scripts import spaced
 
 _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|what (?:date|day|month|year|time)|which (?:day|month|year))\b", re.IGNORECASE
@@ -45,6 +48,11 @@ def dated(text: str) -> float:
         if found == _MOST_TIME_WORDS:
             break
     return found / _MOST_TIME_WORDS
+
+
+def word_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """The words of a text that follow each other, two and two, by their beginnings."""
+    return frozenset(pairwise(stem(word) for word in _WORD.findall(spaced(text))))
 
 
 def kind(text: str) -> float:

@@ -12,9 +12,13 @@ title    how alike its session's title is to the question, as sets of words
 recent   how recent it is: half after a week; 0 for all where no time is known
 here     1 if it was said in the session that asks
 
-The best are then looked at closely (``closer.py``). Where people talk with each other, no assistant:
+The best are then looked at closely (``closer.py``):
 
 beside   the best cosine of a direct neighbour, an assistant's too: an answer stands next to its question
+phrase   the share of the question's pairs of words in a row that the message has in a row too
+
+And where people talk with each other, no assistant:
+
 late     how well each word of the question is met by some word of the message or its neighbours } below the best
 amount   how much it says: the logarithm of its distinct words, the rarer the more               } of these, so
 session  the best cosine in the message's session                                                } 0 or less
@@ -56,6 +60,7 @@ MEANINGS: Mapping[str, str] = {
     "amount": "how much it says, against the best",
     "dated": "it speaks of times",
     "replies": "words of the question before it",
+    "phrase": "words in the order of the question",
     "named": "words around what is said by who is named",
     "session": "its conversation, against the best",
     "behind": "not looked at closely",
