@@ -55,30 +55,37 @@ class Case:
     alone: Mapping[str, float]
 
 
-def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case]:
+def home_of(conversation: Conversation, homes: Path) -> Path:
+    """The home that a conversation has been read into, now or before."""
     home = homes / conversation.name
-    fresh = not home.exists()
-    with Appliance.open(home, worker=False) as memory:
-        if fresh:
+    if not home.exists():
+        with Appliance.open(home, worker=False) as memory:
             memory.ingest(write(conversation, homes)[0])
-        with memory._serving.shelf(dense=True) as shelf:
-            assert shelf is not None
-            cases = []
-            for question in conversation.questions:
-                wished = Wish(
-                    question.text, Filters(Scope("me")), EVIDENCE, EVIDENCE.legs, "hybrid", moment(None)
-                )
-                asked = understand(shelf, wished, [])
-                candidates = find(shelf, asked, [])
-                ranking = rank(shelf, asked, candidates)
-                # As it is served: only what the first ranking likes best is ranked by these weights.
-                best = best_first(score(ranking.values, EVIDENCE.first), candidates.messages)[:LOOK]
-                keys = candidates.messages[best].tolist()
-                rows = messages.get(shelf.db, keys)
-                values = np.column_stack([ranking.values[name][best] for name in NAMES])
-                cited = np.array([float(rows[key].external_id in question.relevant) for key in keys])
-                alone = {leg: _alone(shelf, candidates, leg, question.relevant) for leg in candidates.scores}
-                cases.append(Case(set_name, conversation.name, values, cited, len(question.relevant), alone))
+    return home
+
+
+def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case]:
+    with (
+        Appliance.open(home_of(conversation, homes), worker=False) as memory,
+        memory._serving.shelf(dense=True) as shelf,
+    ):
+        assert shelf is not None
+        cases = []
+        for question in conversation.questions:
+            wished = Wish(
+                question.text, Filters(Scope("me")), EVIDENCE, EVIDENCE.legs, "hybrid", moment(None)
+            )
+            asked = understand(shelf, wished, [])
+            candidates = find(shelf, asked, [])
+            ranking = rank(shelf, asked, candidates)
+            # As it is served: only what the first ranking likes best is ranked by these weights.
+            best = best_first(score(ranking.values, EVIDENCE.first), candidates.messages)[:LOOK]
+            keys = candidates.messages[best].tolist()
+            rows = messages.get(shelf.db, keys)
+            values = np.column_stack([ranking.values[name][best] for name in NAMES])
+            cited = np.array([float(rows[key].external_id in question.relevant) for key in keys])
+            alone = {leg: _alone(shelf, candidates, leg, question.relevant) for leg in candidates.scores}
+            cases.append(Case(set_name, conversation.name, values, cited, len(question.relevant), alone))
     return cases
 
 
