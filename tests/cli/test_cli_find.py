@@ -26,7 +26,7 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
-    assert list(found) == ["query", "mode", "hits", "took_ms", "notes"]
+    assert list(found) == ["query", "mode", "hits", "took_ms", "notes", "times"]
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
     hit = found["hits"][0]
     assert list(hit) == HIT_KEYS
@@ -43,6 +43,35 @@ def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
     assert "in all" in shown
 
 
+def test_a_time_in_the_question_is_told_and_counts(run: Run, kept: Path) -> None:
+    result = run("search", "what was said on 2026-02-02", "--explain")
+    assert "what was said then comes first: 2026-02-02" in result.stderr
+    assert "time: said at the time that is named" in result.stdout
+    assert (
+        "time:" not in run("search", "what was said on 2026-02-02", "--explain", "--without", "time").stdout
+    )
+
+
+def test_a_session_can_be_bounded_and_a_profile_named(run: Run, kept: Path) -> None:
+    found = document(run("search", "the blue one", "--per-session", "1", "--profile", "bm25", "--json"))
+    sessions = [hit["external_session_id"] for hit in found["hits"]]
+    assert sessions and len(sessions) == len(set(sessions))
+    assert all(list(hit["why"]["score"]) == ["own"] for hit in found["hits"])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--profile", "best"], "no profile 'best'"),
+        (["--without", "smell"], "no leg 'smell'"),
+        (["--as-of", "soon"], "'soon' is no date or time"),
+    ],
+)
+def test_what_there_is_not_is_named(run: Run, kept: Path, options: list[str], says: str) -> None:
+    result = run("search", "soup", *options)
+    assert result.exit_code == 2 and says in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -51,6 +80,7 @@ def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
         (["--role", "tool", "--role", "system"], {"help-1", "help-5"}),
         (["--since", "2026-02-05", "--session", "trip"], {"trip-4"}),
         (["--until", "2026-02-02", "--session", "trip"], {"trip-1"}),
+        (["--as-of", "2026-02-02", "--session", "trip"], {"trip-1"}),
         (["--source", "whatsapp"], set()),
         (["--source", "native", "--source", "whatsapp", "--session", "help", "--role", "user"], {"help-2"}),
         (["--mode", "lexical", "--role", "user"], {"help-2"}),
