@@ -18,14 +18,15 @@ def overall(name: str) -> Any:
 
 @needs_data
 def test_locomo_floor() -> None:
-    """Below the held-out figure by the noise of one set: 0.783 is what unseen conversations gave."""
+    """Below the held-out figure by the noise of one set: 0.821 is what unseen conversations gave."""
     result = overall("locomo")
     assert result["questions"] == 760
-    assert result["recall@10"] >= 0.76
-    assert result["any@5"] >= 0.85
+    assert result["recall@10"] >= 0.80
+    assert result["mrr"] >= 0.65
+    assert result["any@5"] >= 0.92
 
 
 @needs_data
 @pytest.mark.campaign
 def test_beam_floor() -> None:
-    assert overall("beam")["recall@10"] >= 0.62
+    assert overall("beam")["recall@10"] >= 0.64
