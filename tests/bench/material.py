@@ -39,7 +39,7 @@ def texts(file: Path | None = None) -> tuple[list[str], str]:
     if file is not None:
         return _distinct(_of_file(file)), f"{file.name}"
     if LOCOMO.exists():
-        lines = (record["content"] for talk in datasets.locomo(LOCOMO) for record in talk.records)
+        lines = (record["content"] for talk in datasets.locomo() for record in talk.records)
         return _distinct(lines), "real: the dialogue lines of LoCoMo (locomo_dev.json)"
     chance = random.Random(0)
     pool = sentences(_of_demo())
@@ -51,7 +51,7 @@ def questions(messages: Sequence[str], count: int, file: Path | None = None) -> 
     """What is asked: LoCoMo's questions where the texts are its own, else words of some message."""
     chance = random.Random(1)
     if file is None and LOCOMO.exists():
-        asked = [question.text for talk in datasets.locomo(LOCOMO) for question in talk.questions]
+        asked = [question.text for talk in datasets.locomo() for question in talk.questions]
         return chance.sample(asked, min(count, len(asked)))
     found: list[str] = []
     while len(found) < count:

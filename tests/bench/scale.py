@@ -23,8 +23,8 @@ import numpy as np
 
 from appliance import Appliance
 from appliance.moments import microseconds
-from appliance.recall import candidates, closer, pipeline
-from appliance.store import check, chunks, derived, messages, neighbours
+from appliance.recall import candidates, closer, legs, pipeline, rank
+from appliance.store import check, chunks, derived, messages, neighbours, titles, variants
 from appliance.store.index.edge import EdgeIndex
 from tests.bench import material, measure
 
@@ -42,18 +42,25 @@ TARGETS = {"open_s": 1.0, "search_p95_ms": 30.0, "one_user_p95_ms": 15.0, "rss_a
 LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
-    (pipeline, "from_index"),
-    (pipeline, "look_closer"),
-    (closer, "_word_by_word"),
-    (messages, "said"),
+    (pipeline, "understand"),
+    (pipeline, "find"),
+    (legs, "_pointed"),
+    (legs, "from_index"),
     (chunks, "spoken"),
-    (chunks, "chunks_of"),
     (chunks, "pending"),
+    (pipeline, "rank"),
+    (titles, "matching"),
+    (titles, "of_sessions"),
+    (rank, "features"),
+    (rank, "look_closer"),
+    (closer, "_word_by_word"),
     (neighbours, "pairs"),
-    (messages, "get"),
-    (pipeline, "features"),
-    (pipeline, "score"),
+    (messages, "said"),
+    (chunks, "chunks_of"),
+    (variants, "groups"),
+    (pipeline, "diversify"),
     (pipeline, "describe"),
+    (messages, "get"),
 )
 CHECKS = (
     (check, "check_database"),
