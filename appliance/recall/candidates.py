@@ -97,9 +97,9 @@ def from_index(
     scores: dict[str, Column] = {}
     ranks: dict[str, Column] = {}
     shown: list[chunks.Spoken] = []
-    for query, leg in zip(queries, proposed, strict=True):
-        known = dict(leg)
-        known |= index.score([query], [chunk for chunk in row_of if chunk not in known], filters.scope)[0]
+    exact = index.score(queries, list(row_of), filters.scope)
+    for query, leg, known in zip(queries, proposed, exact, strict=True):
+        known |= leg
         each = np.array([known.get(chunk, np.nan) for chunk in row_of])
         scores[query.leg] = np.full(len(found), np.nan)
         np.fmax.at(scores[query.leg], rows, each)

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 
 from appliance.store.lexical import quoted, stem, words
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, listed
 from appliance.types import Scope
 
 POINTS = 0.4
@@ -40,11 +40,7 @@ def alike(stems: Collection[str], title: str) -> float:
 
 def of_sessions(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """The titles of the given sessions, of those that have one."""
-    found: dict[int, str] = {}
-    for page in pages(sorted(set(keys))):
-        found.update(
-            db.execute(
-                f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN ({marks(page)})", page
-            ).fetchall()
-        )
-    return found
+    rows = db.execute(
+        f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN {LISTED}", (listed(set(keys)),)
+    )
+    return dict(rows.fetchall())
