@@ -55,9 +55,10 @@ def look_closer(shelf: Shelf, asked: Asked, candidates: Candidates, values: Feat
         key if one is not None and is_talk and cues.is_question(one.beginning) else None
         for key, one, is_talk in zip(sides[0], before, people.tolist(), strict=True)
     ]
-    wanted = {"dense", "own"} if any(asking) else {"dense"}
-    legs = [query for query in asked.legs if query.leg in wanted]
-    scores = _scores(shelf, asked.wish.filters.scope, legs, candidates, beside)
+    # The own words of questions alone are asked for: each reading of the index costs.
+    wanted = {"dense": beside, "own": {key for key in asking if key is not None}}
+    legs = [(query, wanted[query.leg]) for query in asked.legs if query.leg in wanted]
+    scores = _scores(shelf, asked.wish.filters.scope, legs, candidates)
     dense_before, dense_after = (_column(side, scores.get("dense", {})) for side in sides)
     dense, window, author = (values[name][best] for name in ("dense", "window", "author"))
     late, amount = _word_by_word(shelf.lexicon(), asked.wish.text, said, keys, sides, people)
@@ -94,20 +95,24 @@ def _among_people(own: Said | None, before: Said | None, after: Said | None) -> 
 def _scores(
     shelf: Shelf,
     scope: Scope,
-    legs: Sequence[LegQuery],
+    legs: Sequence[tuple[LegQuery, Collection[int]]],
     candidates: Candidates,
-    beside: Collection[int],
 ) -> dict[str, dict[int, float]]:
-    """The best score of each candidate in the given legs, and of each message ``beside`` them."""
+    """The best score of each candidate in the given legs, and of the messages that are wanted beside them."""
     assert shelf.index is not None
-    keys = candidates.messages.tolist()
-    pieces = chunks.chunks_of(shelf.db, shelf.generation, sorted(set(beside).difference(keys)))
-    others = shelf.index.score(legs, list(chain.from_iterable(pieces.values())), scope)
+    known = set(candidates.messages.tolist())
+    pieces = chunks.chunks_of(
+        shelf.db, shelf.generation, sorted({key for _, wanted in legs for key in wanted} - known)
+    )
     found: dict[str, dict[int, float]] = {}
-    for query, scored in zip(legs, others, strict=True):
-        own = zip(keys, candidates.scores[query.leg].tolist(), strict=True)
+    for query, wanted in legs:
+        own = zip(candidates.messages.tolist(), candidates.scores[query.leg].tolist(), strict=True)
         found[query.leg] = {key: score for key, score in own if score == score}
-        found[query.leg] |= {key: max(scored.get(one, 0.0) for one in ids) for key, ids in pieces.items()}
+        new = [key for key in wanted if key in pieces]
+        if new:
+            (scored,) = shelf.index.score([query], [chunk for key in new for chunk in pieces[key]], scope)
+            for key in new:
+                found[query.leg][key] = max((scored.get(chunk, 0.0) for chunk in pieces[key]), default=0.0)
     return found
 
 

@@ -47,16 +47,17 @@ class Chunkable:
 
 
 class Spoken(NamedTuple):
-    """A chunk's place in its message, who said that and when, in microseconds since 1970, and in which session."""
+    """Chunks in columns: each one's place in its message, who said that and when, in microseconds since 1970, and
+    in which session."""
 
-    chunk: int
-    message: int
-    start: int
-    end: int
-    role: Role
-    author: str | None
-    at: int | None
-    session: int
+    chunks: Sequence[int] = ()
+    messages: Sequence[int] = ()
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    roles: Sequence[Role] = ()
+    authors: Sequence[str | None] = ()
+    times: Sequence[int | None] = ()
+    sessions: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,14 +296,14 @@ def settle(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
 
 
-def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> list[Spoken]:
+def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> Spoken:
     """The given chunks with their messages' speakers, by key; those that are gone are left out."""
     rows = db.execute(
         "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
         f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN {LISTED} ORDER BY c.id",
         (listed(chunks),),
     ).fetchall()
-    return [Spoken._make(row) for row in rows]
+    return Spoken(*zip(*rows, strict=True))
 
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:

@@ -147,7 +147,7 @@ class EdgeIndex:
             statistics = self._statistics(scope)
             requests = [_request(query, narrowed, len(wanted), _EXACT, statistics) for query in queries]
             answers = _answers(shard, requests)
-        return [dict(_scores(answer)) for answer in answers]
+        return [dict(_pairs(answer)) for answer in answers]
 
     def count(self, filters: Filters | None = None) -> int:
         if filters is not None:
@@ -277,12 +277,13 @@ def _condition(condition: Condition) -> q.FieldCondition:
 
 def _ranked(points: Sequence[q.ScoredPoint]) -> list[Scored]:
     """Best first; equal scores by id, because the engine leaves their order open."""
-    return sorted(_scores(points), key=lambda one: (-one.score, one.id))
+    ordered = sorted([(-score, id) for id, score in _pairs(points)])
+    return [Scored(id, -negated) for negated, id in ordered]
 
 
-def _scores(points: Iterable[q.ScoredPoint]) -> list[Scored]:
-    # Our ids are integers: to look at each of some thousand takes longer than the engine does.
-    return [Scored(point.id, point.score) for point in points]  # type: ignore[arg-type]
+def _pairs(points: Sequence[q.ScoredPoint]) -> list[tuple[int, float]]:
+    # Ids are ours, all integers: to ask each of some hundred takes as long as all else here.
+    return [(point.id, point.score) for point in points]  # type: ignore[misc]
 
 
 def _int_id(id: q.PointId) -> int:
