@@ -98,9 +98,10 @@ def from_index(
     scores: dict[str, Column] = {}
     ranks: dict[str, Column] = {}
     shown = np.zeros(0, np.intp)
-    for query, leg in zip(queries, proposed, strict=True):
-        known = dict(leg)
-        known |= index.score([query], [chunk for chunk in row_of if chunk not in known], filters.scope)[0]
+    known_of = [dict(leg) for leg in proposed]
+    others = index.score(queries, [row_of.keys() - known.keys() for known in known_of], filters.scope)
+    for query, leg, known, other in zip(queries, proposed, known_of, others, strict=True):
+        known |= other
         each = np.array([known.get(chunk, np.nan) for chunk in row_of])
         scores[query.leg] = np.full(len(found), np.nan)
         np.fmax.at(scores[query.leg], rows, each)

@@ -10,7 +10,7 @@ open. ``settle`` turns it into one that is only mapped: see there for what that 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,19 +133,21 @@ class EdgeIndex:
         return [_ranked(answer) for answer in answers]
 
     def score(
-        self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
+        self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:
         check_queries(queries, self.dimension)
-        check_ids(ids)
-        wanted: set[q.PointId] = set(ids)
-        if not wanted:
-            return [{} for _ in queries]
+        for some in ids:
+            check_ids(some)
         if scope is not None:
             check_scope(scope)
-        narrowed = q.Filter(must=[q.HasIdCondition(wanted)])
         with self._engine("search") as shard:
             statistics = self._statistics(scope)
-            requests = [_request(query, narrowed, len(wanted), _EXACT, statistics) for query in queries]
+            requests = [
+                _request(query, q.Filter(must=[q.HasIdCondition(set(some))]), len(some), _EXACT, statistics)
+                if some
+                else None
+                for query, some in zip(queries, ids, strict=True)
+            ]
             answers = _answers(shard, requests)
         return [dict(_pairs(answer)) for answer in answers]
 
@@ -254,8 +256,8 @@ def _request(
 
 
 def _answers(shard: q.EdgeShard, requests: Sequence[q.QueryRequest | None]) -> list[list[q.ScoredPoint]]:
-    """What each request finds, in one pass over the segments. None stands for a query without a term, which
-    finds nothing."""
+    """What each request finds, in one pass over the segments. None stands for what finds nothing: a query without
+    a term, or of no point."""
     asked = [request for request in requests if request is not None]
     found = iter(shard.query_batch(q.QueryBatchRequest(asked)) if asked else ())
     return [[] if request is None else next(found) for request in requests]
