@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +66,12 @@ class Candidates:
         return (start, end) if end >= 0 else None
 
     def _score(self, leg: str, row: int) -> float | None:
-        score = self.scores[leg][row] if leg in self.scores else np.nan
-        return None if np.isnan(score) else float(score)
+        score = float(self.scores[leg][row]) if leg in self.scores else nan
+        return None if isnan(score) else score
 
     def _rank(self, leg: str, row: int) -> int | None:
-        rank = self.ranks[leg][row] if leg in self.ranks else np.nan
-        return None if np.isnan(rank) else int(rank)
+        rank = float(self.ranks[leg][row]) if leg in self.ranks else nan
+        return None if isnan(rank) else int(rank)
 
 
 def nobody() -> Candidates:
@@ -92,29 +93,30 @@ def from_index(
     wanted = {scored.id for leg in proposed for scored in leg}.union(*also.values())
     # A chunk may have been dropped from the truth, and its point not yet from the index.
     pieces = chunks.spoken(db, sorted(wanted))
-    found, rows = np.unique(np.array([piece.message for piece in pieces], np.int64), return_inverse=True)
-    row_of = dict(zip((piece.chunk for piece in pieces), rows.tolist(), strict=True))
+    found, rows = np.unique(np.array(pieces.messages, np.int64), return_inverse=True)
+    row_of = dict(zip(pieces.chunks, rows.tolist(), strict=True))
     scores: dict[str, Column] = {}
     ranks: dict[str, Column] = {}
-    shown: list[chunks.Spoken] = []
-    for query, leg in zip(queries, proposed, strict=True):
-        known = dict(leg)
-        known |= index.score([query], [chunk for chunk in row_of if chunk not in known], filters.scope)[0]
+    shown = np.zeros(0, np.intp)
+    known_of = [dict(leg) for leg in proposed]
+    others = index.score(queries, [row_of.keys() - known.keys() for known in known_of], filters.scope)
+    for query, leg, known, other in zip(queries, proposed, known_of, others, strict=True):
+        known |= other
         each = np.array([known.get(chunk, np.nan) for chunk in row_of])
         scores[query.leg] = np.full(len(found), np.nan)
         np.fmax.at(scores[query.leg], rows, each)
         ranks[query.leg] = _ranks([scored.id for scored in leg], row_of, len(found))
         # The passage shown is the one that the first leg asked for likes best.
         if query is queries[0]:
-            shown = [pieces[place] for place in _best_of_each(rows, each)]
+            shown = _best_of_each(rows, each)
     ranks |= {name: _ranks(ids, row_of, len(found)) for name, ids in also.items() if ids}
     return Candidates(
         messages=found,
-        roles=[piece.role for piece in shown],
-        authors=[piece.author for piece in shown],
-        times=_times([piece.at for piece in shown]),
-        sessions=np.array([piece.session for piece in shown], np.int64),
-        spans=np.array([(piece.start, piece.end) for piece in shown], np.int64).reshape(-1, 2),
+        roles=[pieces.roles[place] for place in shown.tolist()],
+        authors=[pieces.authors[place] for place in shown.tolist()],
+        times=_times(pieces.times)[shown],
+        sessions=np.array(pieces.sessions, np.int64)[shown],
+        spans=np.array((pieces.starts, pieces.ends), np.int64).T[shown],
         scores=scores,
         ranks=ranks,
     )
@@ -124,11 +126,11 @@ def _times(moments: Sequence[int | None]) -> Column:
     return np.array([np.nan if moment is None else moment for moment in moments], np.float64)
 
 
-def _best_of_each(rows: Rows, scores: Column) -> list[int]:
+def _best_of_each(rows: Rows, scores: Column) -> Rows:
     """The place of each row's best score; NaN is the worst."""
     order = np.lexsort((-scores, rows))
     _, first = np.unique(rows[order], return_index=True)
-    return [int(place) for place in order[first]]
+    return order[first]
 
 
 def _ranks(proposed: Sequence[int], row_of: Mapping[int, int], count: int) -> Column:

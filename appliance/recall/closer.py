@@ -105,15 +105,14 @@ def _scores(
     pieces = chunks.chunks_of(
         shelf.db, shelf.generation, sorted({key for _, wanted in legs for key in wanted} - known)
     )
+    new = [[key for key in wanted if key in pieces] for _, wanted in legs]
+    ids = [[chunk for key in keys for chunk in pieces[key]] for keys in new]
+    scores = shelf.index.score([query for query, _ in legs], ids, scope)
     found: dict[str, dict[int, float]] = {}
-    for query, wanted in legs:
+    for (query, _), keys, scored in zip(legs, new, scores, strict=True):
         own = zip(candidates.messages.tolist(), candidates.scores[query.leg].tolist(), strict=True)
         found[query.leg] = {key: score for key, score in own if score == score}
-        new = [key for key in wanted if key in pieces]
-        if new:
-            (scored,) = shelf.index.score([query], [chunk for key in new for chunk in pieces[key]], scope)
-            for key in new:
-                found[query.leg][key] = max((scored.get(chunk, 0.0) for chunk in pieces[key]), default=0.0)
+        found[query.leg] |= {key: max(scored.get(chunk, 0.0) for chunk in pieces[key]) for key in keys}
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +33,7 @@ def diversify(
     folded: dict[int, list[int]] = {}
     left_out: dict[int, str] = {}
     best: dict[tuple[int, str | None], int] = {}
-    sessions: Counter[int] = Counter()
+    sessions: defaultdict[int, int] = defaultdict(int)
     keys, whose = candidates.messages.tolist(), candidates.sessions.tolist()
     for row in ranking.order.tolist():
         # Two people who say the same have said two things.

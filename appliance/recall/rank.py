@@ -67,8 +67,9 @@ A_LITTLE = 1e-6
 def held_behind(scores: Column, best: Rows) -> Column:
     """What takes each row that is not among the ``best`` behind the last of them: 0, or less."""
     behind = np.zeros(len(scores))
-    rest = np.setdiff1d(np.arange(len(scores)), best)
-    if len(rest) and len(best):
+    rest = np.ones(len(scores), bool)
+    rest[best] = False
+    if rest.any() and len(best):
         behind[rest] = min(0.0, float(scores[best].min() - scores[rest].max()) - A_LITTLE)
     return behind
 

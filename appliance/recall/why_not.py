@@ -82,7 +82,7 @@ def _scores(shelf: Shelf, asked: Asked, candidates: Candidates, key: int) -> Ite
         yield "full text does not find its words"
     else:
         for query, scores in zip(
-            legs, shelf.index.score(legs, pieces, asked.wish.filters.scope), strict=True
+            legs, shelf.index.score(legs, [pieces] * len(legs), asked.wish.filters.scope), strict=True
         ):
             own = max(scores.values(), default=0.0)
             proposed = candidates.scores[query.leg][~np.isnan(candidates.ranks[query.leg])]

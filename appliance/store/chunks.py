@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from appliance.moments import now
-from appliance.store.sql import PAGE, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Role
 
 PASSAGE_FORM = "said/1"
@@ -47,16 +47,17 @@ class Chunkable:
 
 
 class Spoken(NamedTuple):
-    """A chunk's place in its message, who said that and when, in microseconds since 1970, and in which session."""
+    """Chunks in columns: each one's place in its message, who said that and when, in microseconds since 1970, and
+    in which session."""
 
-    chunk: int
-    message: int
-    start: int
-    end: int
-    role: Role
-    author: str | None
-    at: int | None
-    session: int
+    chunks: Sequence[int] = ()
+    messages: Sequence[int] = ()
+    starts: Sequence[int] = ()
+    ends: Sequence[int] = ()
+    roles: Sequence[Role] = ()
+    authors: Sequence[str | None] = ()
+    times: Sequence[int | None] = ()
+    sessions: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,29 +296,23 @@ def settle(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
 
 
-def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> list[Spoken]:
+def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> Spoken:
     """The given chunks with their messages' speakers, by key; those that are gone are left out."""
-    found: list[Spoken] = []
-    for page in pages(chunks):
-        found += map(
-            Spoken._make,
-            db.execute(
-                "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
-                f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN ({marks(page)})",
-                page,
-            ).fetchall(),
-        )
-    return found
+    rows = db.execute(
+        "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
+        f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN {LISTED} ORDER BY c.id",
+        (listed(chunks),),
+    ).fetchall()
+    return Spoken(*zip(*rows, strict=True))
 
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
     """Each message's chunks, in order."""
     found: dict[int, list[int]] = {}
-    for page in pages(messages):
-        for message, key in db.execute(
-            "SELECT message_id, id FROM chunk WHERE generation = ?"
-            f" AND message_id IN ({marks(page)}) ORDER BY message_id, start",
-            (generation, *page),
-        ).fetchall():
-            found.setdefault(message, []).append(key)
+    for message, key in db.execute(
+        f"SELECT message_id, id FROM chunk WHERE generation = ? AND message_id IN {LISTED}"
+        " ORDER BY message_id, start",
+        (generation, listed(messages)),
+    ).fetchall():
+        found.setdefault(message, []).append(key)
     return found

@@ -17,7 +17,7 @@ import msgspec
 from appliance.errors import NotFound
 from appliance.moments import now
 from appliance.store import sessions
-from appliance.store.sql import PAGE, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Message, Role, Scope, SessionInfo
 
 
@@ -203,7 +203,9 @@ def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
     """The messages of the given keys; those that are not there are absent."""
     found: dict[int, Row] = {}
     for page in pages(list(keys)):
-        for values in db.execute(f"SELECT {_COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page):
+        for values in db.execute(
+            f"SELECT {_COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page
+        ).fetchall():
             found[values[0]] = Row(*values)
     return found
 
@@ -220,15 +222,11 @@ class Said:
 
 def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, Said]:
     """The messages of the given keys by their first ``characters``; those that are not there are absent."""
-    found: dict[int, Said] = {}
-    for page in pages(sorted(keys)):
-        for key, *rest in db.execute(
-            "SELECT id, session_id, role, author, substr(text, 1, ?) FROM message"
-            f" WHERE id IN ({marks(page)})",
-            (characters, *page),
-        ):
-            found[key] = Said(*rest)
-    return found
+    rows = db.execute(
+        f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {LISTED}",
+        (characters, listed(keys)),
+    ).fetchall()
+    return {key: Said(*rest) for key, *rest in rows}
 
 
 def of_session(
@@ -300,5 +298,5 @@ def source_paths(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """The paths of the given sources."""
     found: dict[int, str] = {}
     for page in pages(sorted(set(keys))):
-        found.update(db.execute(f"SELECT id, path FROM source WHERE id IN ({marks(page)})", page))
+        found.update(db.execute(f"SELECT id, path FROM source WHERE id IN ({marks(page)})", page).fetchall())
     return found

@@ -11,20 +11,17 @@ from collections.abc import Collection, Sequence
 
 from appliance.store.messages import NewMessage, message_id, message_key
 from appliance.store.migrations import NEIGHBOURS
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, listed, marks, pages
 
 
 def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     """The direct neighbours of each message, before and after."""
-    found: dict[int, tuple[int | None, int | None]] = {}
-    for page in pages(keys):
-        for key, before, after in db.execute(
-            f"SELECT m.id, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM message m"
-            f" WHERE m.id IN ({marks(page)})",
-            (1, 1, *page),
-        ):
-            found[key] = (int(before) if before else None, int(after) if after else None)
-    return found
+    rows = db.execute(
+        f"SELECT m.id, ({_next('<', 'DESC')} LIMIT 1), ({_next('>', 'ASC')} LIMIT 1) FROM message m"
+        f" WHERE m.id IN {LISTED}",
+        (listed(keys),),
+    ).fetchall()
+    return {key: (before, after) for key, before, after in rows}
 
 
 def before_each(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
@@ -47,11 +44,14 @@ def of_each(db: sqlite3.Connection, keys: Sequence[int], reach: int) -> dict[int
 
 
 def _side(sign: str, order: str) -> str:
+    return f"(SELECT group_concat(id) FROM ({_next(sign, order)} LIMIT ?))"
+
+
+def _next(sign: str, order: str) -> str:
     return (
-        "(SELECT group_concat(id) FROM (SELECT n.id FROM message n"
-        " WHERE n.session_id = m.session_id AND n.talk = 1"
+        "SELECT n.id FROM message n WHERE n.session_id = m.session_id AND n.talk = 1"
         f" AND (n.order_at, n.position, n.id) {sign} (m.order_at, m.position, m.id)"
-        f" ORDER BY n.order_at {order}, n.position {order}, n.id {order} LIMIT ?))"
+        f" ORDER BY n.order_at {order}, n.position {order}, n.id {order}"
     )
 
 

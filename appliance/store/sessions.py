@@ -169,6 +169,6 @@ def heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]
     for page in pages(sorted(set(keys))):
         for key, *values in db.execute(
             f"SELECT id, external_id, title, format, user_id FROM session WHERE id IN ({marks(page)})", page
-        ):
+        ).fetchall():
             found[key] = SessionHead(*values)
     return found

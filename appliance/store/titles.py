@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from appliance.store.lexical import quoted, stem, words
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, listed
 from appliance.types import Scope
 
 POINTS = 0.4
@@ -15,6 +16,9 @@ POINTS = 0.4
 
 LOOKED_AT = 50
 """How many of the best titles are looked at."""
+
+KEPT = 5_000
+"""How many titles are kept in words: a search compares those of all candidates' sessions, up to some 200."""
 
 
 def matching(db: sqlite3.Connection, asked: Sequence[str], scope: Scope, limit: int) -> list[int]:
@@ -33,18 +37,19 @@ def matching(db: sqlite3.Connection, asked: Sequence[str], scope: Scope, limit: 
 
 def alike(stems: Collection[str], title: str) -> float:
     """The cosine of two sets of words, those of a question and of a title: 1 where they are the same."""
-    has = {stem(word) for word in words(title)}
+    has = _stems(title)
     both = len(has.intersection(stems))
     return both / math.sqrt(len(has) * len(stems)) if both else 0.0
 
 
+@lru_cache(maxsize=KEPT)
+def _stems(title: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words(title))
+
+
 def of_sessions(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """The titles of the given sessions, of those that have one."""
-    found: dict[int, str] = {}
-    for page in pages(sorted(set(keys))):
-        found.update(
-            db.execute(
-                f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN ({marks(page)})", page
-            ).fetchall()
-        )
-    return found
+    rows = db.execute(
+        f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN {LISTED}", (listed(set(keys)),)
+    )
+    return dict(rows.fetchall())

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from appliance.store import messages
-from appliance.store.sql import PAGE, marks, pages
+from appliance.store.sql import LISTED, PAGE, listed, marks, pages
 from appliance.types import Message, Role
 
 How = Literal["exact", "words", "meaning"]
@@ -259,17 +259,12 @@ def around(
 
 def groups(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, int]:
     """The memory, by the key of its earliest message, of each of the given messages that has its like."""
-    found: dict[int, int] = {}
-    for page in pages(sorted(set(keys))):
-        found.update(
-            db.execute(
-                "SELECT v.message_id, (SELECT h.message_id FROM variant h WHERE h.memory = v.memory"
-                " ORDER BY h.at, h.message_id LIMIT 1)"
-                f" FROM variant v WHERE v.message_id IN ({marks(page)})",
-                page,
-            )
-        )
-    return found
+    rows = db.execute(
+        "SELECT v.message_id, (SELECT h.message_id FROM variant h WHERE h.memory = v.memory"
+        f" ORDER BY h.at, h.message_id LIMIT 1) FROM variant v WHERE v.message_id IN {LISTED}",
+        (listed(keys),),
+    )
+    return dict(rows.fetchall())
 
 
 def of(db: sqlite3.Connection, key: int) -> list[tuple[int, str | None, How]]:

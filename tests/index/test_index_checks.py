@@ -94,7 +94,7 @@ def test_bad_questions_are_refused(kind: str, request: pytest.FixtureRequest) ->
         with pytest.raises(UsageError):
             index.search([query], None, 5)
         with pytest.raises(UsageError):
-            index.score([query], [1], None)
+            index.score([query], [[1]], None)
     bad_limits: list[Any] = [0, -1, True, 2.0]
     for limit in bad_limits:
         with pytest.raises(UsageError):
@@ -121,9 +121,9 @@ def test_bad_questions_are_refused(kind: str, request: pytest.FixtureRequest) ->
         with pytest.raises(UsageError):
             index.vectors([id])
         with pytest.raises(UsageError):
-            index.score(good, [id], None)
+            index.score(good, [[1, id]], None)
     with pytest.raises(UsageError):
-        index.score(good, [1], Scope(5))  # type: ignore[arg-type]
+        index.score(good, [[1]], Scope(5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dimension", [0, -1, 70_000, True, 3.0])

@@ -34,7 +34,7 @@ def test_a_new_index_is_empty_and_says_so(index: Index) -> None:
     assert index.count() == 0
     assert list(index.ids()) == []
     assert index.search([dense(1), own("cat")], None, 5) == [[], []]
-    assert index.score([dense(1), own("cat")], [1, 2], None) == [{}, {}]
+    assert index.score([dense(1), own("cat")], [[1, 2], []], None) == [{}, {}]
     assert index.vectors([1]) == {}
     index.upsert([])
     index.delete([])
@@ -80,7 +80,7 @@ def test_what_is_deleted_is_gone(index: Index, ids_of: Ids) -> None:
     assert list(index.ids()) == [1, 3, 5]
     assert sorted(ids_of(index, own("cat"))[0]) == [1, 3, 5]
     assert sorted(index.vectors([1, 2, 3])) == [1, 3]
-    assert index.score([dense(1)], [1, 2], None)[0].keys() == {1}
+    assert index.score([dense(1)], [[1, 2]], None)[0].keys() == {1}
 
 
 def test_vectors_come_back_as_they_were_given(index: Index) -> None:
@@ -97,7 +97,7 @@ def test_score_agrees_with_search_for_every_leg(index: Index) -> None:
     )
     queries = [dense(5), own("cat"), window("mat")]
     searched = index.search(queries, Filters(scope), 60)
-    scored = index.score(queries, range(1, 61), scope)
+    scored = index.score(queries, [range(1, 61)] * 3, scope)
     for found, exact in zip(searched, scored, strict=True):
         assert {item.id for item in found} <= exact.keys()
         for item in found:
@@ -111,14 +111,17 @@ def test_how_rare_a_word_is_depends_on_ones_own_texts_only(index: Index) -> None
     index.upsert(ours)
     before = (
         index.search([own("cat")], Filters(Scope("ana")), 9),
-        index.score([own("cat")], [1], Scope("ana")),
+        index.score([own("cat")], [[1]], Scope("ana")),
     )
     index.upsert([point(id, "cat", user_id="bob") for id in range(100, 150)])
-    after = index.search([own("cat")], Filters(Scope("ana")), 9), index.score([own("cat")], [1], Scope("ana"))
+    after = (
+        index.search([own("cat")], Filters(Scope("ana")), 9),
+        index.score([own("cat")], [[1]], Scope("ana")),
+    )
     assert [s.id for s in after[0][0]] == [s.id for s in before[0][0]] == [1, 2, 3, 4]
     assert after[0][0][0].score == pytest.approx(before[0][0][0].score, rel=1e-5)
     assert after[1][0][1] == pytest.approx(before[1][0][1], rel=1e-5)
-    assert index.score([own("cat")], [1], None)[0][1] < after[1][0][1]
+    assert index.score([own("cat")], [[1]], None)[0][1] < after[1][0][1]
 
 
 def test_texts_without_a_word_are_accepted(index: Index, ids_of: Ids) -> None:
@@ -170,7 +173,7 @@ def test_large_ids_and_many_points_at_once(index: Index) -> None:
     ids = [*range(1, 1203), 2**53 + 1, 2**63 - 1]
     index.upsert([point(id) for id in ids])
     assert list(index.ids()) == ids
-    assert len(index.vectors(ids)) == len(index.score([dense(3)], ids, None)[0]) == len(ids)
+    assert len(index.vectors(ids)) == len(index.score([dense(3)], [ids], None)[0]) == len(ids)
     index.delete(ids[1:])
     assert list(index.ids()) == [1]
 

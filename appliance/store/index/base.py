@@ -11,7 +11,7 @@ qdrant-client. Both hold the same points: ids, three vectors and filter fields, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -100,9 +100,10 @@ class Index(Protocol):
         """
 
     def score(
-        self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
+        self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:
-        """The exact score of each given point in each query; a point that shares no term is absent.
+        """The exact scores of points in each query, ``ids`` naming those of each; a point that shares no term
+        is absent.
 
         ``scope`` says whose texts tell how rare a word is, as the filters do in ``search``: one user's
         name or topic is rare only among strangers. None takes everybody's, the deleted included until the

@@ -10,7 +10,7 @@ open. ``settle`` turns it into one that is only mapped: see there for what that 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,7 +77,7 @@ class EdgeIndex:
     """The embedded engine behind the ``Index`` protocol. Safe to call from several threads.
 
     ``is_fresh`` is True when the index has just been created. The engine keeps the interpreter lock while
-    it searches, so threads take turns anyhow; our lock keeps updates and searches apart.
+    it searches (in threads of its own), so ours take turns anyhow; our lock keeps updates and searches apart.
     """
 
     def __init__(self, shard: q.EdgeShard, dimension: int, *, is_fresh: bool) -> None:
@@ -86,13 +86,14 @@ class EdgeIndex:
         self._shard: q.EdgeShard | None = shard
         self._lock = threading.Lock()
         self._scopes = self._find_scopes()
+        self._is_all_talk = self.count() == self._count([OneOf("talk", tuple(self._scopes))])
 
     def upsert(self, points: Sequence[Point]) -> None:
         check_points(points, self.dimension)
         for batch in _batches(points, max(1, min(_POINTS_A_BATCH, _FLOATS_A_BATCH // self.dimension))):
             operation = q.UpdateOperation.upsert_points([_point(point) for point in batch])
             with self._engine("add points") as shard:
-                self._note_scopes(batch)
+                self._note(batch)
                 shard.update(operation)
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -122,33 +123,38 @@ class EdgeIndex:
     def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[Scored]]:
         check_queries(queries, self.dimension)
         check_limit(limit)
-        narrowed = _filter_of(filters)
-        statistics = self._statistics(None if filters is None else filters.scope)
-        return [
-            _ranked(self._query(_request(query, narrowed, limit, _RESCORED, statistics))) for query in queries
-        ]
+        if filters is not None:
+            check_filters(filters)
+        with self._engine("search") as shard:
+            narrowed = self._narrowed(conditions(filters))
+            statistics = self._statistics(None if filters is None else filters.scope)
+            requests = [_request(query, narrowed, limit, _RESCORED, statistics) for query in queries]
+            answers = _answers(shard, requests)
+        return [_ranked(answer) for answer in answers]
 
     def score(
-        self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
+        self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:
         check_queries(queries, self.dimension)
-        check_ids(ids)
-        wanted: set[q.PointId] = set(ids)
-        if not wanted:
-            return [{} for _ in queries]
+        for some in ids:
+            check_ids(some)
         if scope is not None:
             check_scope(scope)
-        narrowed = q.Filter(must=[q.HasIdCondition(wanted)])
-        statistics = self._statistics(scope)
-        answers = [
-            self._query(_request(query, narrowed, len(wanted), _EXACT, statistics)) for query in queries
-        ]
-        return [{_int_id(point.id): point.score for point in answer} for answer in answers]
+        with self._engine("search") as shard:
+            statistics = self._statistics(scope)
+            requests = [
+                _request(query, q.Filter(must=[q.HasIdCondition(set(some))]), len(some), _EXACT, statistics)
+                if some
+                else None
+                for query, some in zip(queries, ids, strict=True)
+            ]
+            answers = _answers(shard, requests)
+        return [dict(_pairs(answer)) for answer in answers]
 
     def count(self, filters: Filters | None = None) -> int:
-        request = q.CountRequest(exact=True, filter=_filter_of(filters))
-        with self._engine("count") as shard:
-            return shard.count(request)
+        if filters is not None:
+            check_filters(filters)
+        return self._count(conditions(filters))
 
     def ids(self) -> Iterator[int]:
         offset: q.PointId | None = None
@@ -184,26 +190,35 @@ class EdgeIndex:
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """Whose texts the inverse document frequency is counted over; None for everybody's, which is the
         same and three times as fast while the index holds one user's only."""
-        if scope is None or self._scopes <= {scope_key(scope.user_id, scope.namespace)}:
-            return None
-        narrowed = q.Filter(must=[_condition(condition) for condition in corpus(scope)])
-        return q.SearchParams(idf=q.IdfParams(corpus=narrowed))
+        narrowed = None if scope is None else self._narrowed(corpus(scope))
+        return None if narrowed is None else q.SearchParams(idf=q.IdfParams(corpus=narrowed))
+
+    def _narrowed(self, wanted: Sequence[Condition]) -> q.Filter | None:
+        """A filter of the conditions that not every point passes: without one, a flat scan of 100,000 points
+        takes two thirds of the time."""
+        return _filter([one for one in wanted if not self._is_passed_by_all(one)])
+
+    def _is_passed_by_all(self, condition: Condition) -> bool:
+        match condition:
+            case Equal("scope", whose):
+                return self._scopes <= {whose}
+            case Equal("talk", whose):
+                return self._is_all_talk and self._scopes <= {whose}
+        return False
 
     def _find_scopes(self) -> set[str]:
         """Scopes that have points: all if there is at most one, else two."""
         with self._engine("list its users") as shard:
             return {str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits}
 
-    def _note_scopes(self, added: Sequence[Point]) -> None:
+    def _count(self, wanted: Sequence[Condition]) -> int:
+        with self._engine("count") as shard:
+            return shard.count(q.CountRequest(exact=True, filter=_filter(wanted)))
+
+    def _note(self, added: Sequence[Point]) -> None:
         if len(self._scopes) < 2:
             self._scopes |= {scope_key(point.fields.user_id, point.fields.namespace) for point in added}
-
-    def _query(self, request: q.QueryRequest | None) -> list[q.ScoredPoint]:
-        """None stands for a query without a term, which finds nothing."""
-        if request is None:
-            return []
-        with self._engine("search") as shard:
-            return shard.query(request)
+        self._is_all_talk = self._is_all_talk and all(point.fields.talk for point in added)
 
     @contextmanager
     def _engine(self, what: str) -> Iterator[q.EdgeShard]:
@@ -240,11 +255,16 @@ def _request(
     return q.QueryRequest(limit=limit, query=nearest, filter=narrowed, params=statistics)
 
 
-def _filter_of(filters: Filters | None) -> q.Filter | None:
-    if filters is not None:
-        check_filters(filters)
-    wanted = conditions(filters)
-    return q.Filter(must=[_condition(condition) for condition in wanted]) if wanted else None
+def _answers(shard: q.EdgeShard, requests: Sequence[q.QueryRequest | None]) -> list[list[q.ScoredPoint]]:
+    """What each request finds, in one pass over the segments. None stands for what finds nothing: a query without
+    a term, or of no point."""
+    asked = [request for request in requests if request is not None]
+    found = iter(shard.query_batch(q.QueryBatchRequest(asked)) if asked else ())
+    return [[] if request is None else next(found) for request in requests]
+
+
+def _filter(wanted: Sequence[Condition]) -> q.Filter | None:
+    return q.Filter(must=[_condition(one) for one in wanted]) if wanted else None
 
 
 def _condition(condition: Condition) -> q.FieldCondition:
@@ -259,8 +279,13 @@ def _condition(condition: Condition) -> q.FieldCondition:
 
 def _ranked(points: Sequence[q.ScoredPoint]) -> list[Scored]:
     """Best first; equal scores by id, because the engine leaves their order open."""
-    ordered = sorted([(-point.score, _int_id(point.id)) for point in points])
+    ordered = sorted([(-score, id) for id, score in _pairs(points)])
     return [Scored(id, -negated) for negated, id in ordered]
+
+
+def _pairs(points: Sequence[q.ScoredPoint]) -> list[tuple[int, float]]:
+    # Ids are ours, all integers: to ask each of some hundred takes as long as all else here.
+    return [(point.id, point.score) for point in points]  # type: ignore[misc]
 
 
 def _int_id(id: q.PointId) -> int:

@@ -6,7 +6,7 @@ only when an index is opened: that takes two seconds, the embedded engine 0.02.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -108,20 +108,21 @@ class RemoteIndex:
         return self._query([_request(query, narrowed, limit, scope, exact=False) for query in queries])
 
     def score(
-        self, queries: Sequence[LegQuery], ids: Sequence[int], scope: Scope | None
+        self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:
         from qdrant_client import models
 
         check_queries(queries, self.dimension)
-        check_ids(ids)
+        for some in ids:
+            check_ids(some)
         if scope is not None:
             check_scope(scope)
-        wanted = sorted(set(ids))
-        if not wanted:
-            return [{} for _ in queries]
-        narrowed = models.Filter(must=[models.HasIdCondition(has_id=list(wanted))])
+        narrowed = [models.Filter(must=[models.HasIdCondition(has_id=sorted(set(some)))]) for some in ids]
         answers = self._query(
-            [_request(query, narrowed, len(wanted), scope, exact=True) for query in queries]
+            [
+                _request(query, among, len(some), scope, exact=True) if some else None
+                for query, among, some in zip(queries, narrowed, ids, strict=True)
+            ]
         )
         return [{scored.id: scored.score for scored in answer} for answer in answers]
 
