@@ -278,10 +278,12 @@ class Appliance:
             mode=mode,
             now=wish.moment(as_of),
             here=sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None,
-            per_session=(here.per_session if per_session is None else per_session) or None,
+            per_session=wish.per_session(here.per_session if per_session is None else per_session),
         )
         with self._serving.shelf(dense="dense" in wished.legs) as shelf:
             if shelf is None:
+                if why_not is not None:
+                    self.message(why_not)  # there is none
                 return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
             return recall.search(shelf, wished, limit=limit, about=why_not)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from appliance.errors import UsageError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_LOCAL = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+_DAY = 24 * 60 * 60 * 1_000_000
 
 
 def now() -> int:
@@ -48,19 +49,58 @@ def bound(text: str | datetime | date | None, *, end: bool) -> int | None:
     """
     if text is None:
         return None
-    whole_day = False
+    moment, whole_day = _given(text)
+    # Counted in microseconds, because the calendar ends with the 31st of December 9999.
+    return microseconds(moment) + (_DAY if end and whole_day else 0)
+
+
+def asked(text: str | datetime | date) -> datetime:
+    """A moment given by a person, in the zone that it was given with, else in UTC; of a day, its end.
+
+    Raises:
+        UsageError: it is no ISO 8601 date or time.
+    """
+    given, whole_day = _given(text)
+    if whole_day:
+        return given.replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
+    return given if given.tzinfo else given.replace(tzinfo=UTC)
+
+
+def _given(text: str | datetime | date) -> tuple[datetime, bool]:
+    """A moment, and whether it is a day."""
     if isinstance(text, datetime):
-        moment = text
-    elif isinstance(text, date):
-        moment, whole_day = datetime(text.year, text.month, text.day), True
-    else:
+        return text, False
+    if isinstance(text, date):
+        return datetime(text.year, text.month, text.day), True
+    try:
+        return datetime.fromisoformat(text.strip()), len(text.strip()) <= len(
+            "2024-03-31"
+        ) and "T" not in text
+    except ValueError as error:
+        raise UsageError(
+            f"{text!r} is no date or time", hint="write 2024-03-31, or 2024-03-31T09:30+02:00"
+        ) from error
+
+
+class _Here(tzinfo):
+    """The zone of this machine, with the summer time of each moment: ``astimezone`` gives a moment the offset
+    that holds now, and another day of the year may have another."""
+
+    def utcoffset(self, moment: datetime | None) -> timedelta | None:
+        if moment is None:
+            return None
         try:
-            moment = datetime.fromisoformat(text.strip())
-            whole_day = len(text.strip()) <= len("2024-03-31") and "T" not in text
-        except ValueError as error:
-            raise UsageError(
-                f"{text!r} is no date or time", hint="write 2024-03-31, or 2024-03-31T09:30+02:00"
-            ) from error
-    if end and whole_day:
-        moment += timedelta(days=1)
-    return microseconds(moment)
+            return moment.replace(tzinfo=None).astimezone().utcoffset()
+        except (ValueError, OverflowError, OSError):
+            return timedelta(0)  # a year that the system does not know
+
+    def dst(self, moment: datetime | None) -> timedelta | None:
+        return None
+
+    def tzname(self, moment: datetime | None) -> str | None:
+        return None
+
+
+def here() -> datetime:
+    """Now, in the zone of this machine."""
+    return datetime.now().replace(tzinfo=_Here())

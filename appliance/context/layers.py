@@ -15,7 +15,8 @@ from appliance.types import Context, ContextItem, Dropped, Hit, Layer, Message
 
 FLOOR = 0.4
 """Memories that score less than this share of the best are left out: on LoCoMo and BEAM none of the cited
-messages among the first forty is lost by it."""
+messages among the first forty is lost by it. What quotation marks add is not counted: what answers stands beside
+what is quoted, and need not hold it."""
 
 MEMORIES = 40
 """How many hits a context chooses from."""
@@ -96,7 +97,7 @@ def choose_memories(plan: Plan, hits: Sequence[Hit], room: int, dropped: list[Dr
             continue
         room -= entry.item.tokens
         chosen.append(entry)
-    return list(in_passages(plan, sorted(chosen, key=_when)))
+    return sorted(chosen, key=_when)
 
 
 def _when(entry: Entry) -> tuple[bool, str, str, int]:
@@ -105,17 +106,25 @@ def _when(entry: Entry) -> tuple[bool, str, str, int]:
 
 
 def in_passages(plan: Plan, entries: Sequence[Entry]) -> Iterator[Entry]:
-    """The memories in their order; one that was said directly after the one before it needs no more than its
-    speaker and its id in front."""
-    before = None
+    """The memories in their order; one that was said directly after the one before it, on the same day, needs no
+    more than its speaker and its id in front."""
+    before: Hit | None = None
     for entry in entries:
-        if before is not None and plan.follows.get(entry.hit.message_id) == before:
+        if (
+            before is not None
+            and plan.follows.get(entry.hit.message_id) == before.message_id
+            and _day(entry.hit) == _day(before)
+        ):
             rendered = render.continued(entry.hit, entry.item.text)
             tokens = plan.count(rendered)
             if tokens <= entry.item.tokens:
                 entry = Entry(entry.hit, replace(entry.item, tokens=tokens), rendered)
-        before = entry.hit.message_id
+        before = entry.hit
         yield entry
+
+
+def _day(hit: Hit) -> str:
+    return (hit.timestamp or "")[: len("2024-03-31")]
 
 
 def by_turns(plan: Plan, hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hit]:
@@ -124,13 +133,21 @@ def by_turns(plan: Plan, hits: Sequence[Hit], dropped: list[Dropped]) -> list[Hi
     first: list[Hit] = []
     later: list[Hit] = []
     sessions: Counter[str] = Counter()
+    best = max((_unquoted(hit) for hit in hits), default=0.0)
+    # Of a best below 0, a share would be above it.
+    floor = best * FLOOR if best > 0 else best
     for hit in hits:
-        if hit.score < hits[0].score * FLOOR:
+        if _unquoted(hit) < floor and _unquoted(hit) == hit.score:
             dropped.append(Dropped(hit.message_id, f"scores less than {FLOOR:.0%} of the best"))
             continue
         sessions[hit.session_id] += 1
         (first if sessions[hit.session_id] <= plan.per_session else later).append(hit)
     return first + later
+
+
+def _unquoted(hit: Hit) -> float:
+    quoted: float = hit.why.get("score", {}).get("quoted", 0.0)
+    return hit.score - quoted
 
 
 def fit(plan: Plan, hit: Hit, room: int) -> Entry | None:
@@ -163,6 +180,8 @@ def assemble(
     notes: Sequence[str],
 ) -> Context | None:
     """The finished context, or None when it is over the budget."""
+    # Only now is it known what stands behind what.
+    memories = list(in_passages(plan, memories))
     blocks = [entry.rendered for entry in memories]
     turns = [message for message, _ in recent]
     text = render.prompt(blocks, [render.turn(message) for message in turns])

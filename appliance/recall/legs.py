@@ -23,10 +23,16 @@ TITLED = 3
 """How many sessions may be meant by their titles."""
 
 LEXICAL = {"own", "window"}
+SEARCHES = {"dense", *LEXICAL}
+"""The legs that find by themselves: a time or a title only says where to look, quotation marks what comes first."""
 
 
 def understand(shelf: Shelf, wish: Wish, notes: list[str]) -> Asked:
     """What a wish says, and what each leg of the index is to be asked for it, the dense one first."""
+    if not SEARCHES & wish.legs:
+        notes.append(
+            "nothing was searched: of dense, own and window, none is left by mode, profile and options"
+        )
     named = times.named(wish.text, wish.now) if "time" in wish.legs else []
     return Asked(wish, lexical.words(wish.text), named, list(_queries(shelf, wish, notes)))
 

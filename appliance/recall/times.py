@@ -7,10 +7,12 @@ no time: nothing is guessed. A month or a season without its year may be any yea
 from __future__ import annotations
 
 import re
+import unicodedata
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -19,6 +21,12 @@ from appliance.recall.candidates import Column
 
 YEARS_BACK = 30
 """Which years a month without one may be of."""
+
+MOST_NAMED = 8
+"""How many times of a question count, the first ones: what names more is a pasted page, and each has its price."""
+
+LOOK_BACK = 40
+"""How many characters before a time can say that it is open, a part, or the first of two."""
 
 EVER = datetime.min.replace(year=1970)
 
@@ -163,21 +171,23 @@ class _Named:
 
 def named(question: str, now: datetime) -> list[Stretch]:
     """The stretches of time that a question names. ``now``, aware of its zone, is when it is asked."""
-    matches = list(_PATTERN.finditer(question))
+    question = unicodedata.normalize("NFC", question)
+    matches = list(islice(_PATTERN.finditer(question), MOST_NAMED))
     taken = [match.span() for match in matches]
-    matches += [
+    bare = (
         match
         for match in _WITHOUT_YEAR.finditer(question)
         if not any(start < match.end() and match.start("bare") < end for start, end in taken)
-    ]
-    read = [_read(match, question, now) for match in sorted(matches, key=lambda match: match.end())]
+    )
+    matches = sorted([*matches, *islice(bare, MOST_NAMED)], key=lambda match: match.end())
+    read = [_read(match, question, now) for match in matches[:MOST_NAMED]]
     found = [one for one in read if one.spans]
     stretches: list[Stretch] = []
     for one in _joined(found, question):
         for start, end in one.spans:
             words = question[slice(*one.at)].strip()
             stretches.append(Stretch(_instant(start, now), _instant(end, now), words))
-    return stretches
+    return list(dict.fromkeys(stretches))
 
 
 def closeness(stretches: Sequence[Stretch], times: Column) -> Column:
@@ -200,7 +210,7 @@ def _joined(found: Sequence[_Named], question: str) -> Iterator[_Named]:
     rest = list(found)
     for one, other in pairwise(found):
         between = question[one.at[1] : other.at[0]]
-        if _RANGE.search(question[: one.at[0]]) and _TO.fullmatch(between) and one in rest:
+        if _before(_RANGE, question, one.at[0]) and _TO.fullmatch(between) and one in rest:
             # Of the years that each may be of, those that are nearest to each other.
             ends = {
                 start: min(ends)
@@ -214,25 +224,41 @@ def _joined(found: Sequence[_Named], question: str) -> Iterator[_Named]:
     yield from rest
 
 
+def _before(pattern: re.Pattern[str], question: str, begin: int) -> bool:
+    """Whether a pattern matches directly before a place of the question."""
+    return pattern.search(question, max(0, begin - LOOK_BACK), begin) is not None
+
+
+def _plain(text: str) -> str:
+    """Without case as a pattern ignores it: to it, "İ" and "ı" are "i" too."""
+    return text.casefold().replace("ı", "i").replace("i\N{COMBINING DOT ABOVE}", "i")
+
+
 def _read(match: re.Match[str], question: str, now: datetime) -> _Named:
     """A match as stretches of the calendar, without its zone; none where there is no such day."""
-    today = datetime(now.year, now.month, now.day)
-    groups = {name: text.casefold() for name, text in match.groupdict().items() if text}
+    groups = {name: _plain(text) for name, text in match.groupdict().items() if text}
+    begin = match.start("bare") if "bare" in groups else match.start()
     try:
-        spans = list(_spans(groups, today))
+        spans = _placed(groups, question, begin, datetime(now.year, now.month, now.day))
     except (ValueError, OverflowError):
         spans = []
-    begin = match.start("bare") if "bare" in groups else match.start()
-    before = question[:begin]
+    return _Named((begin, match.end()), tuple((a, b) for a, b in spans if a < b))
+
+
+def _placed(
+    groups: dict[str, str], question: str, begin: int, today: datetime
+) -> list[tuple[datetime, datetime]]:
+    """The stretches that a match means, with the words before it: "early", "since"."""
+    spans = list(_spans(groups, today))
     for pattern, part in _PARTS:
-        if pattern.search(before):
+        if _before(pattern, question, begin):
             spans = [(a + (b - a) * part / 3, a + (b - a) * (part + 1) / 3) for a, b in spans]
     begun = [span for span in spans if span[0] <= today]
-    if begun and _OPEN_START.search(before):
+    if begun and _before(_OPEN_START, question, begin):
         spans = [(EVER, max(begun)[1])]
-    elif begun and _OPEN_END.search(before) and not _RANGE.search(before):
+    elif begun and _before(_OPEN_END, question, begin) and not _before(_RANGE, question, begin):
         spans = [(max(begun)[0], today + DAY)]
-    return _Named((begin, match.end()), tuple((a, b) for a, b in spans if a < b))
+    return spans
 
 
 def _spans(groups: dict[str, str], today: datetime) -> Iterator[tuple[datetime, datetime]]:
@@ -245,7 +271,9 @@ def _spans(groups: dict[str, str], today: datetime) -> Iterator[tuple[datetime, 
         case {"day1": day, "month1": name, **rest} | {"day2": day, "month2": name, **rest}:
             which = rest.get("year1") or rest.get("year2")
             for each in [int(which)] if which else _years(today):
-                yield _day(each, _MONTHS[name], int(day))
+                # Without a year, the 29th of February is of those years alone that have it.
+                if which or int(day) <= monthrange(each, _MONTHS[name])[1]:
+                    yield _day(each, _MONTHS[name], int(day))
         case {"month3": name, "year3": year}:
             yield _month(int(year), _MONTHS[name])
         case {"season3": name, "year3": year}:

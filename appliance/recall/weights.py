@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 
 from appliance.errors import ConfigError
 
@@ -125,6 +126,8 @@ def profiles(own: Mapping[str, tuple[str, Mapping[str, float]]]) -> Mapping[str,
                 where=where,
                 hint="weights are of " + ", ".join(features),
             )
+        if odd := [feature for feature, weight in weights.items() if not isfinite(weight)]:
+            raise ConfigError(f"{weights[odd[0]]} weighs nothing", where=f"{where}.weights.{odd[0]}")
         base = BUILT_IN[like]
         early = {feature: weight for feature, weight in weights.items() if feature in FIRST_FEATURES}
         later = None if base.weights is None else {**base.weights, **weights}

@@ -14,7 +14,7 @@ from appliance.recall.weights import LEGS, Profile
 from appliance.store import sessions
 from appliance.types import ROLES, Filters, Mode, Role, Scope
 
-__all__ = ("Wish", "filters", "legs", "moment", "profile")
+__all__ = ("Wish", "filters", "legs", "moment", "per_session", "profile")
 
 NOBODYS = 0
 """A session key that no session has."""
@@ -97,8 +97,15 @@ def profile(name: str, known: Mapping[str, Profile]) -> Profile:
 
 def moment(as_of: str | date | None) -> datetime:
     """When a search is asked, aware of the zone: now, or as of the end of a day or at a moment that is given."""
-    if as_of is None:
-        return datetime.now().astimezone()
-    end = moments.bound(as_of, end=True)
-    assert end is not None
-    return moments.moment(end - 1)
+    return moments.here() if as_of is None else moments.asked(as_of)
+
+
+def per_session(bound: int) -> int | None:
+    """How many hits of one session may be shown, of what a caller says: 0 bounds nothing.
+
+    Raises:
+        UsageError: it is less.
+    """
+    if bound < 0:
+        raise UsageError(f"{bound} hits of a session can't be", hint="0 for any number")
+    return bound or None

@@ -46,7 +46,7 @@ TABLES = ("message_fts", "session_fts")
 STEM = 5
 
 _WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r'"([^"\n]*)"|“([^”\n]*)”|„([^“”\n]*)[“”]|«([^»\n]*)»')
+_QUOTED = re.compile(r'"([^"\n]*)"|“([^“”\n]*)”|„([^„“”\n]*)[“”]|«([^«»\n]*)»')
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,9 @@ def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, li
     """The messages that hold every phrase as it stands, but for case and white space; the newest, at most
     ``limit``. None where no word of them is rare enough to look for."""
     asked = [_WORD.findall(spaced(phrase)) for phrase in phrases]
-    if min(_rows(db, word) for words in asked for word in words) > POSTINGS:
+    # Long words are rare, as a rule: the first one looked at decides.
+    each = sorted({word for words in asked for word in words}, key=len, reverse=True)
+    if all(_rows(db, word) > POSTINGS for word in each):
         return None
     narrowed, values = conditions(filters)
     match = " AND ".join(quoted(" ".join(words)) for words in asked)

@@ -23,7 +23,6 @@ UNSPACED = (
 """The letters of these scripts, as a range of a regular expression's set."""
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
-_IMAGE = re.compile(r"\s*\[image:[^\]]*\]\s*$")
 
 
 def _pairs(run: re.Match[str]) -> str:
@@ -71,4 +70,7 @@ def single_characters(text: str) -> str:
 
 def is_question(text: str) -> bool:
     """Whether a message ends by asking, in any script."""
-    return _IMAGE.sub("", text).rstrip().endswith(("?", "？", "؟", ";"))
+    text = text.rstrip()
+    if text.endswith("]") and (image := text.find("[image:", text.rfind("]", 0, -1) + 1)) >= 0:
+        text = text[:image].rstrip()
+    return text.endswith(("?", "？", "؟", ";"))

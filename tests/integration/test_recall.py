@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from appliance import Appliance, Hit
+from appliance import Appliance, Hit, moments
 from appliance.errors import ConfigError, NotFound, UsageError
+from appliance.recall import wish
+from appliance.recall.times import named
 from appliance.recall.weights import LEGS
 from appliance_models import HashEmbedder
 
@@ -86,6 +89,43 @@ def test_as_of_asks_as_if_it_were_then(memory: Appliance, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.parametrize("last", ["9999-12-31", "9999-12-31T23:59:59-14:00"])
+def test_the_last_day_of_the_calendar_is_a_bound_as_any(memory: Appliance, tmp_path: Path, last: str) -> None:
+    store(memory, tmp_path, monthly())
+    assert len(memory.search("the harbour today", until=last, limit=20)) == 12
+    assert len(memory.search("the harbour, since 2024", as_of=last, limit=20)) == 12
+    assert not memory.search("the harbour today", as_of="0001-01-01T00:00+14:00")
+
+
+def test_a_day_is_counted_in_the_zone_of_the_moment_that_is_asked_at(
+    memory: Appliance, tmp_path: Path
+) -> None:
+    said = {"session_id": "s", "content": "the harbour project"}
+    store(
+        memory,
+        tmp_path,
+        [
+            {**said, "message_id": "31st", "timestamp": "2024-03-31T00:10:00+02:00"},
+            {**said, "session_id": "t", "message_id": "30th", "timestamp": "2024-03-30T01:00:00+02:00"},
+        ],
+    )
+    found = memory.search("the harbour yesterday", as_of="2024-04-01T00:30+02:00", limit=1)
+    assert ids(found) == ["31st"]
+
+
+def test_summer_time_is_of_the_day_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        for day, start in (("5 January 2026", "2026-01-04T23:00"), ("5 July 2026", "2026-07-04T22:00")):
+            (one,) = named(f"what we said on {day}", wish.moment(None))
+            assert moments.iso_of(one.start).startswith(start)
+        assert named("0001-01-01, 9999-12-30", wish.moment(None))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 # --- titles -----------------------------------------------------------------------------------------------
 
 
@@ -159,6 +199,22 @@ def test_a_search_without_any_leg_finds_nothing(memory: Appliance, tmp_path: Pat
     assert memory.search("the harbour", without=LEGS) == []
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"without": ["dense", "own", "window"]},
+        {"mode": "dense", "profile": "bm25"},
+        {"mode": "lexical", "profile": "dense"},
+    ],
+)
+def test_a_search_that_no_leg_is_left_for_says_so(
+    memory: Appliance, tmp_path: Path, asked: dict[str, Any]
+) -> None:
+    store(memory, tmp_path, monthly())
+    hits = memory.search("the harbour", **asked)
+    assert not hits and "nothing was searched" in hits.notes[0]
+
+
 def test_what_there_is_not(memory: Appliance, tmp_path: Path) -> None:
     store(memory, tmp_path, monthly())
     with pytest.raises(UsageError, match="no leg 'smell'"):
@@ -167,6 +223,13 @@ def test_what_there_is_not(memory: Appliance, tmp_path: Path) -> None:
         memory.search("x", profile="best")
     with pytest.raises(NotFound):
         memory.search("x", asked_in="s999")
+    with pytest.raises(UsageError, match="-1 hits of a session"):
+        memory.search("x", per_session=-1)
+
+
+def test_in_an_empty_home_there_is_no_message_to_say_why_not_of(memory: Appliance) -> None:
+    with pytest.raises(NotFound, match="m1"):
+        memory.search("x", why_not="m1")
 
 
 @pytest.mark.parametrize("profile", ["evidence", "balanced", "bm25", "dense"])
@@ -250,6 +313,8 @@ def test_a_profile_of_ones_own(home: Path, tmp_path: Path) -> None:
         ("[profiles.mine]\nlike = 'nobody'", "no profile 'nobody'"),
         ("[profiles.mine.weights]\nsmell = 1.0", "judged by 'smell'"),
         ("[profiles.evidence.weights]\ndense = 1.0", "built in"),
+        ("[profiles.mine.weights]\ndense = nan", "nan weighs nothing"),
+        ("[profiles.mine.weights]\ndense = -inf", "-inf weighs nothing"),
     ],
 )
 def test_a_profile_that_can_not_be(home: Path, text: str, says: str) -> None:

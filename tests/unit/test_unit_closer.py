@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,10 @@ def test_speaking_of_times(text: str, share: float) -> None:
 )
 def test_questions(text: str, asks: bool) -> None:
     assert cues.is_question(text) is asks
+
+
+@pytest.mark.parametrize("text", [" " * 20_000 + "b", "[image:" * 3_000, "[image: a]" * 3_000 + "]"])
+def test_whether_it_asks_is_seen_at_the_end_at_once(text: str) -> None:
+    began = time.process_time()
+    assert not cues.is_question(text)
+    assert time.process_time() - began < 0.05

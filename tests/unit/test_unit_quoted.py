@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,15 @@ def test_frequent_words_alone_are_not_looked_for(
     monkeypatch.setattr(lexical, "POSTINGS", 1)
     hits = memory.search('"connection pool"')
     assert hits and any("frequent" in note for note in hits.notes)
+
+
+@pytest.mark.parametrize("mark", ["“", "„", "«", '"', "“„«", "„ “"])
+def test_marks_that_nothing_closes_cost_nothing(mark: str) -> None:
+    """Each would otherwise be looked for to the end of the query: seconds for a page of them."""
+    began = time.process_time()
+    lexical.phrases(mark * 20_001)
+    assert time.process_time() - began < 0.5
+
+
+def test_the_innermost_of_nested_marks_is_quoted() -> None:
+    assert lexical.phrases("«a «harbour project» b»") == ["harbour project"]

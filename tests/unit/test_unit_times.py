@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.recall.times import EARLIER, closeness, named
+from appliance.recall.times import EARLIER, MOST_NAMED, closeness, named
 
 SUNDAY = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
@@ -137,3 +138,50 @@ def test_every_day_of_the_calendar(word: str, day: int, month: int, year: int) -
         assert not found
     else:
         assert all(one.start <= meant < one.end for one in found) and len(found) <= 1
+
+
+@pytest.mark.parametrize(
+    ("question", "as_if"),
+    [
+        ("what we said on frıday", "what we said on friday"),
+        ("last FRİDAY", "last friday"),
+        ("in aprıl 2024", "in april 2024"),
+        ("im ma\u0308rz 2024", "im märz 2024"),
+    ],
+)
+def test_letters_that_are_written_otherwise_are_the_same(question: str, as_if: str) -> None:
+    assert days(question) == days(as_if) != []
+
+
+def test_a_leap_day_without_its_year_is_of_the_years_that_have_it() -> None:
+    assert days("the party on February 29")[-1] == ("2024-02-29", "2024-03-01")
+    assert days("on 29 February 2023") == []
+
+
+def test_a_time_that_is_named_twice_is_one() -> None:
+    assert days("yesterday, I mean yesterday evening") == [("2026-11-21", "2026-11-22")]
+
+
+def test_nothing_is_named_beyond_the_calendar() -> None:
+    last = datetime(9999, 12, 31, 12, tzinfo=UTC)
+    for question in ("since 2024", "today", "in May", "last week", "since 9999-12-31", "0000-00"):
+        named(question, last)
+        named(question, datetime(1, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "in may " * 2_900,
+        "2020 " * 4_000,
+        "from 2020 to 2021 " * 1_100,
+        ("before" + " " * 500 + "in may ") * 40,
+        " ".join(f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(1_800)),
+    ],
+)
+def test_a_pasted_page_of_times_is_understood_at_once(page: str) -> None:
+    """Each would take ten seconds or more if all its times counted; a question's few are found in a few ms."""
+    began = time.process_time()
+    found = named(page, SUNDAY)
+    assert len({one.words for one in found}) <= MOST_NAMED
+    assert time.process_time() - began < 2
