@@ -53,7 +53,7 @@ LEGS = (
     (titles, "of_sessions"),
     (rank, "features"),
     (rank, "look_closer"),
-    (closer, "_word_by_word"),
+    (closer, "word_by_word"),
     (neighbours, "pairs"),
     (messages, "said"),
     (chunks, "chunks_of"),
