@@ -174,6 +174,13 @@ def test_a_title_is_no_ones_else(memory: Appliance, tmp_path: Path) -> None:
     assert not memory.search("kitchen renovation", user_id="other")
 
 
+def test_a_title_that_no_store_takes_is_refused(memory: Appliance) -> None:
+    for name in ({"title": "a\udcffb"}, {"external_id": "\udcff"}):
+        with pytest.raises(UsageError, match="not valid Unicode"):
+            memory.sessions.create(**name)  # type: ignore[arg-type]
+    assert memory.sessions.create(title="ok").title == "ok"
+
+
 @pytest.mark.parametrize("title", ['"', "NEAR(", "a OR b", "title:x", "*", "厨房の改装", "", "\x00"])
 def test_titles_and_queries_are_never_syntax(memory: Appliance, tmp_path: Path, title: str) -> None:
     store(memory, tmp_path, titled(title))
@@ -351,6 +358,23 @@ def test_what_says_the_same_is_shown_once_with_its_copies(memory: Appliance, tmp
     assert folded.text == asked and folded.id != question.message_id
     verdict = memory.search("reset the router", why_not=folded.id).why_not
     assert verdict is not None and verdict.stage == "left out" and question.message_id in verdict.words
+
+
+@pytest.mark.parametrize("profile", ["evidence", "bm25"])
+def test_copies_crowd_nothing_else_out(memory: Appliance, tmp_path: Path, profile: str) -> None:
+    daily = [
+        {"session_id": f"s{n}", "message_id": f"q{n}", "content": "how do I reset the router at the cabin?"}
+        for n in range(250)
+    ]
+    others = [
+        {"session_id": "x", "message_id": f"x{n}", "content": f"the router, number {n} of all, is in a box"}
+        for n in range(5)
+    ]
+    store(memory, tmp_path, [*daily, *others])
+    hits = memory.search("reset the router at the cabin", profile=profile)
+    assert sorted(hit.external_id for hit in hits)[1:] == [f"x{n}" for n in range(5)]
+    assert all(sum(hit.why["score"].values()) == pytest.approx(hit.score) for hit in hits)
+    assert ids(hits)[0].startswith("q") and len(hits[0].why["folded"]) >= 99
 
 
 def test_of_what_says_the_same_the_one_that_is_asked_for_is_shown(memory: Appliance, tmp_path: Path) -> None:
