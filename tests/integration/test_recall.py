@@ -314,12 +314,24 @@ def test_a_profile_of_ones_own(home: Path, tmp_path: Path) -> None:
         assert hits[0].why["score"]["dense"] == 0
 
 
+def test_a_leg_that_a_profile_of_ones_own_weighs_runs(home: Path, tmp_path: Path) -> None:
+    home.mkdir()
+    own = '[profiles.both]\nlike = "bm25"\nweights = { dense = 2.0, title = 1.0 }\n'
+    (home / "config.toml").write_text(own, encoding="utf-8")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        store(memory, tmp_path, titled("Kitchen renovation"))
+        hits = memory.search("kitchen renovation budget", profile="both", limit=100)
+        (hit,) = [hit for hit in hits if hit.external_id == "k1"]
+        assert hit.why["score"]["title"] > 0 and any(hit.why["score"]["dense"] for hit in hits)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("[profiles.mine]\nlike = 'nobody'", "no profile 'nobody'"),
         ("[profiles.mine.weights]\nsmell = 1.0", "judged by 'smell'"),
         ("[profiles.evidence.weights]\ndense = 1.0", "built in"),
+        ("[profiles.mine]\nlike = 'bm25'\nweights = { beside = 1.0 }", "'beside' would weigh nothing"),
         ("[profiles.mine.weights]\ndense = nan", "nan weighs nothing"),
         ("[profiles.mine.weights]\ndense = -inf", "-inf weighs nothing"),
     ],
