@@ -33,8 +33,8 @@ def search(
         typer.Option(
             "--per-session",
             metavar="N",
-            help="At most so many hits of one session.",
-            min=1,
+            help="At most so many hits of one session; 0 for any number.",
+            min=0,
             show_default=False,
         ),
     ] = None,

@@ -131,11 +131,18 @@ class Sessions:
         external_id: str | None = None,
     ) -> Session:
         """Begin a conversation, or find the one of this ``external_id`` again. ``user_id`` is the configured user
-        unless given."""
+        unless given.
+
+        Raises:
+            UsageError: a name is not valid Unicode.
+        """
         scope = Scope(self._user(user_id), namespace, agent_id)
         record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
-        with self._host.database.write() as tx:
-            key, _ = sessions.enter(tx, scope, LOCAL, record)
+        try:
+            with self._host.database.write() as tx:
+                key, _ = sessions.enter(tx, scope, LOCAL, record)
+        except UnicodeEncodeError as error:
+            raise UsageError(f"{error.object!r} is not valid Unicode at character {error.start}") from error
         return Session(self, sessions.public_id(key))
 
     def get(self, id: str) -> Session:

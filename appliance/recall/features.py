@@ -74,6 +74,7 @@ MEANINGS: Mapping[str, str] = {
     "author": "said by who is named",
     "told": "told by a person, not answered",
     "text": "its words, not yet indexed",
+    "beyond": "found behind copies of others",
 }
 """What features and legs stand for, in a few words to show."""
 

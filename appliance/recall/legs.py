@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from appliance.recall import times
 from appliance.recall.candidates import POOL, Candidates, from_index, from_text, joined, nobody
 from appliance.recall.shelf import Asked, Shelf, Wish
 from appliance.recall.times import Stretch
-from appliance.store import chunks, lexical, titles
+from appliance.store import chunks, lexical, titles, variants
 from appliance.store.index.base import Index, LegQuery
 from appliance.types import Filters
 
 POINTED = 20
 """How many chunks each leg may propose of a stretch of time, or of a session by its title."""
+
+CROWDED = 20
+"""With fewer different memories among the candidates, most of them copies, what stands behind these is looked at
+too: somebody's daily prompt would otherwise be the only hit."""
+
+BEHIND = 2_000
+"""How many chunks of each leg are looked through then. It costs some 20 ms, where copies crowd a question alone."""
 
 TITLED = 3
 """How many sessions may be meant by their titles."""
@@ -67,6 +75,8 @@ def find(shelf: Shelf, asked: Asked, notes: list[str]) -> Candidates:
     also = {"quoted": [chunk for key in sorted(quoted, reverse=True) for chunk in pieces.get(key, ())]}
     also |= _pointed(shelf, shelf.index, asked)
     candidates = from_index(shelf.db, shelf.index, asked.legs, wish.filters, also)
+    if beyond := _beyond(shelf, shelf.index, asked, candidates):
+        candidates = from_index(shelf.db, shelf.index, asked.legs, wish.filters, {**also, "beyond": beyond})
     waiting = chunks.pending(shelf.db, shelf.generation)
     if waiting:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
@@ -98,6 +108,24 @@ def _pointed(shelf: Shelf, index: Index, asked: Asked) -> dict[str, list[int]]:
         for leg in index.search(asked.legs, narrowed, POINTED):
             found.setdefault(name, []).extend(scored.id for scored in leg)
     return {name: list(dict.fromkeys(keys)) for name, keys in found.items()}
+
+
+def _beyond(shelf: Shelf, index: Index, asked: Asked, candidates: Candidates) -> list[int]:
+    """Where copies crowd the candidates, what each leg likes best of other memories, a chunk of each."""
+    found = candidates.messages.tolist()
+    memory = variants.groups(shelf.db, found)
+    seen = {memory.get(key, key) for key in found}
+    if len(seen) >= CROWDED or len(found) < 2 * len(seen):
+        return []
+    beyond: list[int] = []
+    for leg in index.search(asked.legs, asked.wish.filters, BEHIND):
+        message = {piece.chunk: piece.message for piece in chunks.spoken(shelf.db, [one.id for one in leg])}
+        memory = variants.groups(shelf.db, message.values())
+        new: dict[int, int] = {}
+        for key in (one.id for one in leg if one.id in message):
+            new.setdefault(memory.get(message[key], message[key]), key)
+        beyond += list(islice((key for number, key in new.items() if number not in seen), POINTED))
+    return list(dict.fromkeys(beyond))
 
 
 def _within(stretches: Sequence[Stretch], filters: Filters) -> Iterator[Filters]:

@@ -129,7 +129,15 @@ def profiles(own: Mapping[str, tuple[str, Mapping[str, float]]]) -> Mapping[str,
         if odd := [feature for feature, weight in weights.items() if not isfinite(weight)]:
             raise ConfigError(f"{weights[odd[0]]} weighs nothing", where=f"{where}.weights.{odd[0]}")
         base = BUILT_IN[like]
+        if base.weights is None and (later_only := sorted(set(weights) - FIRST_FEATURES)):
+            raise ConfigError(
+                f"like {like} nothing is looked at closely, and {later_only[0]!r} would weigh nothing",
+                where=where,
+                hint="be like evidence or balanced",
+            )
         early = {feature: weight for feature, weight in weights.items() if feature in FIRST_FEATURES}
         later = None if base.weights is None else {**base.weights, **weights}
-        known[name] = replace(base, name=name, first={**base.first, **early}, weights=later)
+        # What is weighed has to run.
+        legs = base.legs | {feature for feature, weight in weights.items() if weight and feature in LEGS}
+        known[name] = replace(base, name=name, first={**base.first, **early}, weights=later, legs=legs)
     return known

@@ -174,6 +174,13 @@ def test_a_title_is_no_ones_else(memory: Appliance, tmp_path: Path) -> None:
     assert not memory.search("kitchen renovation", user_id="other")
 
 
+def test_a_title_that_no_store_takes_is_refused(memory: Appliance) -> None:
+    for name in ({"title": "a\udcffb"}, {"external_id": "\udcff"}):
+        with pytest.raises(UsageError, match="not valid Unicode"):
+            memory.sessions.create(**name)  # type: ignore[arg-type]
+    assert memory.sessions.create(title="ok").title == "ok"
+
+
 @pytest.mark.parametrize("title", ['"', "NEAR(", "a OR b", "title:x", "*", "厨房の改装", "", "\x00"])
 def test_titles_and_queries_are_never_syntax(memory: Appliance, tmp_path: Path, title: str) -> None:
     store(memory, tmp_path, titled(title))
@@ -307,12 +314,24 @@ def test_a_profile_of_ones_own(home: Path, tmp_path: Path) -> None:
         assert hits[0].why["score"]["dense"] == 0
 
 
+def test_a_leg_that_a_profile_of_ones_own_weighs_runs(home: Path, tmp_path: Path) -> None:
+    home.mkdir()
+    own = '[profiles.both]\nlike = "bm25"\nweights = { dense = 2.0, title = 1.0 }\n'
+    (home / "config.toml").write_text(own, encoding="utf-8")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        store(memory, tmp_path, titled("Kitchen renovation"))
+        hits = memory.search("kitchen renovation budget", profile="both", limit=100)
+        (hit,) = [hit for hit in hits if hit.external_id == "k1"]
+        assert hit.why["score"]["title"] > 0 and any(hit.why["score"]["dense"] for hit in hits)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("[profiles.mine]\nlike = 'nobody'", "no profile 'nobody'"),
         ("[profiles.mine.weights]\nsmell = 1.0", "judged by 'smell'"),
         ("[profiles.evidence.weights]\ndense = 1.0", "built in"),
+        ("[profiles.mine]\nlike = 'bm25'\nweights = { beside = 1.0 }", "'beside' would weigh nothing"),
         ("[profiles.mine.weights]\ndense = nan", "nan weighs nothing"),
         ("[profiles.mine.weights]\ndense = -inf", "-inf weighs nothing"),
     ],
@@ -351,6 +370,23 @@ def test_what_says_the_same_is_shown_once_with_its_copies(memory: Appliance, tmp
     assert folded.text == asked and folded.id != question.message_id
     verdict = memory.search("reset the router", why_not=folded.id).why_not
     assert verdict is not None and verdict.stage == "left out" and question.message_id in verdict.words
+
+
+@pytest.mark.parametrize("profile", ["evidence", "bm25"])
+def test_copies_crowd_nothing_else_out(memory: Appliance, tmp_path: Path, profile: str) -> None:
+    daily = [
+        {"session_id": f"s{n}", "message_id": f"q{n}", "content": "how do I reset the router at the cabin?"}
+        for n in range(250)
+    ]
+    others = [
+        {"session_id": "x", "message_id": f"x{n}", "content": f"the router, number {n} of all, is in a box"}
+        for n in range(5)
+    ]
+    store(memory, tmp_path, [*daily, *others])
+    hits = memory.search("reset the router at the cabin", profile=profile)
+    assert sorted(hit.external_id for hit in hits)[1:] == [f"x{n}" for n in range(5)]
+    assert all(sum(hit.why["score"].values()) == pytest.approx(hit.score) for hit in hits)
+    assert ids(hits)[0].startswith("q") and len(hits[0].why["folded"]) >= 99
 
 
 def test_of_what_says_the_same_the_one_that_is_asked_for_is_shown(memory: Appliance, tmp_path: Path) -> None:
