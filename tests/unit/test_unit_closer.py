@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Hit
-from appliance.recall import closer, cues, rank
+from appliance.recall import cues, rank
+from appliance.store import messages
 
 SAID = [
     ("Ana", "I have to be at the airport on Friday"),
@@ -100,7 +101,7 @@ def test_an_empty_message_beside_harms_nothing(memory: Appliance, tmp_path: Path
 
 
 def test_a_text_is_compared_by_its_beginning_alone(memory: Appliance, tmp_path: Path) -> None:
-    said = closer.messages.said
+    said = messages.said
     memory.ingest(chat(tmp_path / "a.jsonl", answered=False))
     key = int(memory.message("0").id[1:])
     with memory._serving.shelf(dense=False) as shelf:
