@@ -119,7 +119,8 @@ def _beyond(shelf: Shelf, index: Index, asked: Asked, candidates: Candidates) ->
         return []
     beyond: list[int] = []
     for leg in index.search(asked.legs, asked.wish.filters, BEHIND):
-        message = {piece.chunk: piece.message for piece in chunks.spoken(shelf.db, [one.id for one in leg])}
+        pieces = chunks.spoken(shelf.db, [one.id for one in leg])
+        message = dict(zip(pieces.chunks, pieces.messages, strict=True))
         memory = variants.groups(shelf.db, message.values())
         new: dict[int, int] = {}
         for key in (one.id for one in leg if one.id in message):
