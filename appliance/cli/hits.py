@@ -88,7 +88,7 @@ def head(hit: Hit) -> Text:
         hit.message_id,
     ]
     if folded := hit.why.get("folded"):
-        about.append(f"and {len(folded):,} more like it")
+        about.append(f"and {len(folded):,} more found like it")
     text.append("  " + " · ".join(about), style="dim")
     return text
 

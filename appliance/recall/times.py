@@ -116,12 +116,12 @@ _MONTH, _WEEKDAY, _SEASON = _any(_MONTHS), _any(_WEEKDAYS), _any(_SEASONS)
 _YEAR = r"(?:19[5-9]\d|20\d\d)"
 _NUMBER = rf"(?:\d{{1,3}}|{_any(_NUMBERS)})"
 _OF = r"(?:,?\s+(?:of\s+|de\s+|del\s+)?|,\s*)"
-_SMALL_WORDS = "in|during|on|of|to|and|between|next|im|von|bis|zwischen|en|entre|y"
+_SMALL_WORDS = "in|during|on|of|to|and|between|next|im|von|bis|und|zwischen|en|entre|y"
 _BEFORE_A_MONTH = rf"(?:{_SMALL_WORDS}|{_THIS}|{_LAST}|{_BEFORE}|{_AFTER}|{_EARLY}|{_MIDDLE}|{_LATE})"
 
 _PATTERN = re.compile(
     rf"""\b(?:
-      (?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)
+      (?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)(?:T\d{{2}}:?\d{{2}})?
     | (?P<dotted>\d{{1,2}}\.\d{{1,2}}\.{_YEAR})
     | (?P<day1>\d{{1,2}})(?:st|nd|rd|th|\.)?\s+(?:of\s+|de\s+)?(?P<month1>{_MONTH})(?:{_OF}(?P<year1>{_YEAR}))?
     | (?P<month2>{_MONTH})\.?\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s+(?P<year2>{_YEAR}))?

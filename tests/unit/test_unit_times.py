@@ -153,6 +153,17 @@ def test_letters_that_are_written_otherwise_are_the_same(question: str, as_if: s
     assert days(question) == days(as_if) != []
 
 
+def test_a_moment_is_of_its_day() -> None:
+    for written in ("2024-03-05T10:00", "2024-03-05T10:00:00Z", "2024-03-05T1000"):
+        assert days(f"the log of {written}") == [("2024-03-05", "2024-03-06")]
+
+
+def test_from_a_month_to_a_month_in_every_language() -> None:
+    ways = ("between May and July", "zwischen Mai und Juli", "entre mayo y julio")
+    first, *others = (days(f"{way}?") for way in ways)
+    assert ("2026-05-01", "2026-08-01") in first and all(other == first for other in others)
+
+
 def test_a_leap_day_without_its_year_is_of_the_years_that_have_it() -> None:
     assert days("the party on February 29")[-1] == ("2024-02-29", "2024-03-01")
     assert days("on 29 February 2023") == []
