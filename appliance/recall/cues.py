@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from appliance.store.lexical import stem
+from appliance.store.lexical import STEM
 from appliance.store.scripts import is_question as is_question
 from appliance.store.scripts import spaced
 
@@ -52,7 +52,8 @@ def dated(text: str) -> float:
 
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The words of a text that follow each other, two and two, by their beginnings."""
-    return frozenset(pairwise(stem(word) for word in _WORD.findall(spaced(text))))
+    beginnings = [word[:STEM] for word in _WORD.findall(spaced(text).casefold())]
+    return frozenset(pairwise(beginnings))
 
 
 def kind(text: str) -> float:
