@@ -6,8 +6,7 @@ import re
 from itertools import pairwise
 
 from appliance.store.lexical import STEM
-from appliance.store.scripts import is_question as is_question
-from appliance.store.scripts import spaced
+from appliance.store.scripts import is_question, spaced
 
 _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|what (?:date|day|month|year|time)|which (?:day|month|year))\b", re.IGNORECASE

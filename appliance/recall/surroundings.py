@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appliance.recall import cues
 from appliance.recall.candidates import Column
 from appliance.store import messages, neighbours
 from appliance.store.messages import Said
+from appliance.store.scripts import is_question
 
 CHARACTERS = 1_000
 """How much of a text is looked at; the legs read it whole."""
@@ -54,7 +54,7 @@ class Surroundings:
                 yield row, key, [side for side in sides if side is not None and side in self.said]
 
     def _asks(self, key: int) -> bool:
-        return key in self.said and cues.is_question(self.said[key].beginning)
+        return key in self.said and is_question(self.said[key].beginning)
 
 
 def around(db: sqlite3.Connection, keys: Sequence[int]) -> Surroundings:

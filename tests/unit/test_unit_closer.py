@@ -12,6 +12,7 @@ import pytest
 from appliance import Appliance, Hit
 from appliance.recall import cues, rank
 from appliance.store import messages
+from appliance.store.scripts import is_question
 
 SAID = [
     ("Ana", "I have to be at the airport on Friday"),
@@ -149,11 +150,11 @@ def test_speaking_of_times(text: str, share: float) -> None:
     ],
 )
 def test_questions(text: str, asks: bool) -> None:
-    assert cues.is_question(text) is asks
+    assert is_question(text) is asks
 
 
 @pytest.mark.parametrize("text", [" " * 20_000 + "b", "[image:" * 3_000, "[image: a]" * 3_000 + "]"])
 def test_whether_it_asks_is_seen_at_the_end_at_once(text: str) -> None:
     began = time.process_time()
-    assert not cues.is_question(text)
+    assert not is_question(text)
     assert time.process_time() - began < 0.05
