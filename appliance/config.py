@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -75,6 +75,43 @@ class ContextSettings(Section, frozen=True):
     """Memories of one session before others have had their turn."""
 
 
+class SessionSettings(Section, frozen=True):
+    ttl: Annotated[int, Meta(ge=0)] = 0
+    """Seconds without a new message after which a conversation made here is deleted; 0 keeps it for ever."""
+
+
+class WorkingSettings(Section, frozen=True):
+    """The working memory of a session that sets none of its own."""
+
+    strategy: Literal["summary_buffer", "buffer_window"] = "summary_buffer"
+    budget: Annotated[int, Meta(ge=64)] = 2000
+    """Tokens of summary and latest turns together (summary_buffer)."""
+    threshold: Share = 0.8
+    """From this share of the budget on, the oldest turns are summarised."""
+    target: Share = 0.6
+    """Down to this share of the budget."""
+    keep: Annotated[int, Meta(ge=1)] = 3
+    """The latest turns that always stand as they were said."""
+    turns: Annotated[int, Meta(ge=1)] = 20
+    """How many of the latest turns there are (buffer_window)."""
+
+
+class SummarySettings(Section, frozen=True):
+    every: Annotated[int, Meta(ge=2)] = 12
+    """New messages after which a running conversation is summarised anew."""
+    silent: Annotated[float, Meta(ge=0.0)] = 600.0
+    """Seconds without a new message after which it counts as ended."""
+
+
+class LlmSettings(Section, frozen=True):
+    base_url: str = ""
+    """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty does without."""
+    model: str = ""
+    api_key: str = ""
+    timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
+    """Seconds that an answer may take as a whole."""
+
+
 class WatchSettings(Section, frozen=True):
     folders: tuple[str, ...] = ()
     """Folders that are watched beside the inbox in the home; in the environment separated like a PATH."""
@@ -102,6 +139,10 @@ class Settings(Section, frozen=True):
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
     rerank: RerankSettings = msgspec.field(default_factory=RerankSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+    session: SessionSettings = msgspec.field(default_factory=SessionSettings)
+    working: WorkingSettings = msgspec.field(default_factory=WorkingSettings)
+    summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
+    llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
 

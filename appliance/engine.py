@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Self
 import appliance_models
 from appliance import __version__, config, paths
 from appliance.errors import UsageError
-from appliance.ingest import embed
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
@@ -44,6 +43,7 @@ from appliance.types import (
     Scope,
     SessionInfo,
 )
+from appliance.upkeep import Events, GoesOn, Task, Worker, work_off
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -77,9 +77,11 @@ class Appliance:
         self._database = Database(home.database)
         self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
-        self._worker = embed.Worker(self._serving.drain_idly) if worker else None
-        if self._serving.pending():
-            self._wake()
+        self.events = Events()
+        self._tasks: list[Task] = []
+        self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
+        self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
+        self._wake()
 
     @classmethod
     def open(
@@ -114,9 +116,10 @@ class Appliance:
             raise
 
     def close(self) -> None:
-        """Stop the worker after its present round, and let go of the home; what waits goes on next time."""
-        if self._worker is not None:
-            self._worker.stop()
+        """Stop the workers after what they are at, and let go of the home; what waits goes on next time."""
+        for worker in (self._upkeep, self._worker):
+            if worker is not None:
+                worker.stop()
         self._serving.close()
         self._database.close()
         self._lock.release()
@@ -216,6 +219,13 @@ class Appliance:
         ``progress`` is told the chunks done so far and those that still wait.
         """
         return self._serving.drain(progress)
+
+    def tend(self, goes_on: GoesOn = lambda: True) -> int:
+        """Do now what the background would do in its own time: read for facts, summarise, clear away what has
+        outlived its time, and embed what that makes. How many things it did; ``goes_on`` is asked in between."""
+        done = work_off(self._tasks, goes_on)
+        self.embed_pending()
+        return done
 
     # --- out ------------------------------------------------------------------------------------------
 
@@ -439,3 +449,5 @@ class Appliance:
     def _wake(self) -> None:
         if self._worker is not None and self._serving.pending():
             self._worker.wake()
+        if self._upkeep is not None and self._tasks:
+            self._upkeep.wake()

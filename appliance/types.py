@@ -23,6 +23,17 @@ Mode = Literal["hybrid", "dense", "lexical"]
 FileStatus = Literal["ok", "partial", "skipped", "failed"]
 Fidelity = Literal["full", "compressed", "placeholder"]
 
+StorageScope = Literal["all", "conversational", "summaries_only", "none"]
+"""What a session gives to other conversations: all of it, what was said in the open, its summaries, or nothing.
+Within the session itself everything is found."""
+
+Level = Literal["exchange", "topic", "session", "procedure"]
+"""What a summary is of: a question with its answer, a stretch about one thing, a whole conversation; or the steps of
+something that worked."""
+
+FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
+FactState = Literal["held", "ended", "superseded", "review", "rejected"]
+
 Metadata = Mapping[str, Any]
 
 LOCAL = "local"
@@ -177,6 +188,102 @@ class SessionInfo:
     last_at: str | None
     created_at: str
     metadata: Metadata
+    pinned: bool = False
+    storage_scope: StorageScope = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of a message, as they stand there: ``text`` is the message's from ``start`` to ``end``, in
+    characters."""
+
+    message_id: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary, by an id of its own ("sum7"). ``made_by`` is "extractive" or the name of the model that wrote
+    it. An extractive one is its ``quotes``, in order; one that a model wrote has them as its evidence.
+
+    ``first_id`` and ``last_id`` are the first and the last of the ``messages`` that it covers, ``since`` and
+    ``until`` their times as ISO 8601. ``metadata`` may have ``decisions``, ``unresolved``, ``solved``,
+    ``commitments`` (each a list of sentences with their message ids), ``tools``, ``files``, ``entities``.
+    """
+
+    id: str
+    session_id: str
+    level: Level
+    text: str
+    quotes: tuple[Quote, ...]
+    made_by: str
+    first_id: str
+    last_id: str
+    messages: int
+    since: str | None
+    until: str | None
+    made_at: str
+    metadata: Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something stated about the person, their world or their projects, by an id of its own ("f7").
+
+    ``attribute`` of ``subject`` ("me", or the name of a person or a project) is ``value``; ``text`` says it as a
+    sentence. ``confidence`` is 0 to 1. ``said_at`` is when it was said, ``since`` and ``until`` from when to when
+    it holds, all ISO 8601; an ``until`` of None is open. ``made_by`` is the rule or the model that found
+    it, or "person". ``replaced_by`` is the fact that took its place.
+    """
+
+    id: str
+    user_id: str
+    namespace: str
+    kind: FactKind
+    subject: str
+    attribute: str
+    value: str
+    text: str
+    confidence: float
+    state: FactState
+    said_at: str | None
+    since: str | None
+    until: str | None
+    made_by: str
+    evidence: tuple[Quote, ...]
+    replaced_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The working memory of a session: what an assistant has before it of the present conversation.
+
+    ``summary`` stands for the ``folded`` messages before ``turns``; None where none are. ``tokens`` counts both
+    in ``encoding``, as they are rendered.
+    """
+
+    session_id: str
+    strategy: Literal["summary_buffer", "buffer_window"]
+    summary: str | None
+    quotes: tuple[Quote, ...]
+    folded: int
+    turns: tuple[Message, ...]
+    tokens: int
+    budget: int | None
+    encoding: str
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: ``kind`` is "summarised", ``about`` the id of what it happened to. ``detail`` holds
+    counts and names, never a message's words."""
+
+    kind: str
+    about: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 # --- out ------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ interrupted is done again, and comes to the same.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -123,41 +122,3 @@ def _point(waiting: Waiting, vector: NDArray[np.float32]) -> Point:
             at=waiting.at,
         ),
     )
-
-
-class Worker:
-    """A background thread that works the outbox off whenever it is woken. It starts at the first ``wake``."""
-
-    def __init__(self, work: Callable[[Callable[[], bool]], object]) -> None:
-        """``work`` is given a function that says whether to go on."""
-        self._work = work
-        self._wanted = threading.Event()
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-        self.trouble: Exception | None = None
-        """Why the last run ended early, if it did; the next wake tries again."""
-
-    def wake(self) -> None:
-        self._wanted.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="appliance-embed", daemon=True)
-            self._thread.start()
-
-    def stop(self) -> None:
-        """Return once the present round is done."""
-        self._stopping.set()
-        self._wanted.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._wanted.wait()
-            self._wanted.clear()
-            if self._stopping.is_set():
-                return
-            try:
-                self._work(lambda: not self._stopping.is_set())
-                self.trouble = None
-            except Exception as error:  # kept for status: a thread has nobody else to tell
-                self.trouble = error

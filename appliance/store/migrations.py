@@ -181,7 +181,110 @@ SCHEMA_8 = (
 )
 
 
-MIGRATIONS = (SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7, SCHEMA_8)
+# What a person says of a session: how long it stays, what it gives to others, whose agents take part, what it is a
+# branch of. Its past up to branch_at is the parent's. A ttl is in seconds; what is NULL is as the settings say.
+SCHEMA_9 = (
+    "ALTER TABLE session ADD COLUMN title_found INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN storage_scope TEXT NOT NULL DEFAULT 'all'"
+    " CHECK (storage_scope IN ('all', 'conversational', 'summaries_only', 'none'))",
+    "ALTER TABLE session ADD COLUMN ttl INTEGER",
+    "ALTER TABLE session ADD COLUMN options TEXT NOT NULL DEFAULT '{}'",
+    "ALTER TABLE session ADD COLUMN parent_id INTEGER REFERENCES session",
+    "ALTER TABLE session ADD COLUMN branch_at INTEGER",
+    "CREATE INDEX session_parent ON session (parent_id) WHERE parent_id IS NOT NULL",
+    "CREATE TABLE session_agent (session_id INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,"
+    " agent_id TEXT NOT NULL, joined_at INTEGER NOT NULL, PRIMARY KEY (session_id, agent_id)) WITHOUT ROWID",
+    "INSERT INTO session_agent SELECT id, agent_id, created_at FROM session WHERE agent_id <> ''",
+)
+
+
+# Summaries with their pieces for the index, and what is due: sessions with messages that no summary has seen.
+# sentences are [message, start, stop] each. covers is the digest of what it was made from, by which it is known to be
+# stale. A point's number is that of its piece behind all that a chunk will ever have.
+SCHEMA_10 = (
+    "CREATE TABLE summary (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " session_id INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,"
+    " level TEXT NOT NULL CHECK (level IN ('exchange', 'topic', 'session', 'procedure')),"
+    " first_id INTEGER NOT NULL, last_id INTEGER NOT NULL, messages INTEGER NOT NULL, since TEXT, until TEXT,"
+    " at INTEGER, text TEXT NOT NULL, sentences TEXT NOT NULL, made_by TEXT NOT NULL, metadata TEXT NOT NULL,"
+    " covers BLOB NOT NULL, made_at INTEGER NOT NULL)",
+    "CREATE INDEX summary_session ON summary (session_id, level, first_id)",
+    "CREATE TABLE summary_chunk (id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " summary_id INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,"
+    " generation INTEGER NOT NULL REFERENCES generation, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
+    " digest BLOB NOT NULL)",
+    "CREATE INDEX summary_chunk_summary ON summary_chunk (summary_id, generation, start)",
+    "CREATE TABLE summary_due (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
+    " changes INTEGER NOT NULL, at INTEGER NOT NULL)",
+    "CREATE TRIGGER summary_due_new AFTER INSERT ON message WHEN NEW.talk BEGIN"
+    " INSERT INTO summary_due (session_id, changes, at) VALUES (NEW.session_id, 1, NEW.added_at)"
+    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, at = max(at, NEW.added_at); END",
+    "CREATE TRIGGER summary_due_changed AFTER UPDATE OF text, talk ON message"
+    " WHEN (OLD.text, OLD.talk) IS NOT (NEW.text, NEW.talk) BEGIN"
+    " INSERT INTO summary_due (session_id, changes, at) VALUES (NEW.session_id, 1, NEW.added_at)"
+    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1; END",
+    "CREATE TRIGGER summary_due_gone AFTER DELETE ON message WHEN OLD.talk"
+    " AND EXISTS (SELECT 1 FROM session WHERE id = OLD.session_id) BEGIN"
+    " INSERT INTO summary_due (session_id, changes, at) VALUES (OLD.session_id, 1, OLD.added_at)"
+    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1; END",
+    "INSERT INTO summary_due SELECT session_id, count(*), max(added_at) FROM message WHERE talk = 1"
+    " GROUP BY session_id",
+    # The running summary of a session's working memory: what stands for the messages up to a place.
+    "CREATE TABLE working (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
+    " order_at INTEGER NOT NULL, position INTEGER NOT NULL, message_id INTEGER NOT NULL, folded INTEGER NOT NULL,"
+    " text TEXT NOT NULL, sentences TEXT NOT NULL, made_by TEXT NOT NULL, made_at INTEGER NOT NULL)",
+)
+
+
+# Facts with their evidence; what a person rejected stays known by its evidence. fact_due are messages of talk that have
+# not been read for facts.
+SCHEMA_11 = (
+    "CREATE TABLE fact (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
+    " kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL, text TEXT NOT NULL,"
+    " confidence REAL NOT NULL, state TEXT NOT NULL"
+    " CHECK (state IN ('held', 'ended', 'superseded', 'review', 'rejected')),"
+    " said_at TEXT, since TEXT, until TEXT, at INTEGER, since_at INTEGER, until_at INTEGER,"
+    " made_by TEXT NOT NULL, replaced_by INTEGER REFERENCES fact ON DELETE SET NULL, made_at INTEGER NOT NULL)",
+    "CREATE INDEX fact_attribute ON fact (user_id, namespace, subject, attribute)",
+    "CREATE TABLE fact_evidence (fact_id INTEGER NOT NULL REFERENCES fact ON DELETE CASCADE,"
+    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
+    " PRIMARY KEY (fact_id, message_id, start)) WITHOUT ROWID",
+    "CREATE INDEX fact_evidence_message ON fact_evidence (message_id)",
+    "CREATE TABLE fact_due (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE)",
+    "CREATE TRIGGER fact_due_new AFTER INSERT ON message WHEN NEW.talk AND NEW.role = 'user' BEGIN"
+    " INSERT INTO fact_due VALUES (NEW.id); END",
+    "CREATE TRIGGER fact_due_changed AFTER UPDATE OF text, role, author, talk ON message"
+    " WHEN (OLD.text, OLD.role, OLD.author, OLD.talk) IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk) BEGIN"
+    " INSERT OR IGNORE INTO fact_due VALUES (NEW.id); END",
+    "INSERT INTO fact_due SELECT id FROM message WHERE talk = 1 AND role = 'user'",
+)
+
+
+# How much a message is worth keeping close (NULL: not weighed yet), whether a person says so, and how often it was
+# given to somebody.
+SCHEMA_12 = (
+    "ALTER TABLE message ADD COLUMN importance REAL",
+    "ALTER TABLE message ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    "CREATE TABLE recalled (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE,"
+    " times INTEGER NOT NULL, last_at INTEGER NOT NULL)",
+)
+
+
+MIGRATIONS = (
+    SCHEMA_1,
+    SCHEMA_2,
+    SCHEMA_3,
+    SCHEMA_4,
+    SCHEMA_5,
+    SCHEMA_6,
+    SCHEMA_7,
+    SCHEMA_8,
+    SCHEMA_9,
+    SCHEMA_10,
+    SCHEMA_11,
+    SCHEMA_12,
+)
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

@@ -1,0 +1,95 @@
+"""What goes on behind a person's back: background threads, the work they do, and the events that tell of it.
+
+A task does a bounded piece of what is due and says how much that was; ``work_off`` runs tasks in their order
+until none has anything left. Nothing here makes an ``add`` wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from appliance.types import Event
+
+GoesOn = Callable[[], bool]
+"""Says whether to go on; asked between two pieces of work."""
+
+Task = Callable[[GoesOn], int]
+"""Does what is due and says how much it was; 0 when nothing is."""
+
+
+def work_off(tasks: Sequence[Task], goes_on: GoesOn) -> int:
+    """Run the tasks in order, again and again, until a whole turn finds nothing due; how much it was."""
+    done = 0
+    while goes_on():
+        found = sum(task(goes_on) for task in tasks if goes_on())
+        if not found:
+            break
+        done += found
+    return done
+
+
+class Worker:
+    """A background thread that works whenever it is woken. It starts at the first ``wake``."""
+
+    def __init__(self, name: str, work: Callable[[GoesOn], object]) -> None:
+        """``work`` is given a function that says whether to go on."""
+        self._name = name
+        self._work = work
+        self._wanted = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.trouble: Exception | None = None
+        """Why the last run ended early, if it did; the next wake tries again."""
+
+    def wake(self) -> None:
+        self._wanted.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Return once the present piece of work is done."""
+        self._stopping.set()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                self._work(lambda: not self._stopping.is_set())
+                self.trouble = None
+            except Exception as error:  # kept for status: a thread has nobody else to tell
+                self.trouble = error
+
+
+class Events:
+    """Tells whoever listens what has happened. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[object, Callable[[Event], None]] = {}
+
+    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Call ``listener`` for each event, on the thread that it happens on; the answer ends it."""
+        key = object()
+        with self._lock:
+            self._listeners[key] = listener
+
+        def end() -> None:
+            with self._lock:
+                self._listeners.pop(key, None)
+
+        return end
+
+    def tell(self, event: Event) -> None:
+        """Tell all who listen now."""
+        with self._lock:
+            listeners = list(self._listeners.values())
+        for listener in listeners:
+            listener(event)
