@@ -16,12 +16,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths
+from appliance import __version__, config, forgetting, paths
 from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
+from appliance.memory.forget import Doomed, Receipt, receipts, select
 from appliance.memory.sessions import Host, Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
@@ -78,7 +79,7 @@ class Appliance:
         self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self._tasks: list[Task] = []
+        self._tasks: list[Task] = [lambda goes_on: forgetting.finish(self._database, self._serving)]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()
@@ -142,6 +143,7 @@ class Appliance:
         user_id: str | None = None,
         namespace: str = "",
         dry_run: bool = False,
+        again: bool = False,
         wait: bool = True,
         on_file: OnFile = lambda path, messages: None,
         on_embedded: OnProgress = lambda done, pending: None,
@@ -151,7 +153,8 @@ class Appliance:
         Returns when everything is durable and embedded, or with ``wait=False`` when it is durable and can
         be found by its words. Reading an export again adds only what is new. What an export of ours says
         of its owners stays theirs, unless a ``user_id`` or ``namespace`` takes it all. ``format`` overrides
-        detection. ``dry_run`` reports what would happen and changes nothing. ``on_file`` is told the
+        detection. ``dry_run`` reports what would happen and changes nothing. ``again`` takes in, too, what was
+        forgotten before. ``on_file`` is told the
         file and its messages so far, ``on_embedded`` the chunks done and pending.
 
         Raises:
@@ -164,6 +167,7 @@ class Appliance:
             keep_owners=user_id is None and not namespace,
             format=format,
             dry_run=dry_run,
+            again=again,
             progress=on_file,
         )
         tallies = list(intake.ingest(as_paths(source), into))
@@ -377,6 +381,41 @@ class Appliance:
         """The same as Markdown, piece by piece."""
         return export.markdown(self._database.read(), user_id)
 
+    # --- forgetting -----------------------------------------------------------------------------------
+
+    def forgettable(
+        self,
+        *references: str,
+        source: str | None = None,
+        query: str | None = None,
+        everything: bool = False,
+        user_id: str | None = None,
+        namespace: str = "",
+    ) -> Doomed:
+        """What ``forget`` would erase of a user's memory: messages and sessions of the given ids, those from a
+        ``source`` (a format or a file's path), those that hold ``query`` as it stands; together they narrow each
+        other. ``everything`` of the user where nothing else is named. Nothing is changed.
+
+        Raises:
+            UsageError: nothing is named, or words too frequent to find.
+            NotFound: no such message or session of this user, or nothing from such a source.
+        """
+        scope = Scope(self._user(user_id), namespace)
+        return select(
+            self._database.read(), scope,
+            references=references, source=source, query=query, everything=everything,
+        )  # fmt: skip
+
+    def forget(self, doomed: Doomed, progress: OnProgress = lambda done, pending: None) -> Receipt:
+        """Erase, for good, what ``forgettable`` found: from the database, its log and its free pages, the full text,
+        the vectors and the index; then look for its words in every file of the home. The same exports read again do
+        not bring it back, unless ``ingest(again=True)``. Interrupted, the rest is done by ``tend`` or the next one."""
+        return forgetting.forget(self.home, self._database, self._serving, doomed, progress)
+
+    def receipts(self) -> list[Receipt]:
+        """What was forgotten so far, the latest first: counts and proofs, no words."""
+        return receipts(self._database.read())
+
     # --- care -----------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
@@ -423,6 +462,7 @@ class Appliance:
         keep_owners: bool = False,
         format: str | None = None,
         dry_run: bool = False,
+        again: bool = False,
         progress: OnFile = lambda path, messages: None,
     ) -> intake.Intake:
         self._serving.begin()
@@ -434,6 +474,7 @@ class Appliance:
             format=format,
             me=self.settings.name or None,
             dry_run=dry_run,
+            again=again,
             progress=progress,
         )
 

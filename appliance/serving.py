@@ -279,6 +279,26 @@ class Serving:
                 chunks.requeue_all(tx, found.id)
         return self.drain(progress)
 
+    def expunge(self, progress: OnProgress) -> int:
+        """Erase from ledger, index and full text whatever the truth no longer has, and write the database anew; how
+        many vectors that were. Interrupted, it leaves a memory that works, and can be done again."""
+        with self._rebuilding, self._undisturbed(), self._guard:
+            found = self.generation()
+            self._let_go()
+            with self._database.write() as tx:
+                chunks.forget_strays(tx)
+                lexical.optimize(tx)
+            erased = 0
+            if found is not None:
+                erased = derived.expunge(self._home, self._database, found)
+                derived.remove_index(self._home, found.id)
+                with self._database.write() as tx:
+                    chunks.requeue_all(tx, found.id)
+        self.drain(progress)
+        with self._undisturbed():
+            self._database.compact()
+        return erased
+
     def rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
         """Make a new generation with the named model (the present one without a name), and move to it when
         it is complete; how many chunks were put. Interrupted, it leaves the old one serving."""

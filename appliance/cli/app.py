@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, measuring, models, out, read, tour, watching
+from appliance.cli import about, care, find, forgetting, intake, measuring, models, out, read, tour, watching
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -51,6 +51,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "status": care.status,
         "verify": care.verify,
         "reindex": care.reindex,
+        "forget": forgetting.forget,
         "models": models.verbs,
         "bench": measuring.verbs,
     },

@@ -51,6 +51,10 @@ def ingest(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Report what would happen; change nothing.", show_default=False)
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Take in, too, what was forgotten before.", show_default=False),
+    ] = False,
     wait: Annotated[
         bool,
         typer.Option("--wait/--no-wait", help="Embed before ending, or leave it for 'reindex --pending'."),
@@ -69,7 +73,7 @@ def ingest(
       appliance ingest exports/ --dry-run
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
-    report = _ingest(paths, format, user, dry_run, wait, home)
+    report = _ingest(paths, format, user, dry_run, again, wait, home)
     _tell_problems(report, all_notes=not json)
     if json:
         out.document(shape(report))
@@ -86,7 +90,13 @@ def ingest(
 
 
 def _ingest(
-    paths: list[Path], format: str | None, user: str | None, dry_run: bool, wait: bool, home: str | None
+    paths: list[Path],
+    format: str | None,
+    user: str | None,
+    dry_run: bool,
+    again: bool,
+    wait: bool,
+    home: str | None,
 ) -> IngestReport:
     with ExitStack() as stack:
         if dry_run and not _begun(home):
@@ -99,6 +109,7 @@ def _ingest(
             format=format,
             user_id=user,
             dry_run=dry_run,
+            again=again,
             wait=wait,
             on_file=on_file,
             on_embedded=on_embedded,

@@ -19,10 +19,11 @@ from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
 from appliance.ingest.parse.base import Document
-from appliance.store import chunks, lexical, messages, neighbours, sessions
+from appliance.store import chunks, lexical, messages, neighbours, removal, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.messages import NewMessage
+from appliance.store.removal import Origin
 from appliance.types import (
     FileReport,
     FileStatus,
@@ -45,7 +46,7 @@ class Intake:
     ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
     because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
-    where a format only says "me".
+    where a format only says "me". ``again`` takes in what was forgotten before.
     """
 
     database: Database
@@ -55,6 +56,7 @@ class Intake:
     format: str | None = None
     me: str | None = None
     dry_run: bool = False
+    again: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
 
 
@@ -70,6 +72,7 @@ class Tally:
     updated: int = 0
     duplicates: int = 0
     chunks: int = 0
+    forgotten: int = 0
     status: FileStatus | None = None
     errors: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
@@ -121,6 +124,9 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
         tally.errors.append(Problem(error.where or "", error.args[0] + hint))
+    if tally.forgotten:
+        words = f"forgotten before, and left out: {tally.forgotten}; 'ingest --again' takes them in"
+        tally.notes.append(Problem("", words, harmless=True))
     return tally
 
 
@@ -160,7 +166,10 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
         change = Change()
         for key, incoming in batch.messages.items():
-            session, is_new = _session(tx, key, batch, intake, tally.format or "")
+            incoming = _not_forgotten(tx, key, batch, intake, tally)
+            if not incoming:
+                continue
+            session, is_new = _session(tx, key, batch, incoming, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
                 write(tx, session, source, found, change, alone=is_new)
@@ -244,16 +253,43 @@ def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
     return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
 
 
-def _session(tx: sqlite3.Connection, key: str, batch: Batch, intake: Intake, format: str) -> tuple[int, bool]:
+def _not_forgotten(
+    tx: sqlite3.Connection, key: str, batch: Batch, intake: Intake, tally: Tally
+) -> list[NewMessage]:
+    """A batch's messages of one session but for those that were erased for good."""
+    course, incoming = batch.courses[key], batch.messages[key]
+    scope, format = _owner(course.record, intake), course.record.format or tally.format or ""
+    session = course.stored_as or course.record.external_id
+    origins = [Origin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
+    gone = removal.forgotten(tx, origins, in_chat=not course.made_ids)
+    if gone and intake.again:
+        removal.take_back(tx, [origin for origin in origins if origin.message in gone])
+        return incoming
+    tally.forgotten += sum(message.external_id in gone for message in incoming)
+    return [message for message in incoming if message.external_id not in gone]
+
+
+def _owner(record: SessionRecord, intake: Intake) -> Scope:
+    return record.scope if intake.keep_owners and record.scope else intake.scope
+
+
+def _session(
+    tx: sqlite3.Connection,
+    key: str,
+    batch: Batch,
+    incoming: Sequence[NewMessage],
+    intake: Intake,
+    format: str,
+) -> tuple[int, bool]:
     """The session that a batch's messages of one key belong to. A chat without ids of its own is recognised
     by its first messages when its file has got another name."""
     course = batch.courses[key]
     record = course.record
     format = record.format or format
-    scope = record.scope if intake.keep_owners and record.scope else intake.scope
+    scope = _owner(record, intake)
     if course.made_ids and course.stored_as is None:
         course.stored_as = record.external_id
-        first = batch.messages[key][: dedup.RECOGNISE]
+        first = incoming[: dedup.RECOGNISE]
         beside = {other.record.external_id for other in batch.courses.values() if other is not course}
         # Words alone don't tell: many chats begin with "hi". Nor are two chats of one file the same.
         if all(message.at is not None for message in first):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appliance.errors import StoreCorrupt
-from appliance.store import chunks, lexical, variants
+from appliance.store import chunks, lexical, variants, vectors
 from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
 from appliance.store.messages import message_id
@@ -185,11 +185,12 @@ def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -
     )
     where = derived.ledger.path.name
     for row, digest in derived.ledger.check():
-        findings.count("vectors")
+        findings.count("vectors", digest != vectors.ERASED)
         if digest is None:
             findings.add(where, f"row {row} is damaged: run 'appliance reindex --vectors'")
         elif row not in expected:
-            findings.add(where, f"row {row} is of no text that is known")
+            if digest != vectors.ERASED:
+                findings.add(where, f"row {row} is of no text that is known")
         elif expected[row] != digest:
             findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
     for (lost,) in db.execute(

@@ -235,6 +235,19 @@ def count(db: sqlite3.Connection, generation: int) -> int:
     return int(number)
 
 
+def forget_strays(tx: sqlite3.Connection) -> None:
+    """Let go of the vectors of texts that no chunk has any more."""
+    tx.execute(
+        "DELETE FROM embedding WHERE (generation, digest) NOT IN"
+        " (SELECT generation, digest FROM chunk UNION SELECT generation, digest FROM summary_chunk)"
+    )
+
+
+def ledger_rows(db: sqlite3.Connection, generation: int) -> set[int]:
+    """The rows of the ledger that hold a text's vector."""
+    return {row for (row,) in db.execute("SELECT row FROM embedding WHERE generation = ?", (generation,))}
+
+
 # --- outbox ------------------------------------------------------------------------------------------
 
 

@@ -92,6 +92,27 @@ class Database:
                 self._open_readers.append(connection)
         return connection
 
+    def compact(self) -> None:
+        """Write the whole database anew, so that nothing of what was deleted is left in it or in its log.
+
+        Raises:
+            StoreError: somebody is reading, or the disk has no room for a second one.
+        """
+        with self._lock, _as_store_errors(self.path):
+            # In memory, a copy of ten years of chats would be as large as they are.
+            self._writer.execute("PRAGMA temp_store = FILE")
+            try:
+                self._writer.execute("VACUUM")
+            finally:
+                self._writer.execute("PRAGMA temp_store = MEMORY")
+            (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise StoreError(
+                "something is being read, so that the log can't be emptied",
+                where=str(self.path),
+                hint="do it again when an export or a long search has ended",
+            )
+
     def close(self) -> None:
         with self._lock:
             for reader in self._open_readers:

@@ -118,6 +118,18 @@ def remove(home: Home, generation: int) -> None:
         ledger_path(home, generation).unlink()
 
 
+def expunge(home: Home, database: Database, generation: Generation) -> int:
+    """Erase from a generation's ledger, which must be closed, what the truth no longer has; how many vectors."""
+    db, path = database.read(), ledger_path(home, generation.id)
+    if not path.exists():
+        return 0
+    ledger = Ledger(path, generation.identity, generation.dimension, chunks.rows(db, generation.id))
+    try:
+        return ledger.erase(chunks.ledger_rows(db, generation.id))
+    finally:
+        ledger.close()
+
+
 def remove_strays(home: Home, database: Database) -> None:
     """Remove the files of generations that are no more: what a rebuild that was killed at its end left."""
     known = chunks.generations(database.read())

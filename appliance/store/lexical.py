@@ -92,6 +92,12 @@ def rebuild(tx: sqlite3.Connection) -> None:
         tx.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
+def optimize(tx: sqlite3.Connection) -> None:
+    """Merge the full text into one piece, in which nothing of what was withdrawn is left."""
+    for table in TABLES:
+        tx.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
 def agrees(tx: sqlite3.Connection) -> bool:
     """Whether the full text holds exactly the words of the truth."""
     try:
@@ -195,15 +201,15 @@ def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, li
         (match, *values),
     )
     # FTS5 compares stems ("pool" finds "pools"), so that a look at the text decides.
-    exact = [_folded(phrase) for phrase in phrases]
-    return list(islice((key for key, text in rows if all(one in _folded(text) for one in exact)), limit))
+    exact = [folded(phrase) for phrase in phrases]
+    return list(islice((key for key, text in rows if all(one in folded(text) for one in exact)), limit))
 
 
 def _composed(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     return " ".join(_composed(text).casefold().split())
 
 

@@ -271,6 +271,16 @@ SCHEMA_12 = (
 )
 
 
+# What was erased: receipts without a word of it, and keyed digests of the ids, so that the same export does not bring
+# it back. An erasure is open until no file of the home holds a trace of it.
+SCHEMA_13 = (
+    "CREATE TABLE erasure (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL,"
+    " state TEXT NOT NULL CHECK (state IN ('open', 'done')), counts TEXT NOT NULL, proof TEXT NOT NULL DEFAULT '{}')",
+    "CREATE TABLE forgotten (digest BLOB PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE forgotten_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL)",
+)
+
+
 MIGRATIONS = (
     SCHEMA_1,
     SCHEMA_2,
@@ -284,6 +294,7 @@ MIGRATIONS = (
     SCHEMA_10,
     SCHEMA_11,
     SCHEMA_12,
+    SCHEMA_13,
 )
 
 

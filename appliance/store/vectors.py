@@ -5,8 +5,8 @@
 
 The truth (SQLite) knows which row holds which text and how many rows count; rows behind that count
 are what a crash left, and are written over. Nothing else is ever written twice, so a reader needs no
-lock. float16 halves the file; on unit vectors it moves a cosine by less than 0.001, and index and
-rebuild both read the same rounded numbers.
+lock; only an erasure writes zeros over rows, and nobody may read then. float16 halves the file; on unit
+vectors it moves a cosine by less than 0.001, and index and rebuild both read the same rounded numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ from appliance.paths import FILE_MODE, sync_folder
 HEADER_BYTES = 4096
 FORMAT = 1
 DIGEST_BYTES = 16
+
+ERASED = bytes(DIGEST_BYTES)
+"""The digest of a row whose vector was erased."""
 
 
 class Ledger:
@@ -108,6 +111,23 @@ class Ledger:
         for number in range(self.rows):
             row = view[number]
             yield number, bytes(row["digest"]) if _crc(row) == int(row["crc"]) else None
+
+    def erase(self, kept: Collection[int]) -> int:
+        """Write zeros over every row but ``kept``, cut off what lies behind the last that counts, and make that
+        survive a power cut; how many rows held something. Nobody may be reading."""
+        self._view = None
+        gone = [number for number in range(self.rows) if number not in kept]
+        blank = np.zeros(1, self._row)
+        blank["crc"] = _crc(blank[0])
+        erased = 0
+        for number in gone:
+            offset = HEADER_BYTES + number * self._row.itemsize
+            if os.pread(self._file, self._row.itemsize, offset) != blank.tobytes():
+                os.pwrite(self._file, blank.tobytes(), offset)
+                erased += 1
+        os.ftruncate(self._file, HEADER_BYTES + self.rows * self._row.itemsize)
+        os.fsync(self._file)
+        return erased
 
     def close(self) -> None:
         self._view = None

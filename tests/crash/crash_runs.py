@@ -36,6 +36,8 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             on_file=lambda path, count: say("file", path, count),
             on_embedded=lambda done, pending: say("embedded", done),
         )
+    elif action == "forget":
+        memory.forget(memory.forgettable(*files), lambda done, pending: say("embedded", done))
     else:
         memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
     say("done")
@@ -55,7 +57,7 @@ class Acknowledged:
 
 
 def run(
-    action: str, home: Path, files: Sequence[Path], kill: tuple[int, float] | None = None
+    action: str, home: Path, files: Sequence[Path | str], kill: tuple[int, float] | None = None
 ) -> Acknowledged:
     """Work on a home in another process; ``kill`` ends it that many seconds after so many events."""
     process = subprocess.Popen(

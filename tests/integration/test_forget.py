@@ -1,0 +1,198 @@
+"""What is forgotten is gone from every file, does not come back by itself, and takes nothing else with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import Appliance
+from appliance.errors import NotFound, UsageError
+from appliance_models import HashEmbedder
+
+SECRET = "the blue envelope lies under the third stair of the lighthouse"
+LONG = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(400))
+KEPT = "the market opens at nine on Saturdays"
+
+
+def line(session: str, number: int, content: str, **more: Any) -> dict[str, Any]:
+    when = f"2026-03-{number:02}T10:00:00Z"
+    return {"session_id": session, "message_id": str(number), "role": "user", "timestamp": when,
+            "content": content, **more}  # fmt: skip
+
+
+def export(folder: Path, name: str, lines: list[dict[str, Any]]) -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def chats(tmp_path: Path) -> Path:
+    tool = line("b", 3, f"search: {SECRET}", role="tool")
+    return export(
+        tmp_path,
+        "chats.jsonl",
+        [
+            *(line("a", number, said) for number, said in enumerate((KEPT, SECRET, "what a day", LONG), 1)),
+            *(line("b", number, said) for number, said in enumerate(("hello again", "so be it"), 1)),
+            tool,
+        ],
+    )
+
+
+def traces(home: Path, *texts: str) -> list[Path]:
+    """The files of a home that hold a piece of one of the texts."""
+    pieces = [text[at : at + 20].encode() for text in texts for at in range(0, len(text) - 20, 400)]
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path for path in files if any(piece in path.read_bytes() for piece in pieces)]
+
+
+def texts(memory: Appliance) -> set[str]:
+    return {one["content"] for one in memory.export()}
+
+
+def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: Path) -> None:
+    memory.ingest(chats)
+    edited = memory.sessions.create(title="edits")
+    edited.add("user", SECRET, external_id="e")
+    edited.add("user", "something harmless", external_id="e")
+    assert traces(home, SECRET), "the test would prove nothing"
+
+    doomed = memory.forgettable(query="Blue Envelope  lies")
+    assert len(doomed.messages) == 3, "the tool's record and the message that once said it, too"
+    receipt = memory.forget(doomed)
+    assert (receipt.state, receipt.messages, receipt.proof.texts, receipt.proof.traces) == ("done", 3, 4, ())
+    assert receipt.vectors == 1, "equal texts share a vector"
+    assert not traces(home, SECRET)
+    assert not memory.search("envelope under the stair", mode="lexical")
+    assert not memory.verify().problems
+    assert KEPT in texts(memory) and LONG in texts(memory)
+    assert memory.search("market on Saturdays")[0].text == KEPT
+    assert [one.id for one in memory.receipts()] == [receipt.id]
+
+
+def test_a_long_message_goes_whole(memory: Appliance, home: Path, chats: Path) -> None:
+    memory.ingest(chats)
+    (hit,) = memory.search('"item 7919."', limit=1)
+    memory.forget(memory.forgettable(hit.message_id))
+    assert not traces(home, LONG)
+    assert not memory.verify().problems
+
+
+def test_reading_the_export_again_does_not_bring_it_back(
+    memory: Appliance, chats: Path, tmp_path: Path
+) -> None:
+    memory.ingest(chats)
+    memory.forget(memory.forgettable(query=SECRET))
+    later = export(tmp_path, "later.jsonl", [*map(json.loads, chats.read_text().splitlines()), line("a", 5, "a new one")])
+    report = memory.ingest(later)
+    assert report.total("new") == 1
+    assert "forgotten before, and left out: 2" in report.files[0].notes[0].message
+    assert not any(SECRET in text for text in texts(memory))
+    # The same id in another chat is another message.
+    assert memory.ingest(export(tmp_path, "c.jsonl", [line("c", 2, "mine")])).total("new") == 1
+
+    assert memory.ingest(later, again=True).total("new") == 2
+    assert SECRET in texts(memory)
+    assert memory.ingest(later).total("new") == 0
+
+
+def test_a_chat_whose_messages_have_no_ids_stays_forgotten_under_another_name(
+    memory: Appliance, tmp_path: Path
+) -> None:
+    said = "\n".join(f"06.02.26, 10:{minute:02} - Ana: line {minute}" for minute in range(10, 30))
+    (tmp_path / "WhatsApp Chat with Ana.txt").write_text(said + f"\n06.02.26, 11:00 - Ana: {SECRET}\n")
+    (tmp_path / "WhatsApp Chat with Ana (2).txt").write_text(said + f"\n06.02.26, 11:00 - Ana: {SECRET}\n")
+    memory.ingest(tmp_path / "WhatsApp Chat with Ana.txt")
+    (info,) = memory.sessions.list()
+    memory.forget(memory.forgettable(info.id))
+    assert not memory.sessions.list() and not texts(memory)
+    assert memory.ingest(tmp_path / "WhatsApp Chat with Ana (2).txt").total("new") == 0
+
+
+def test_what_somebody_else_says_too_stays(memory: Appliance, home: Path, chats: Path) -> None:
+    memory.ingest(chats)
+    memory.ingest(chats, user_id="ana")
+    doomed = memory.forgettable(query=SECRET)
+    assert len(doomed.messages) == 2
+    receipt = memory.forget(doomed)
+    assert receipt.proof.traces == (), "what Ana still says is no trace"
+    assert memory.search("blue envelope", user_id="ana", mode="lexical")[0].text == SECRET
+    assert not memory.search("blue envelope", mode="lexical")
+    assert not memory.verify().problems
+    with pytest.raises(NotFound):
+        memory.forgettable(memory.search("market", user_id="ana", mode="lexical")[0].message_id)
+
+
+def test_by_source_by_session_and_everything(
+    memory: Appliance, home: Path, chats: Path, tmp_path: Path
+) -> None:
+    memory.ingest(chats)
+    other = export(tmp_path, "other.jsonl", [line("o", 1, "from elsewhere entirely")])
+    memory.ingest(other)
+    assert memory.forgettable(source=str(other)).files == (str(other),)
+    assert len(memory.forget(memory.forgettable(source=str(other))).formats) == 1
+    assert not memory.search("elsewhere entirely", mode="lexical")
+
+    session = memory.sessions.info("b")
+    assert len(memory.forgettable(session.id, query=SECRET).messages) == 1, "together they narrow"
+    memory.forget(memory.forgettable(session.id))
+    assert {info.external_id for info in memory.sessions.list()} == {"a"}
+
+    memory.forget(memory.forgettable(everything=True))
+    assert not memory.sessions.list() and not texts(memory)
+    assert not traces(home, SECRET, LONG, KEPT)
+    assert memory.status()["counts"]["chunks"] == 0
+    assert not memory.verify().problems
+
+
+def test_a_session_keeps_its_place_when_its_messages_are_named(memory: Appliance) -> None:
+    session = memory.sessions.create(title="Diary")
+    only = session.add("user", SECRET)
+    memory.forget(memory.forgettable(only.id))
+    assert session.messages() == [] and session.title == "Diary"
+
+
+def test_an_empty_wish_and_frequent_words_are_refused(memory: Appliance, chats: Path) -> None:
+    memory.ingest(chats)
+    with pytest.raises(UsageError, match="nothing is named"):
+        memory.forgettable()
+    with pytest.raises(NotFound):
+        memory.forgettable("m999")
+    with pytest.raises(NotFound, match="no message came from"):
+        memory.forgettable(source="telegram")
+    assert memory.forgettable(query="never said by anybody").messages == ()
+
+
+def test_an_export_in_the_inbox_is_named(memory: Appliance, home: Path, chats: Path) -> None:
+    inside = home / "inbox" / "chats.jsonl"
+    inside.write_bytes(chats.read_bytes())
+    memory.ingest(inside)
+    receipt = memory.forget(memory.forgettable(query=SECRET))
+    assert receipt.proof.traces == () and receipt.proof.yours == (str(inside),)
+
+
+def test_the_search_for_traces_finds_one(memory: Appliance, home: Path, chats: Path) -> None:
+    memory.ingest(chats)
+    (home / "left.txt").write_text(f"somebody copied it: {SECRET}")
+    receipt = memory.forget(memory.forgettable(query=SECRET))
+    assert receipt.proof.traces == (str(home / "left.txt"),)
+
+
+def test_what_was_interrupted_is_finished(home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.ingest(chats)
+        monkeypatch.setattr(memory._serving, "expunge", lambda progress: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            memory.forget(memory.forgettable(query=SECRET))
+        monkeypatch.undo()
+        assert not any(SECRET in text for text in texts(memory))
+        assert memory.receipts()[0].state == "open"
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.tend()
+        assert memory.receipts()[0].state == "done"
+        assert not traces(home, SECRET)
+        assert not memory.verify().problems
