@@ -87,7 +87,9 @@ def test_reading_the_export_again_does_not_bring_it_back(
 ) -> None:
     memory.ingest(chats)
     memory.forget(memory.forgettable(query=SECRET))
-    later = export(tmp_path, "later.jsonl", [*map(json.loads, chats.read_text().splitlines()), line("a", 5, "a new one")])
+    later = export(
+        tmp_path, "later.jsonl", [*map(json.loads, chats.read_text().splitlines()), line("a", 5, "a new one")]
+    )
     report = memory.ingest(later)
     assert report.total("new") == 1
     assert "forgotten before, and left out: 2" in report.files[0].notes[0].message

@@ -1,0 +1,50 @@
+"""``forget``: says what would go, asks, and gives a receipt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli_runs import Run, document
+
+HOTEL = "QX-4471"
+
+
+def test_a_dry_run_changes_nothing(run: Run, kept: Path) -> None:
+    told = document(run("forget", "--query", HOTEL, "--dry-run", "--json"))["would_forget"]
+    assert len(told["messages"]) == 1 and told["sessions"] == [] and told["formats"] == {"native": 1}
+    assert "would erase 1 message (" in run("forget", "trip", "--query", HOTEL, "--dry-run").stdout
+    assert HOTEL in run("export", "-").stdout
+
+
+def test_without_a_terminal_it_wants_to_be_told_yes(run: Run, filled: Path) -> None:
+    refused = run("forget", "trip")
+    assert refused.exit_code == 2 and "this would erase 4 messages and 1 whole session" in refused.stderr
+    assert HOTEL in run("export", "-").stdout
+
+
+def test_a_receipt_says_what_went_and_that_no_trace_was_found(run: Run, filled: Path) -> None:
+    receipt = document(run("forget", "trip", "--yes", "--json"))["receipt"]
+    assert (receipt["messages"], receipt["sessions"], receipt["state"]) == (4, 1, "done")
+    assert receipt["proof"]["traces"] == [] and receipt["proof"]["files"] > 1
+    assert HOTEL not in run("export", "-").stdout
+    assert [
+        path for path in filled.rglob("*") if path.is_file() and HOTEL.encode() in path.read_bytes()
+    ] == []
+    assert document(run("forget", "--receipts", "--json"))["receipts"] == [receipt]
+    assert "e1" in run("forget", "--receipts").stdout
+    assert document(run("verify", "--json"))["ok"]
+
+
+def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats: Path) -> None:
+    run("forget", "--query", HOTEL, "--yes")
+    report = document(run("ingest", chats, "--json"))
+    assert report["totals"]["new"] == 0
+    assert "left out: 1" in report["files"][0]["notes"][0]["message"]
+    assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 1
+
+
+def test_it_needs_something_to_forget(run: Run, kept: Path) -> None:
+    assert run("forget", "--yes").exit_code == 2
+    assert run("forget", "m99", "--yes").exit_code == 4
+    assert run("forget", "--user", "ana", "--query", HOTEL, "--yes").stdout == "nothing to forget\n"
+    assert run("forget", "trip", "--user", "ana", "--yes").exit_code == 4
