@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, forgetting, paths
+from appliance import __version__, config, forgetting, paths, summarising
 from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
@@ -79,7 +79,11 @@ class Appliance:
         self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self._tasks: list[Task] = [lambda goes_on: forgetting.finish(self._database, self._serving)]
+        self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
+        self._tasks: list[Task] = [
+            lambda goes_on: forgetting.finish(self._database, self._serving),
+            self.summaries.tend,
+        ]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()
