@@ -21,7 +21,8 @@ from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
-from appliance.memory import export
+from appliance.memory import export, importance
+from appliance.memory.keeping import Keeping, handed_out
 from appliance.memory.sessions import Host, Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
@@ -78,7 +79,9 @@ class Appliance:
         self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self._tasks: list[Task] = []
+        self.keeping = Keeping(self._database, lambda: self._wake())
+        self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
+        self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()
@@ -120,6 +123,7 @@ class Appliance:
         for worker in (self._upkeep, self._worker):
             if worker is not None:
                 worker.stop()
+        self.keeping.close()
         self._serving.close()
         self._database.close()
         self._lock.release()
@@ -307,10 +311,12 @@ class Appliance:
         budget: int | None = None,
         encoding: str | None = None,
         profile: str | None = None,
+        counted: bool = True,
     ) -> Context:
         """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
         session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names);
-        ``profile`` as in a search.
+        ``profile`` as in a search. The memories in it count as recalled, but for ``counted=False``: a call that
+        is to leave no trace.
 
         Raises:
             UsageError: the budget is smaller than 1, or there is no such profile.
@@ -350,7 +356,10 @@ class Appliance:
             follows=neighbours.before_each(self._database.read(), [hit.message_id for hit in hits]),
         )
         notes = [*hits.notes, *([counter.note] if counter.note else [])]
-        return layers.build(plan, hits, turns, notes)
+        built = layers.build(plan, hits, turns, notes)
+        if counted:
+            self.keeping.recalled(handed_out(built))
+        return built
 
     def message(self, reference: str) -> Message:
         """The message of an id ("m345"), or of its external id.
@@ -435,6 +444,7 @@ class Appliance:
             me=self.settings.name or None,
             dry_run=dry_run,
             progress=progress,
+            weigh=importance.weigh,
         )
 
     def _take(self, record: MessageRecord, info: SessionInfo) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from appliance.moments import now
+from appliance.store.importance import PINNED, UNWEIGHED, WORTH
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Role
 
@@ -25,6 +26,12 @@ NAME_CHARACTERS = 80
 
 TALK_FIRST = 1 << 60
 """Added to the priority of what people and assistants said: it is embedded before tool and system records."""
+
+PRIORITY = (
+    f"m.order_at + m.talk * {TALK_FIRST}"
+    f" + CAST(CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END * {WORTH} AS INTEGER)"
+)
+"""What ``priority`` computes, of a stored message ``m``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class Chunkable:
     text: str
     talk: bool
     order_at: int
+    importance: float = UNWEIGHED
 
 
 class Spoken(NamedTuple):
@@ -173,10 +181,11 @@ def put(tx: sqlite3.Connection, generation: int, pieces: Sequence[tuple[Chunkabl
     key = next_key(tx, "chunk")
     chunk_rows, queue = [], []
     for message, spans in pieces:
+        pressing = priority(message.talk, message.order_at, message.importance)
         for span in spans:
             words = passage(message.author, message.text[span.start : span.end])
             chunk_rows.append((key, message.id, generation, span.start, span.end, digest(words)))
-            queue.append((key, generation, "put", message.order_at + message.talk * TALK_FIRST))
+            queue.append((key, generation, "put", pressing))
             key += 1
     tx.executemany(
         "INSERT INTO chunk (id, message_id, generation, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)",
@@ -202,7 +211,7 @@ def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
     for page in pages(sorted(messages)):
         tx.execute(
             "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
-            f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+            f" SELECT c.id, c.generation, 'put', {PRIORITY}"
             f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.message_id IN ({marks(page)})",
             page,
         )
@@ -212,7 +221,7 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
     """Queue every chunk of a generation: its index is being made again."""
     tx.execute(
         "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
-        f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+        f" SELECT c.id, c.generation, 'put', {PRIORITY}"
         " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
         (generation,),
     )
@@ -221,12 +230,17 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
 def without_chunks(db: sqlite3.Connection, generation: int, after: int) -> list[Chunkable]:
     """The next messages with text, behind the key ``after``, that have no chunks in a generation."""
     page = db.execute(
-        "SELECT m.id, m.author, m.text, m.talk, m.order_at FROM message m WHERE m.id > ? AND m.text <> ''"
+        "SELECT m.id, m.author, m.text, m.talk, m.order_at,"
+        f" CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END"
+        " FROM message m WHERE m.id > ? AND m.text <> ''"
         " AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
         " ORDER BY m.id LIMIT ?",
         (after, generation, PAGE),
     )
-    return [Chunkable(key, author, text, bool(talk), order_at) for key, author, text, talk, order_at in page]
+    return [
+        Chunkable(key, author, text, bool(talk), order_at, importance)
+        for key, author, text, talk, order_at, importance in page
+    ]
 
 
 def count(db: sqlite3.Connection, generation: int) -> int:
@@ -236,6 +250,22 @@ def count(db: sqlite3.Connection, generation: int) -> int:
 
 
 # --- outbox ------------------------------------------------------------------------------------------
+
+
+def priority(talk: bool, order_at: int, importance: float) -> int:
+    """Where a chunk stands in the queue, the highest first: talk before records, then by time, where what is
+    important counts as up to ``WORTH`` more recent than it is."""
+    return order_at + talk * TALK_FIRST + int(importance * WORTH)
+
+
+def move_up(tx: sqlite3.Connection, messages: Collection[int]) -> None:
+    """Give the chunks of messages that still wait the place that their importance now gives them."""
+    tx.execute(
+        f"UPDATE outbox SET priority = (SELECT {PRIORITY} FROM chunk c JOIN message m ON m.id = c.message_id"
+        " WHERE c.id = outbox.chunk_id) WHERE work = 'put' AND chunk_id IN"
+        f" (SELECT id FROM chunk WHERE message_id IN {LISTED})",
+        (listed(messages),),
+    )
 
 
 def pending(db: sqlite3.Connection, generation: int) -> int:
