@@ -16,13 +16,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, forgetting, paths, summarising
+from appliance import __version__, config, paths, summarising
 from appliance.errors import UsageError
+from appliance.forgetting import Forgetting
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
-from appliance.memory import export
-from appliance.memory.forget import Doomed, Receipt, receipts, select
+from appliance.memory import export, importance
+from appliance.memory.keeping import Keeping, handed_out
 from appliance.memory.sessions import Host, Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
@@ -80,8 +81,13 @@ class Appliance:
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
         self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
+        self.keeping = Keeping(self._database, lambda: self._wake())
+        self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
+        self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
         self._tasks: list[Task] = [
-            lambda goes_on: forgetting.finish(self._database, self._serving),
+            self.forgetting.finish,
+            self.keeping.weigh,
+            self.keeping.write,
             self.summaries.tend,
         ]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
@@ -125,6 +131,7 @@ class Appliance:
         for worker in (self._upkeep, self._worker):
             if worker is not None:
                 worker.stop()
+        self.keeping.close()
         self._serving.close()
         self._database.close()
         self._lock.release()
@@ -315,10 +322,12 @@ class Appliance:
         budget: int | None = None,
         encoding: str | None = None,
         profile: str | None = None,
+        counted: bool = True,
     ) -> Context:
         """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
         session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names);
-        ``profile`` as in a search.
+        ``profile`` as in a search. The memories in it count as recalled, but for ``counted=False``: a call that
+        is to leave no trace.
 
         Raises:
             UsageError: the budget is smaller than 1, or there is no such profile.
@@ -358,7 +367,10 @@ class Appliance:
             follows=neighbours.before_each(self._database.read(), [hit.message_id for hit in hits]),
         )
         notes = [*hits.notes, *([counter.note] if counter.note else [])]
-        return layers.build(plan, hits, turns, notes)
+        built = layers.build(plan, hits, turns, notes)
+        if counted:
+            self.keeping.recalled(handed_out(built))
+        return built
 
     def message(self, reference: str) -> Message:
         """The message of an id ("m345"), or of its external id.
@@ -384,41 +396,6 @@ class Appliance:
     def export_markdown(self, *, user_id: str | None = None) -> Iterator[str]:
         """The same as Markdown, piece by piece."""
         return export.markdown(self._database.read(), user_id)
-
-    # --- forgetting -----------------------------------------------------------------------------------
-
-    def forgettable(
-        self,
-        *references: str,
-        source: str | None = None,
-        query: str | None = None,
-        everything: bool = False,
-        user_id: str | None = None,
-        namespace: str = "",
-    ) -> Doomed:
-        """What ``forget`` would erase of a user's memory: messages and sessions of the given ids, those from a
-        ``source`` (a format or a file's path), those that hold ``query`` as it stands; together they narrow each
-        other. ``everything`` of the user where nothing else is named. Nothing is changed.
-
-        Raises:
-            UsageError: nothing is named, or words too frequent to find.
-            NotFound: no such message or session of this user, or nothing from such a source.
-        """
-        scope = Scope(self._user(user_id), namespace)
-        return select(
-            self._database.read(), scope,
-            references=references, source=source, query=query, everything=everything,
-        )  # fmt: skip
-
-    def forget(self, doomed: Doomed, progress: OnProgress = lambda done, pending: None) -> Receipt:
-        """Erase, for good, what ``forgettable`` found: from the database, its log and its free pages, the full text,
-        the vectors and the index; then look for its words in every file of the home. The same exports read again do
-        not bring it back, unless ``ingest(again=True)``. Interrupted, the rest is done by ``tend`` or the next one."""
-        return forgetting.forget(self.home, self._database, self._serving, doomed, progress)
-
-    def receipts(self) -> list[Receipt]:
-        """What was forgotten so far, the latest first: counts and proofs, no words."""
-        return receipts(self._database.read())
 
     # --- care -----------------------------------------------------------------------------------------
 
@@ -480,6 +457,7 @@ class Appliance:
             dry_run=dry_run,
             again=again,
             progress=progress,
+            weigh=importance.weigh,
         )
 
     def _take(self, record: MessageRecord, info: SessionInfo) -> int:

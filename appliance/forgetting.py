@@ -1,7 +1,7 @@
 """Forgetting, from end to end: out of the truth first, then out of every file, then the proof.
 
-``forget`` reads top to bottom. When its first step has ended the messages are gone for everybody who asks; what comes
-after takes their traces out of the files, and is made up for by ``finish`` when it was interrupted.
+``Forgetting.forget`` reads top to bottom. When its first step has ended the messages are gone for everybody who asks;
+what comes after takes their traces out of the files, and is made up for by ``finish`` when it was interrupted.
 """
 
 from __future__ import annotations
@@ -11,27 +11,69 @@ from appliance.memory.forget import Doomed, Proof, Receipt
 from appliance.paths import Home
 from appliance.serving import OnProgress, Serving
 from appliance.store.database import Database
+from appliance.types import Scope
+from appliance.upkeep import GoesOn
 
 
-def forget(home: Home, database: Database, serving: Serving, doomed: Doomed, progress: OnProgress) -> Receipt:
-    """Erase what is doomed; the receipt, with what a search of every file of the home for its words found."""
-    texts = forgetting.pieces(database.read(), doomed.messages, _size(home))
-    key = forgetting.erase(database, doomed)
-    vectors = serving.expunge(progress)
-    proof = forgetting.search(database.read(), home.root, home.inbox, texts)
-    forgetting.close(database, vectors, {key: proof})
-    return forgetting.receipt(database.read(), key)
+class Forgetting:
+    """What a memory is to forget: look first (``preview``), then ``forget``."""
 
+    def __init__(self, home: Home, database: Database, serving: Serving, owner: str) -> None:
+        """``owner`` is the user whose memory is meant when a call names none."""
+        self._home = home
+        self._database = database
+        self._serving = serving
+        self._owner = owner
 
-def finish(database: Database, serving: Serving) -> int:
-    """Take the traces out of the files that an interrupted ``forget`` left there; 1 if there was one."""
-    if not forgetting.is_open(database.read()):
-        return 0
-    vectors = serving.expunge(lambda done, pending: None)
-    no_proofs: dict[int, Proof] = {}
-    forgetting.close(database, vectors, no_proofs)
-    return 1
+    def preview(
+        self,
+        *references: str,
+        source: str | None = None,
+        query: str | None = None,
+        everything: bool = False,
+        user_id: str | None = None,
+        namespace: str = "",
+    ) -> Doomed:
+        """What ``forget`` would erase of a user's memory: messages and sessions of the given ids, those from a
+        ``source`` (a format or a file's path), those that hold ``query`` as it stands; together they narrow each
+        other. ``everything`` of the user where nothing else is named. Nothing is changed.
 
+        Raises:
+            UsageError: nothing is named, or words too frequent to find.
+            NotFound: no such message or session of this user, or nothing from such a source.
+        """
+        return forgetting.select(
+            self._database.read(),
+            Scope(self._owner if user_id is None else user_id, namespace),
+            references=references,
+            source=source,
+            query=query,
+            everything=everything,
+        )
 
-def _size(home: Home) -> int:
-    return sum(path.stat().st_size for path in home.root.rglob("*") if path.is_file())
+    def forget(self, doomed: Doomed, progress: OnProgress = lambda done, pending: None) -> Receipt:
+        """Erase, for good, what ``preview`` found: from the database, its log and its free pages, the full text, the
+        vectors and the index; then look for its words in every file of the home. The same exports read again do not
+        bring it back, unless ``ingest(again=True)``."""
+        texts = forgetting.pieces(self._database.read(), doomed.messages, self._size())
+        key = forgetting.erase(self._database, doomed)
+        vectors = self._serving.expunge(progress)
+        proof = forgetting.search(self._database.read(), self._home.root, self._home.inbox, texts)
+        forgetting.close(self._database, vectors, {key: proof})
+        return forgetting.receipt(self._database.read(), key)
+
+    def receipts(self) -> list[Receipt]:
+        """What was forgotten so far, the latest first: counts and proofs, no words."""
+        return forgetting.receipts(self._database.read())
+
+    def finish(self, goes_on: GoesOn) -> int:
+        """Take the traces out of the files that an interrupted ``forget`` left there; 1 if there was one."""
+        if not forgetting.is_open(self._database.read()):
+            return 0
+        vectors = self._serving.expunge(lambda done, pending: None)
+        no_proofs: dict[int, Proof] = {}
+        forgetting.close(self._database, vectors, no_proofs)
+        return 1
+
+    def _size(self) -> int:
+        return sum(path.stat().st_size for path in self._home.root.rglob("*") if path.is_file())

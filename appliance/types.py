@@ -171,6 +171,20 @@ class Message:
     text: str
     reply_to: str | None
     metadata: Metadata
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """How much a message is worth keeping close now, 0 to 1: the sum of ``parts`` (what the words are worth by role,
+    own, density, names, decisions, unresolved and tools, and on top of it recalled and pinned). ``times`` is how often
+    it was given to somebody, ``last_at`` when last, as ISO 8601."""
+
+    score: float
+    parts: Mapping[str, float]
+    pinned: bool
+    times: int
+    last_at: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,20 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, forgetting, intake, measuring, models, out, read, tour, watching
+from appliance.cli import (
+    about,
+    care,
+    find,
+    forgetting,
+    intake,
+    keeping,
+    measuring,
+    models,
+    out,
+    read,
+    tour,
+    watching,
+)
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -47,6 +60,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "show": read.show,
         "export": read.export,
     },
+    "Keep": {"pin": keeping.pin, "unpin": keeping.unpin},
     "Care": {
         "status": care.status,
         "verify": care.verify,

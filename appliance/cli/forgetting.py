@@ -65,10 +65,10 @@ def forget(
     """  # fmt: skip
     if receipts:
         with options.reading(home, "forget") as memory:
-            _list(memory.receipts(), json)
+            _list(memory.forgetting.receipts(), json)
         return
     with options.reading(home, "forget") as memory:
-        doomed = memory.forgettable(
+        doomed = memory.forgetting.preview(
             *(ids or ()), source=source, query=query, everything=everything, user_id=user
         )
         if dry_run or (not doomed.messages and not doomed.sessions):
@@ -76,7 +76,7 @@ def forget(
             return
         _confirm(doomed, yes)
         with out.progress() as (_, on_embedded):
-            receipt = memory.forget(doomed, on_embedded)
+            receipt = memory.forgetting.forget(doomed, on_embedded)
     if json:
         out.document({"receipt": asdict(receipt), "files": doomed.files})
     else:

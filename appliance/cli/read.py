@@ -87,7 +87,7 @@ def show(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Read a conversation, or one message in its place and how often and when its like was said.
+    """Read a conversation, or one message in its place, how often and when its like was said, and how important it is.
 
     \b
     Examples:
@@ -99,13 +99,17 @@ def show(
     with options.reading(home, "show") as memory:
         message, info = transcript.resolve(memory, reference)
         messages = memory.sessions.messages(info.id)
-        variants = memory.variants(message.id) if message is not None else []
+        if message is not None:
+            variants = memory.variants(message.id)
+            importance = memory.keeping.importance(message.id)
+            memory.keeping.recalled([message.id])
     if message is not None:
         if json:
             where = transcript.place(message, messages)
-            out.document({"message": message, "session": info, "place": where, "variants": variants})
+            shown = {"message": message, "session": info, "place": where, "variants": variants}
+            out.document({**shown, "importance": importance})
         else:
-            transcript.show_message(message, info, messages, variants)
+            transcript.show_message(message, info, messages, variants, importance)
     elif json:
         out.document({"session": info, "messages": messages})
     else:

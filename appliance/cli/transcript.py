@@ -12,7 +12,7 @@ from appliance.errors import NotFound
 
 if TYPE_CHECKING:
     from appliance.engine import Appliance
-    from appliance.types import Message, SessionInfo
+    from appliance.types import Importance, Message, SessionInfo
 
 NEIGHBOURS = 3
 """How many messages before and after one are shown with it."""
@@ -32,7 +32,6 @@ MARKS: Mapping[str, str] = {
     "hidden": "hidden",
     "branch": "other branch",
     "sidechain": "sidechain",
-    "pinned": "pinned",
     "edited": "edited",
     "deleted": "deleted",
 }
@@ -77,7 +76,11 @@ def show_session(info: SessionInfo, messages: Sequence[Message]) -> None:
 
 
 def show_message(
-    message: Message, info: SessionInfo, messages: Sequence[Message], variants: Sequence[Message]
+    message: Message,
+    info: SessionInfo,
+    messages: Sequence[Message],
+    variants: Sequence[Message],
+    importance: Importance,
 ) -> None:
     """Print one message whole, all that is known of it, what stands around it, and when its like was said."""
     _heading(info)
@@ -93,10 +96,26 @@ def show_message(
         "external id": message.external_id,
         "reply to": message.reply_to,
         **{name: _value(value) for name, value in message.metadata.items()},
+        "importance": _importance(importance),
+        "recalled": _recalled(importance),
     }
     out.fields({name: value for name, value in facts.items() if value is not None})
     if len(variants) > 1:
         _said(variants)
+
+
+def _importance(importance: Importance) -> str:
+    """A score and what it is made of: "0.62 = role 0.25 + own 0.13 + …"."""
+    told = [
+        f"{name} {part:.2f}" for name, part in importance.parts.items() if round(part, 2) or name == "role"
+    ]
+    return f"{importance.score:.2f} = {' + '.join(told)}"
+
+
+def _recalled(importance: Importance) -> str | None:
+    if not importance.times:
+        return None
+    return f"{out.plural(importance.times, 'time')}, last {out.moment(importance.last_at)}"
 
 
 def _said(variants: Sequence[Message]) -> None:
@@ -114,6 +133,7 @@ def marks(message: Message) -> list[str]:
     """What a reader must know of a message beside its words."""
     quiet = message.role not in ("user", "assistant") and message.author
     found: list[str] = [message.role] if quiet else []  # without an author the role stands in its place
+    found += ["pinned"] if message.pinned else []
     found += [word for key, word in MARKS.items() if message.metadata.get(key)]
     named = [str(a.get("name") or "unnamed") for a in _objects(message.metadata.get("attachments"))]
     return found + ([f"with {', '.join(named)}"] if named else [])

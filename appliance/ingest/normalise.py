@@ -56,6 +56,10 @@ def normalise(record: MessageRecord, course: Course) -> NewMessage:
     metadata = dict(record.metadata)
     if record.sent_at is not None and record.sent_at.tzinfo is None:
         metadata.setdefault("timezone", "unknown")
+    pinned = metadata.get("pinned") is True
+    if pinned:
+        # A person can take it back: it is what the memory knows, no longer what the source says.
+        del metadata["pinned"]
     message = NewMessage(
         external_id=record.external_id or _made_id(record, course),
         position=course.position,
@@ -68,6 +72,7 @@ def normalise(record: MessageRecord, course: Course) -> NewMessage:
         talk=is_talk(record),
         reply_to=record.reply_to,
         metadata=to_json(metadata),
+        pinned=pinned,
     )
     course.position += 1
     return message

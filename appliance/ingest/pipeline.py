@@ -22,6 +22,7 @@ from appliance.ingest.parse.base import Document
 from appliance.store import chunks, lexical, messages, neighbours, removal, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
+from appliance.store.importance import PINNED, UNWEIGHED
 from appliance.store.messages import NewMessage
 from appliance.store.removal import Origin
 from appliance.types import (
@@ -39,6 +40,10 @@ BATCH_CHARACTERS = 4_000_000
 """A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
 
 
+Weigh = Callable[[NewMessage], float]
+"""Says what a message's words are worth, 0 to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """What an ingest writes into, and for whom.
@@ -46,7 +51,8 @@ class Intake:
     ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
     because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
-    where a format only says "me". ``again`` takes in what was forgotten before.
+    where a format only says "me". again takes in what was forgotten before. weigh says what a message's
+    words are worth; without it that is left for later.
     """
 
     database: Database
@@ -58,6 +64,7 @@ class Intake:
     dry_run: bool = False
     again: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
+    weigh: Weigh | None = None
 
 
 @dataclass(slots=True)
@@ -172,7 +179,7 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
             session, is_new = _session(tx, key, batch, incoming, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
-                write(tx, session, source, found, change, alone=is_new)
+                write(tx, session, source, found, change, intake.weigh, alone=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
@@ -200,7 +207,7 @@ def add(record: MessageRecord, session: int, intake: Intake) -> int:
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalise(record, begin(SessionRecord(record.session)))
         change = Change()
-        write(tx, session, None, dedup.sort_out(tx, session, [message]), change)
+        write(tx, session, None, dedup.sort_out(tx, session, [message]), change, intake.weigh)
         finish(tx, change, intake)
         return messages.known(tx, session, [external_id])[external_id].id
 
@@ -221,6 +228,7 @@ def write(
     source: int | None,
     found: dedup.Sorted,
     change: Change,
+    weigh: Weigh | None = None,
     *,
     alone: bool = False,
 ) -> None:
@@ -231,15 +239,23 @@ def write(
     touched = set() if alone else neighbours.around(tx, session, arriving) | neighbours.beside(tx, changed)
     # What has not been entered yet can't be withdrawn.
     lexical.withdraw(tx, set(changed) - change.entering)
-    keys = messages.insert(tx, session, source, found.new)
-    for key, message in found.changed:
-        messages.revise(tx, key, source, message)
+    worth = [weigh(message) if weigh else None for message in arriving]
+    keys = messages.insert(tx, session, source, found.new, worth[: len(found.new)])
+    for (key, message), value in zip(found.changed, worth[len(found.new) :], strict=True):
+        messages.revise(tx, key, source, message, value)
     chunks.drop(tx, changed)
     change.entering.update(changed, keys)
     change.beside |= touched.difference(changed)
     change.written += [
-        Chunkable(key, message.author, message.text, message.talk, message.order_at)
-        for key, message in [*zip(keys, found.new, strict=True), *found.changed]
+        Chunkable(
+            key,
+            message.author,
+            message.text,
+            message.talk,
+            message.order_at,
+            PINNED if message.pinned else UNWEIGHED if value is None else value,
+        )
+        for key, message, value in zip([*keys, *changed], arriving, worth, strict=True)
     ]
 
 

@@ -26,6 +26,8 @@ def lines(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[d
 def _line(row: Row, info: SessionInfo, owner: str) -> dict[str, Any]:
     metadata = msgspec.json.decode(row.metadata)
     metadata.setdefault("source", info.format)
+    if row.pinned:
+        metadata["pinned"] = True
     if info.user_id != owner or info.namespace:
         metadata |= {"user_id": info.user_id} | ({"namespace": info.namespace} if info.namespace else {})
     line = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from appliance.moments import now
+from appliance.store.importance import PINNED, UNWEIGHED, WORTH
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Role
@@ -29,6 +30,11 @@ TALK_FIRST = 1 << 60
 
 SUMMARIES_LAST = 1 << 60
 """Taken off the priority of a summary: what it was made from is embedded before it."""
+PRIORITY = (
+    f"m.order_at + m.talk * {TALK_FIRST}"
+    f" + CAST(CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END * {WORTH} AS INTEGER)"
+)
+"""What ``priority`` computes, of a stored message ``m``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Chunkable:
     text: str
     talk: bool
     order_at: int
+    importance: float = UNWEIGHED
 
 
 class Spoken(NamedTuple):
@@ -194,10 +201,11 @@ def put(tx: sqlite3.Connection, generation: int, pieces: Sequence[tuple[Chunkabl
     key = next_key(tx, "chunk")
     chunk_rows, queue = [], []
     for message, spans in pieces:
+        pressing = priority(message.talk, message.order_at, message.importance)
         for span in spans:
             words = passage(message.author, message.text[span.start : span.end])
             chunk_rows.append((key, message.id, generation, span.start, span.end, digest(words)))
-            queue.append((key, generation, "put", message.order_at + message.talk * TALK_FIRST))
+            queue.append((key, generation, "put", pressing))
             key += 1
     tx.executemany(
         "INSERT INTO chunk (id, message_id, generation, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)",
@@ -223,7 +231,7 @@ def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
     for page in pages(sorted(messages)):
         tx.execute(
             "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
-            f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+            f" SELECT c.id, c.generation, 'put', {PRIORITY}"
             f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.message_id IN ({marks(page)})",
             page,
         )
@@ -233,7 +241,7 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
     """Queue every chunk of a generation, summaries' pieces too: its index is being made again."""
     tx.execute(
         "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
-        f" SELECT c.id, c.generation, 'put', m.order_at + m.talk * {TALK_FIRST}"
+        f" SELECT c.id, c.generation, 'put', {PRIORITY}"
         " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
         (generation,),
     )
@@ -248,12 +256,17 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
 def without_chunks(db: sqlite3.Connection, generation: int, after: int) -> list[Chunkable]:
     """The next messages with text, behind the key ``after``, that have no chunks in a generation."""
     page = db.execute(
-        "SELECT m.id, m.author, m.text, m.talk, m.order_at FROM message m WHERE m.id > ? AND m.text <> ''"
+        "SELECT m.id, m.author, m.text, m.talk, m.order_at,"
+        f" CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END"
+        " FROM message m WHERE m.id > ? AND m.text <> ''"
         " AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
         " ORDER BY m.id LIMIT ?",
         (after, generation, PAGE),
     )
-    return [Chunkable(key, author, text, bool(talk), order_at) for key, author, text, talk, order_at in page]
+    return [
+        Chunkable(key, author, text, bool(talk), order_at, importance)
+        for key, author, text, talk, order_at, importance in page
+    ]
 
 
 def count(db: sqlite3.Connection, generation: int) -> int:
@@ -276,6 +289,22 @@ def ledger_rows(db: sqlite3.Connection, generation: int) -> set[int]:
 
 
 # --- outbox ------------------------------------------------------------------------------------------
+
+
+def priority(talk: bool, order_at: int, importance: float) -> int:
+    """Where a chunk stands in the queue, the highest first: talk before records, then by time, where what is
+    important counts as up to ``WORTH`` more recent than it is."""
+    return order_at + talk * TALK_FIRST + int(importance * WORTH)
+
+
+def move_up(tx: sqlite3.Connection, messages: Collection[int]) -> None:
+    """Give the chunks of messages that still wait the place that their importance now gives them."""
+    tx.execute(
+        f"UPDATE outbox SET priority = (SELECT {PRIORITY} FROM chunk c JOIN message m ON m.id = c.message_id"
+        " WHERE c.id = outbox.chunk_id) WHERE work = 'put' AND chunk_id IN"
+        f" (SELECT id FROM chunk WHERE message_id IN {LISTED})",
+        (listed(messages),),
+    )
 
 
 def pending(db: sqlite3.Connection, generation: int) -> int:

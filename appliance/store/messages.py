@@ -24,7 +24,7 @@ from appliance.types import Message, Role, Scope, SessionInfo
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message as it is about to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are
-    microseconds since 1970, ``metadata`` is JSON text with sorted keys."""
+    microseconds since 1970, ``metadata`` is JSON text with sorted keys, without the pin."""
 
     external_id: str
     position: int
@@ -37,6 +37,7 @@ class NewMessage:
     talk: bool
     reply_to: str | None
     metadata: str
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,12 @@ class Row:
     metadata: str
     revision: int
     source_id: int | None
+    pinned: bool = False
 
 
-_COLUMNS = (
+COLUMNS = (
     "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
-    " m.talk, m.reply_to, m.metadata, m.revision, m.source_id"
+    " m.talk, m.reply_to, m.metadata, m.revision, m.source_id, m.pinned"
 )
 
 
@@ -101,6 +103,7 @@ def public(row: Row) -> Message:
         text=row.text,
         reply_to=row.reply_to,
         metadata=msgspec.json.decode(row.metadata),
+        pinned=bool(row.pinned),
     )
 
 
@@ -162,26 +165,33 @@ def was_revision(tx: sqlite3.Connection, key: int, form: NewMessage) -> bool:
 
 
 def insert(
-    tx: sqlite3.Connection, session: int, source: int | None, messages: Sequence[NewMessage]
+    tx: sqlite3.Connection,
+    session: int,
+    source: int | None,
+    messages: Sequence[NewMessage],
+    importance: Sequence[float | None] | None = None,
 ) -> list[int]:
-    """Store new messages; their keys, in the same order."""
+    """Store new messages, with what their words are worth if that is known; their keys, in the same order."""
     first = next_key(tx, "message")
     added = now()
     tx.executemany(
         "INSERT INTO message (id, session_id, external_id, position, order_at, sent_at, at, role, author,"
-        " text, talk, reply_to, metadata, source_id, added_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " text, talk, reply_to, metadata, source_id, added_at, importance, pinned)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (first + i, session, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author,
-             m.text, m.talk, m.reply_to, m.metadata, source, added)
-            for i, m in enumerate(messages)
+             m.text, m.talk, m.reply_to, m.metadata, source, added, worth, m.pinned)
+            for i, (m, worth) in enumerate(zip(messages, importance or [None] * len(messages), strict=True))
         ),
     )  # fmt: skip
     return list(range(first, first + len(messages)))
 
 
-def revise(tx: sqlite3.Connection, key: int, source: int | None, message: NewMessage) -> None:
-    """Give a message its new form, and the place that goes with it; the old form is kept as a revision."""
+def revise(
+    tx: sqlite3.Connection, key: int, source: int | None, message: NewMessage, importance: float | None = None
+) -> None:
+    """Give a message its new form, the place that goes with it and what its words are worth now; the old form is
+    kept as a revision. What is pinned stays so."""
     tx.execute(
         "INSERT INTO revision (message_id, number, text, metadata, role, author, sent_at, reply_to, source_id,"
         " replaced_at) SELECT id, revision, text, metadata, role, author, sent_at, reply_to, source_id, ?"
@@ -190,9 +200,10 @@ def revise(tx: sqlite3.Connection, key: int, source: int | None, message: NewMes
     )
     tx.execute(
         "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
-        " at = ?, order_at = ?, position = ?, source_id = ?, revision = revision + 1 WHERE id = ?",
+        " at = ?, order_at = ?, position = ?, source_id = ?, importance = ?,"
+        " pinned = max(pinned, ?), revision = revision + 1 WHERE id = ?",
         (message.text, message.metadata, message.role, message.author, message.talk, message.reply_to,
-         message.sent_at, message.at, message.order_at, message.position, source, key),
+         message.sent_at, message.at, message.order_at, message.position, source, importance, message.pinned, key),
     )  # fmt: skip
 
 
@@ -204,7 +215,7 @@ def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
     found: dict[int, Row] = {}
     for page in pages(list(keys)):
         for values in db.execute(
-            f"SELECT {_COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page
+            f"SELECT {COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page
         ).fetchall():
             found[values[0]] = Row(*values)
     return found
@@ -240,10 +251,10 @@ def of_session(
     """A session's messages in order; ``last`` keeps that many of the newest."""
     where = "m.session_id = ?" + (" AND m.talk = 1" if talk_only else "")
     if last is None:
-        query = f"SELECT {_COLUMNS} FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id"
+        query = f"SELECT {COLUMNS} FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id"
         return [Row(*values) for values in db.execute(query, (session,))]
     query = (
-        f"SELECT {_COLUMNS} FROM message m WHERE {where}"
+        f"SELECT {COLUMNS} FROM message m WHERE {where}"
         " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?"
     )
     return [Row(*values) for values in db.execute(query, (session, last))][::-1]
@@ -251,7 +262,7 @@ def of_session(
 
 def talk_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[Row], list[Row]]:
     """What was said in a session in the open, and the records of tools, these without their texts; each in order."""
-    columns = _COLUMNS.replace("m.text", "CASE WHEN m.talk THEN m.text ELSE '' END")
+    columns = COLUMNS.replace("m.text", "CASE WHEN m.talk THEN m.text ELSE '' END")
     rows = [
         Row(*values)
         for values in db.execute(
@@ -276,7 +287,7 @@ def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[
             rows = [
                 Row(*values)
                 for values in db.execute(
-                    f"SELECT {_COLUMNS} FROM message m WHERE m.session_id = ?"
+                    f"SELECT {COLUMNS} FROM message m WHERE m.session_id = ?"
                     " AND (m.order_at, m.position, m.id) > (?, ?, ?)"
                     " ORDER BY m.order_at, m.position, m.id LIMIT ?",
                     (key, *after, PAGE),
@@ -299,7 +310,7 @@ def message(db: sqlite3.Connection, reference: str, scope: Scope | None = None) 
     where, owner = "", ()
     if scope is not None:
         where, owner = " AND s.user_id = ? AND s.namespace = ?", (scope.user_id, scope.namespace)  # type: ignore[assignment]
-    select = f"SELECT {_COLUMNS} FROM message m JOIN session s ON s.id = m.session_id WHERE "
+    select = f"SELECT {COLUMNS} FROM message m JOIN session s ON s.id = m.session_id WHERE "
     rows: list[Any] = []
     if key:
         rows = db.execute(f"{select} m.id = ?{where}", (key, *owner)).fetchall()

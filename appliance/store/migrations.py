@@ -286,11 +286,19 @@ SCHEMA_11 = (
 )
 
 
-# How much a message is worth keeping close (NULL: not weighed yet), whether a person says so, and how often it was
-# given to somebody.
+# What a message's words are worth (NULL: not weighed yet), whether a person pinned it (which no longer stands among
+# what its source says of it), and how often it was given to somebody.
+_HAS_PIN = (
+    "CASE WHEN instr(metadata, '\"pinned\":true') = 0 THEN 0 WHEN json_valid(metadata)"
+    " THEN json_type(metadata, '$.pinned') IS 'true' ELSE 0 END"
+)
+
 SCHEMA_12 = (
     "ALTER TABLE message ADD COLUMN importance REAL",
     "ALTER TABLE message ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    f"UPDATE message SET pinned = 1, metadata = json_remove(metadata, '$.pinned') WHERE {_HAS_PIN}",
+    "CREATE INDEX message_unweighed ON message (id) WHERE importance IS NULL",
+    "CREATE INDEX message_pinned ON message (session_id) WHERE pinned = 1",
     "CREATE TABLE recalled (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE,"
     " times INTEGER NOT NULL, last_at INTEGER NOT NULL)",
 )

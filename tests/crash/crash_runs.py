@@ -37,7 +37,7 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             on_embedded=lambda done, pending: say("embedded", done),
         )
     elif action == "forget":
-        memory.forget(memory.forgettable(*files), lambda done, pending: say("embedded", done))
+        memory.forgetting.forget(memory.forgetting.preview(*files), lambda done, pending: say("embedded", done))
     else:
         memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
     say("done")

@@ -34,10 +34,10 @@ def test_killed_while_it_forgets(tmp_path: Path, count: int) -> None:
             assert there in (0, 300)
             gone += not there
             if there:
-                memory.forget(memory.forgettable("ana"))
+                memory.forgetting.forget(memory.forgetting.preview("ana"))
             memory.tend()
             assert not memory.verify().problems
-            assert [receipt.state for receipt in memory.receipts()] == ["done"]
+            assert [receipt.state for receipt in memory.forgetting.receipts()] == ["done"]
         files = [path for path in home.rglob("*") if path.is_file()]
         assert not [path for path in files if OF_ANA in path.read_bytes()]
     assert gone, "no kill came after the first step"

@@ -61,9 +61,9 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     edited.add("user", "something harmless", external_id="e")
     assert traces(home, SECRET), "the test would prove nothing"
 
-    doomed = memory.forgettable(query="Blue Envelope  lies")
+    doomed = memory.forgetting.preview(query="Blue Envelope  lies")
     assert len(doomed.messages) == 3, "the tool's record and the message that once said it, too"
-    receipt = memory.forget(doomed)
+    receipt = memory.forgetting.forget(doomed)
     assert (receipt.state, receipt.messages, receipt.proof.texts, receipt.proof.traces) == ("done", 3, 4, ())
     assert receipt.vectors == 1, "equal texts share a vector"
     assert not traces(home, SECRET)
@@ -71,13 +71,13 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     assert not memory.verify().problems
     assert KEPT in texts(memory) and LONG in texts(memory)
     assert memory.search("market on Saturdays")[0].text == KEPT
-    assert [one.id for one in memory.receipts()] == [receipt.id]
+    assert [one.id for one in memory.forgetting.receipts()] == [receipt.id]
 
 
 def test_a_long_message_goes_whole(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     (hit,) = memory.search('"item 7919."', limit=1)
-    memory.forget(memory.forgettable(hit.message_id))
+    memory.forgetting.forget(memory.forgetting.preview(hit.message_id))
     assert not traces(home, LONG)
     assert not memory.verify().problems
 
@@ -86,7 +86,7 @@ def test_reading_the_export_again_does_not_bring_it_back(
     memory: Appliance, chats: Path, tmp_path: Path
 ) -> None:
     memory.ingest(chats)
-    memory.forget(memory.forgettable(query=SECRET))
+    memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
     later = export(
         tmp_path, "later.jsonl", [*map(json.loads, chats.read_text().splitlines()), line("a", 5, "a new one")]
     )
@@ -110,7 +110,7 @@ def test_a_chat_whose_messages_have_no_ids_stays_forgotten_under_another_name(
     (tmp_path / "WhatsApp Chat with Ana (2).txt").write_text(said + f"\n06.02.26, 11:00 - Ana: {SECRET}\n")
     memory.ingest(tmp_path / "WhatsApp Chat with Ana.txt")
     (info,) = memory.sessions.list()
-    memory.forget(memory.forgettable(info.id))
+    memory.forgetting.forget(memory.forgetting.preview(info.id))
     assert not memory.sessions.list() and not texts(memory)
     assert memory.ingest(tmp_path / "WhatsApp Chat with Ana (2).txt").total("new") == 0
 
@@ -118,15 +118,15 @@ def test_a_chat_whose_messages_have_no_ids_stays_forgotten_under_another_name(
 def test_what_somebody_else_says_too_stays(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     memory.ingest(chats, user_id="ana")
-    doomed = memory.forgettable(query=SECRET)
+    doomed = memory.forgetting.preview(query=SECRET)
     assert len(doomed.messages) == 2
-    receipt = memory.forget(doomed)
+    receipt = memory.forgetting.forget(doomed)
     assert receipt.proof.traces == (), "what Ana still says is no trace"
     assert memory.search("blue envelope", user_id="ana", mode="lexical")[0].text == SECRET
     assert not memory.search("blue envelope", mode="lexical")
     assert not memory.verify().problems
     with pytest.raises(NotFound):
-        memory.forgettable(memory.search("market", user_id="ana", mode="lexical")[0].message_id)
+        memory.forgetting.preview(memory.search("market", user_id="ana", mode="lexical")[0].message_id)
 
 
 def test_by_source_by_session_and_everything(
@@ -135,16 +135,16 @@ def test_by_source_by_session_and_everything(
     memory.ingest(chats)
     other = export(tmp_path, "other.jsonl", [line("o", 1, "from elsewhere entirely")])
     memory.ingest(other)
-    assert memory.forgettable(source=str(other)).files == (str(other),)
-    assert len(memory.forget(memory.forgettable(source=str(other))).formats) == 1
+    assert memory.forgetting.preview(source=str(other)).files == (str(other),)
+    assert len(memory.forgetting.forget(memory.forgetting.preview(source=str(other))).formats) == 1
     assert not memory.search("elsewhere entirely", mode="lexical")
 
     session = memory.sessions.info("b")
-    assert len(memory.forgettable(session.id, query=SECRET).messages) == 1, "together they narrow"
-    memory.forget(memory.forgettable(session.id))
+    assert len(memory.forgetting.preview(session.id, query=SECRET).messages) == 1, "together they narrow"
+    memory.forgetting.forget(memory.forgetting.preview(session.id))
     assert {info.external_id for info in memory.sessions.list()} == {"a"}
 
-    memory.forget(memory.forgettable(everything=True))
+    memory.forgetting.forget(memory.forgetting.preview(everything=True))
     assert not memory.sessions.list() and not texts(memory)
     assert not traces(home, SECRET, LONG, KEPT)
     assert memory.status()["counts"]["chunks"] == 0
@@ -154,33 +154,33 @@ def test_by_source_by_session_and_everything(
 def test_a_session_keeps_its_place_when_its_messages_are_named(memory: Appliance) -> None:
     session = memory.sessions.create(title="Diary")
     only = session.add("user", SECRET)
-    memory.forget(memory.forgettable(only.id))
+    memory.forgetting.forget(memory.forgetting.preview(only.id))
     assert session.messages() == [] and session.title == "Diary"
 
 
 def test_an_empty_wish_and_frequent_words_are_refused(memory: Appliance, chats: Path) -> None:
     memory.ingest(chats)
     with pytest.raises(UsageError, match="nothing is named"):
-        memory.forgettable()
+        memory.forgetting.preview()
     with pytest.raises(NotFound):
-        memory.forgettable("m999")
+        memory.forgetting.preview("m999")
     with pytest.raises(NotFound, match="no message came from"):
-        memory.forgettable(source="telegram")
-    assert memory.forgettable(query="never said by anybody").messages == ()
+        memory.forgetting.preview(source="telegram")
+    assert memory.forgetting.preview(query="never said by anybody").messages == ()
 
 
 def test_an_export_in_the_inbox_is_named(memory: Appliance, home: Path, chats: Path) -> None:
     inside = home / "inbox" / "chats.jsonl"
     inside.write_bytes(chats.read_bytes())
     memory.ingest(inside)
-    receipt = memory.forget(memory.forgettable(query=SECRET))
+    receipt = memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
     assert receipt.proof.traces == () and receipt.proof.yours == (str(inside),)
 
 
 def test_the_search_for_traces_finds_one(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     (home / "left.txt").write_text(f"somebody copied it: {SECRET}")
-    receipt = memory.forget(memory.forgettable(query=SECRET))
+    receipt = memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
     assert receipt.proof.traces == (str(home / "left.txt"),)
 
 
@@ -189,12 +189,12 @@ def test_what_was_interrupted_is_finished(home: Path, chats: Path, monkeypatch: 
         memory.ingest(chats)
         monkeypatch.setattr(memory._serving, "expunge", lambda progress: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            memory.forget(memory.forgettable(query=SECRET))
+            memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
         monkeypatch.undo()
         assert not any(SECRET in text for text in texts(memory))
-        assert memory.receipts()[0].state == "open"
+        assert memory.forgetting.receipts()[0].state == "open"
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.tend()
-        assert memory.receipts()[0].state == "done"
+        assert memory.forgetting.receipts()[0].state == "done"
         assert not traces(home, SECRET)
         assert not memory.verify().problems
