@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from appliance.ingest.normalise import Course, Spot
 from appliance.store import messages
@@ -111,7 +111,7 @@ def _placed(
 def _in_place(form: NewMessage, known: Known) -> NewMessage:
     """A new form of a stored message where that one stands; another time moves it."""
     order_at = known.order_at if form.at is None or form.sent_at == known.sent_at else form.at
-    return replace(form, order_at=order_at, position=known.position)
+    return form.at_place(order_at, known.position)
 
 
 def _between(spot: Spot, run: Sequence[NewMessage], behind: int | None) -> Iterator[NewMessage]:
@@ -125,4 +125,4 @@ def _between(spot: Spot, run: Sequence[NewMessage], behind: int | None) -> Itera
     order_at = spot.order_at
     for number, message in enumerate(run, 1):
         order_at = order_at if message.at is None else message.at
-        yield replace(message, order_at=order_at, position=spot.position + number * step)
+        yield message.at_place(order_at, spot.position + number * step)

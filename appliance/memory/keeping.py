@@ -17,6 +17,7 @@ from appliance.moments import iso_of, now
 from appliance.store import chunks, messages
 from appliance.store import importance as stored
 from appliance.store.database import Database
+from appliance.store.importance import PINNED
 from appliance.types import Context, Importance, Message
 
 MANY = 256
@@ -92,9 +93,10 @@ class Keeping:
         db, moment = self._database.read(), now()
         row = messages.message(db, reference)
         known = stored.of(db, [row.id], moment)[row.id]
+        parts = importance.explain(row, known, moment)
         return Importance(
-            score=known.importance,
-            parts=importance.explain(row, known, moment),
+            score=PINNED if known.pinned else sum(parts.values()),
+            parts=parts,
             pinned=known.pinned,
             times=known.times,
             last_at=None if known.last_at is None else iso_of(known.last_at),

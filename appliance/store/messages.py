@@ -39,6 +39,24 @@ class NewMessage:
     metadata: str
     pinned: bool = False
 
+    def at_place(self, order_at: int, position: int) -> NewMessage:
+        """The same message elsewhere. Every new message comes through here, and ``dataclasses.replace`` takes three
+        times as long."""
+        return NewMessage(
+            self.external_id,
+            position,
+            order_at,
+            self.sent_at,
+            self.at,
+            self.role,
+            self.author,
+            self.text,
+            self.talk,
+            self.reply_to,
+            self.metadata,
+            self.pinned,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Known:

@@ -84,8 +84,44 @@ def test_show_puts_a_message_in_its_place(run: Run, kept: Path) -> None:
     assert "We leave for Lisbon" in shown
     assert "2 of 4 in s1" in shown
     found = document(run("show", "trip-2", "--json"))
-    assert list(found) == ["message", "session", "place", "variants"]
+    assert list(found) == ["message", "session", "place", "variants", "importance"]
     assert found["place"] == {"position": 2, "of": 4, "before": ["m1"], "after": ["m3", "m4"]}
+
+
+def test_show_tells_how_important_a_message_is_and_why(run: Run, filled: Path) -> None:
+    shown = run("show", "m3").stdout
+    (told,) = [line for line in shown.splitlines() if line.startswith("importance")]
+    score, parts = told.removeprefix("importance").split(" = ")
+    assert 0 < float(score) < 1
+    assert sum(float(part.split()[1]) for part in parts.split(" + ")) == pytest.approx(float(score), abs=0.04)
+    assert "recalled" not in shown
+    found = document(run("show", "m3", "--json"))["importance"]
+    assert (found["pinned"], found["times"]) == (False, 1)  # it was shown before
+    assert sum(found["parts"].values()) == pytest.approx(found["score"])
+    assert "recalled     2 times, last " in run("show", "m3").stdout
+
+
+def test_pin_and_unpin(run: Run, filled: Path) -> None:
+    assert run("pin").stdout == ""
+    assert run("pin", "m1", "trip-2").stdout == "m1 pinned\nm2 pinned\n"
+    assert "[pinned]" in run("show", "m1").stdout
+    assert "importance   1.00 = " in run("show", "m1").stdout
+    listed = run("pin")
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == ["m2", "m1"]
+    assert "2 messages pinned by me" in listed.stderr
+    assert [message["id"] for message in document(run("pin", "--json"))["messages"]] == ["m2", "m1"]
+    assert run("unpin", "m1").stdout == "m1 unpinned\n"
+    assert "m1  [pinned]" not in run("show", "m1").stdout
+    assert document(run("unpin", "m2", "--json"))["messages"][0]["pinned"] is False
+
+
+def test_pinning_what_is_not_there_names_it_and_pins_the_others(run: Run, filled: Path) -> None:
+    result = run("pin", "m99", "m1")
+    assert (result.exit_code, result.stdout) == (4, "m1 pinned\n")
+    assert "no message 'm99'" in result.stderr
+    missing = document(run("pin", "m99", "--json"))
+    assert (missing["messages"], len(missing["missing"])) == ([], 1)
+    assert run("unpin").exit_code == 2
 
 
 @pytest.mark.parametrize("reference", ["s99", "m99", "no-such-id"])

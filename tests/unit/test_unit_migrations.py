@@ -64,3 +64,40 @@ def test_a_store_of_every_earlier_schema_goes_on(home: Path, tmp_path: Path, ver
         assert memory.message("1").text == "second"
         assert not memory.search("finisterre", mode="lexical")
         assert not memory.verify().problems
+
+
+PINS = {
+    '{"pinned":true}': (1, "{}"),
+    '{"mood":"größer \\"x\\" 猫","n":1.50,"pinned":true,"z":[1,{"a":null}]}': (
+        1,
+        '{"mood":"größer \\"x\\" 猫","n":1.50,"z":[1,{"a":null}]}',
+    ),
+    '{"pinned":"true"}': (0, '{"pinned":"true"}'),
+    '{"a":{"pinned":true}}': (0, '{"a":{"pinned":true}}'),
+    '{"text":"\\"pinned\\":true"}': (0, '{"text":"\\"pinned\\":true"}'),
+    "{}": (0, "{}"),
+    "[" * 1500 + '{"pinned":true}': (0, "[" * 1500 + '{"pinned":true}'),
+}
+"""What a source said of a message, and what an older store then knows of its pin and of the rest."""
+
+
+def test_pins_of_an_older_store_count_and_its_messages_are_weighed(home: Path) -> None:
+    written_by(11, home)
+    connection = sqlite3.connect(home / "recall.db", isolation_level=None)
+    for number, metadata in enumerate(PINS, 2):
+        connection.execute(
+            "INSERT INTO message (session_id, external_id, position, order_at, role, text, talk, added_at, metadata)"
+            " VALUES (1, ?, ?, 0, 'user', 'ok', 1, 0, ?)",
+            (str(number), number, metadata),
+        )
+    connection.close()
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        db = memory._database.read()
+        found = db.execute("SELECT pinned, metadata FROM message WHERE id > 1 ORDER BY id").fetchall()
+        assert found == list(PINS.values())
+        assert db.execute("SELECT count(*) FROM message WHERE importance IS NULL").fetchone() == (
+            len(PINS) + 1,
+        )
+        memory.keeping.weigh()
+        assert db.execute("SELECT count(*) FROM message WHERE importance IS NULL").fetchone() == (0,)
+        assert memory.keeping.weigh() == 0
