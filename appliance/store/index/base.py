@@ -31,16 +31,18 @@ SCHEMA = 2
 @dataclass(frozen=True, slots=True)
 class Fields:
     """A point's filter fields. ``talk`` is True for what a person or an assistant said in the open;
-    ``at`` is microseconds since 1970, None where the source gave no time."""
+    ``at`` is microseconds since 1970, None where the source gave no time. ``withheld`` keeps it to its session: it
+    is found only by questions that have it in their ``own``."""
 
     user_id: str
     namespace: str
-    agent_id: str
+    agents: tuple[str, ...]
     session: int
     role: Role
     source: str
     talk: bool
     at: int | None
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True)

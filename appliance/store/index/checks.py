@@ -103,17 +103,21 @@ def check_filters(filters: Filters) -> None:
     for name, value in (("session", filters.session), ("since", filters.since), ("until", filters.until)):
         if value is not None:
             _check_signed(value, f"filter, {name}")
+    for part in (*filters.past, *filters.own):
+        _check_signed(part.session, "filter, a session")
 
 
 def _check_fields(fields: Fields, where: str) -> None:
     _check_encodable(fields.user_id, f"{where}, user_id")
     _check_encodable(fields.namespace, f"{where}, namespace")
-    _check_encodable(fields.agent_id, f"{where}, agent_id")
+    for agent in fields.agents:
+        _check_encodable(agent, f"{where}, agents")
     _check_encodable(fields.source, f"{where}, source")
     _check_signed(fields.session, f"{where}, session")
     _check_role(fields.role, where)
-    if not isinstance(fields.talk, bool):
-        raise UsageError(f"{where}, talk: {fields.talk!r} is not a bool")
+    for name, value in (("talk", fields.talk), ("withheld", fields.withheld)):
+        if not isinstance(value, bool):
+            raise UsageError(f"{where}, {name}: {value!r} is not a bool")
     if fields.at is not None:
         _check_signed(fields.at, f"{where}, at")
 
