@@ -24,7 +24,8 @@ from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export, importance
 from appliance.memory.keeping import Keeping, handed_out
-from appliance.memory.sessions import Host, Sessions
+from appliance.memory.session import Before, Host
+from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
 from appliance.recall import wish
@@ -77,7 +78,9 @@ class Appliance:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._lock = lock
         self._database = Database(home.database)
-        self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
+        self.sessions = Sessions(
+            Host(self._database, settings.user, settings.session.ttl, self._take, self.context, self._wake)
+        )
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
         self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
@@ -86,6 +89,7 @@ class Appliance:
         self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
         self._tasks: list[Task] = [
             self.forgetting.finish,
+            self.sessions.clear_away,
             self.keeping.weigh,
             self.keeping.write,
             self.summaries.tend,
@@ -285,12 +289,14 @@ class Appliance:
             raise UsageError(f"a limit of {limit} finds nothing")
         here = self.settings.search
         weighed = wish.profile(profile or here.profile, self._profiles)
+        asking = sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None
         wished = wish.Wish(
             text=query,
             filters=wish.filters(
                 self._database.read(),
                 Scope(self._user(user_id), namespace, agent_id),
                 session_id=session_id,
+                asked_in=asking,
                 anyones=user_id is None,
                 roles=roles,
                 sources=sources,
@@ -302,7 +308,7 @@ class Appliance:
             legs=wish.legs(mode, here.without if without is None else without, weighed),
             mode=mode,
             now=wish.moment(as_of),
-            here=sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None,
+            here=asking,
             per_session=wish.per_session(here.per_session if per_session is None else per_session),
         )
         with self._serving.shelf(dense="dense" in wished.legs) as shelf:
@@ -323,11 +329,12 @@ class Appliance:
         encoding: str | None = None,
         profile: str | None = None,
         counted: bool = True,
+        turns: Sequence[Message] = (),
     ) -> Context:
         """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
-        session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names);
-        ``profile`` as in a search. The memories in it count as recalled, but for ``counted=False``: a call that
-        is to leave no trace.
+        session's recent turns (else the ``turns`` of one that is stored nowhere), in at most ``budget`` tokens
+        of ``encoding`` (or of the model it names); ``profile`` as in a search. The memories in it count as
+        recalled, but for ``counted=False``: a call that is to leave no trace.
 
         Raises:
             UsageError: the budget is smaller than 1, or there is no such profile.
@@ -339,7 +346,6 @@ class Appliance:
         if budget < 1:
             raise UsageError(f"a budget of {budget} tokens holds nothing")
         counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
-        turns: list[Message] = []
         if session_id is not None:
             info = self.sessions.info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
@@ -454,15 +460,17 @@ class Appliance:
             keep_owners=keep_owners,
             format=format,
             me=self.settings.name or None,
+            ttl=self.settings.session.ttl,
             dry_run=dry_run,
             again=again,
             progress=progress,
             weigh=importance.weigh,
         )
 
-    def _take(self, record: MessageRecord, info: SessionInfo) -> int:
+    def _take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
         """Store a message that somebody says now."""
-        key = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
+        into = self._intake(Scope(info.user_id, info.namespace))
+        key = intake.add(record, sessions.key(info), into, before)
         self._wake()
         return key
 
@@ -470,7 +478,7 @@ class Appliance:
         return self.settings.user if user_id is None else user_id
 
     def _wake(self) -> None:
-        if self._worker is not None and self._serving.pending():
+        if self._worker is not None and self._serving.is_due():
             self._worker.wake()
         if self._upkeep is not None and self._tasks:
             self._upkeep.wake()

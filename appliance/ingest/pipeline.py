@@ -19,12 +19,12 @@ from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalise import Course, begin, normalise
 from appliance.ingest.parse.base import Document
-from appliance.store import chunks, lexical, messages, neighbours, removal, sessions
+from appliance.store import chunks, forgotten, lexical, messages, neighbours, sessions
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
+from appliance.store.forgotten import Origin
 from appliance.store.importance import PINNED, UNWEIGHED
 from appliance.store.messages import NewMessage
-from appliance.store.removal import Origin
 from appliance.types import (
     FileReport,
     FileStatus,
@@ -51,8 +51,9 @@ class Intake:
     ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
     because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
-    where a format only says "me". again takes in what was forgotten before. weigh says what a message's
-    words are worth; without it that is left for later.
+    where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
+    ``again`` takes in what was forgotten before. ``weigh`` says what a message's words are worth; without it that is
+    left for later.
     """
 
     database: Database
@@ -61,6 +62,7 @@ class Intake:
     keep_owners: bool = False
     format: str | None = None
     me: str | None = None
+    ttl: int = 0
     dry_run: bool = False
     again: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
@@ -184,12 +186,21 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
                 is_new = False
+            if batch.courses[key].record.title is None:
+                said = (message.text for message in incoming if message.talk and message.role == "user")
+                sessions.entitle(tx, session, said)
         tally.chunks += finish(tx, change, intake)
 
 
-def add(record: MessageRecord, session: int, intake: Intake) -> int:
+def add(
+    record: MessageRecord,
+    session: int,
+    intake: Intake,
+    before: Callable[[sqlite3.Connection], None] = lambda tx: None,
+) -> int:
     """One message by hand, or another form of one that is there; its key. Without a time, a new message is of
-    now, and a changed one keeps its own.
+    now and stands behind all others, whatever the clock says; a changed one keeps its own. ``before`` is called
+    first in the transaction, and may refuse.
 
     Raises:
         UsageError: the text is not valid Unicode.
@@ -200,14 +211,19 @@ def add(record: MessageRecord, session: int, intake: Intake) -> int:
         raise UsageError(f"the text is not valid Unicode at character {error.start}") from error
     external_id = record.external_id or secrets.token_hex(8)
     with intake.database.write() as tx:
+        before(tx)
         known = messages.known(tx, session, [external_id]).get(external_id)
+        said_now = record.sent_at is None
         sent_at: datetime | None = record.sent_at or datetime.now(UTC)
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalise(record, begin(SessionRecord(record.session)))
         change = Change()
-        write(tx, session, None, dedup.sort_out(tx, session, [message]), change, intake.weigh)
+        found = dedup.sort_out(tx, session, [message])
+        if said_now and found.new:
+            found = replace(found, new=(dedup.behind(found.new[0], messages.end(tx, session)),))
+        write(tx, session, None, found, change, intake.weigh)
         finish(tx, change, intake)
         return messages.known(tx, session, [external_id])[external_id].id
 
@@ -277,9 +293,9 @@ def _not_forgotten(
     scope, format = _owner(course.record, intake), course.record.format or tally.format or ""
     session = course.stored_as or course.record.external_id
     origins = [Origin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
-    gone = removal.forgotten(tx, origins, in_chat=not course.made_ids)
+    gone = forgotten.known(tx, origins, in_chat=not course.made_ids)
     if gone and intake.again:
-        removal.take_back(tx, [origin for origin in origins if origin.message in gone])
+        forgotten.take_back(tx, [origin for origin in origins if origin.message in gone])
         return incoming
     tally.forgotten += sum(message.external_id in gone for message in incoming)
     return [message for message in incoming if message.external_id not in gone]
@@ -314,4 +330,4 @@ def _session(
                 course.stored_as = found[0]
     if course.stored_as is not None and course.stored_as != record.external_id:
         record = replace(record, external_id=course.stored_as, title=None)
-    return sessions.enter(tx, scope, format, record)
+    return sessions.enter(tx, scope, format, record, intake.ttl)

@@ -18,7 +18,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.moments import iso_of, now
-from appliance.store import lexical, messages, removal, sessions
+from appliance.store import forgotten, lexical, messages, removal, sessions
 from appliance.store.database import Database
 from appliance.store.sql import LISTED, listed, to_json
 from appliance.types import ROLES, Filters, Scope
@@ -186,12 +186,13 @@ def _with_others_left(db: sqlite3.Connection, keys: Iterable[int], doomed: Colle
 def erase(database: Database, doomed: Doomed) -> int:
     """Take what is doomed out of the truth, for good; the key of the receipt, which is open."""
     with database.write() as tx:
-        removal.note_forgotten(tx, removal.origins(tx, doomed.messages))
+        forgotten.note(tx, forgotten.origins(tx, doomed.messages))
         removal.remove(tx, doomed.messages)
-        tx.execute(f"DELETE FROM session WHERE id IN {LISTED}", (listed(doomed.sessions),))
+        for session in doomed.sessions:
+            removal.delete(tx, session)
         # A title that was made of a message's words goes with it.
         tx.execute(
-            f"UPDATE session SET title = NULL, title_found = 0 WHERE title_found AND id IN {LISTED}",
+            f"UPDATE session SET title = NULL, titled = 'given' WHERE titled = 'found' AND id IN {LISTED}",
             (listed(doomed.touched),),
         )
         # A file's name often says with whom somebody spoke.

@@ -81,7 +81,7 @@ def _shown(
     shelf: Shelf, scores: Mapping[int, Mapping[str, float]], filters: Filters, limit: int
 ) -> list[Row]:
     """The best, without what other conversations may not see and what covers the messages of a better one."""
-    allowed = set(scores) if filters.session is not None else summaries.shared(shelf.db, list(scores))
+    allowed = summaries.visible(shelf.db, list(scores), filters.session)
     rows = summaries.get(shelf.db, allowed)
     shown: list[Row] = []
     for key in sorted(rows, key=lambda key: (-sum(scores[key].values()), key)):

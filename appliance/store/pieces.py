@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import SUMMARIES_LAST, Chunkable, Span, digest
+from appliance.store.chunks import AGENTS, SUMMARIES_LAST, Chunkable, Span, digest
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Level
@@ -29,7 +29,7 @@ class Waiting:
     session: int
     user_id: str
     namespace: str
-    agent_id: str
+    agents: str
     source: str
     at: int | None
     level: Level
@@ -116,7 +116,7 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
     """The pieces to put next, the latest first, with what their points need."""
     found = db.execute(
         "SELECT o.ticket, o.chunk_id, p.summary_id, p.start, p.stop, p.digest, e.row, u.session_id, s.user_id,"
-        " s.namespace, s.agent_id, s.format, u.at, u.level"
+        f" s.namespace, {AGENTS}, s.format, u.at, u.level"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
         "       AND chunk_id >= ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN summary_chunk p ON p.id = o.chunk_id - ?3 JOIN summary u ON u.id = p.summary_id"

@@ -1,101 +1,148 @@
-"""Taking messages out of the truth, and remembering that they were taken out, without remembering them.
+"""Messages removed, sessions cleared and deleted, each in one transaction, with all that is made of their messages.
 
-What is removed leaves the tables in one transaction: messages with their revisions and all that hangs on them,
-their words in the full text, their chunks; the points are queued to go. ``forgotten`` keeps a keyed digest of each
-id that was erased for good, so that reading the same export again does not bring the message back.
+What goes: messages with their revisions, chunks, full text, fingerprints and links to copies; their points leave
+the index by the outbox. What stays until it is forgotten for good: the numbers of a point that was deleted, until
+the index settles; the row of a vector in the ledger, which is a digest's and no message's any more; and old
+words in pages of the database file that nothing has been written over yet.
+
+What a branch shares is not taken from it: the branch that reaches furthest becomes the owner of the common past,
+and the others become branches of it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
-from appliance.store import chunks, lexical, neighbours
+from appliance.store import chunks, lexical, neighbours, sessions
 from appliance.store.sql import LISTED, listed, marks, pages
+from appliance.types import Removed, StorageScope
 
-KEY_BYTES = 32
-DIGEST_BYTES = 16
+_STRICTER: Sequence[StorageScope] = ("all", "conversational", "summaries_only", "none")
+"""The scopes, each giving less than the one before."""
+
+_APART = 1 << 20
+"""Between the positions of messages that are put behind others: what comes in between later finds room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a message came from: whose memory, which format, and the source's own ids of chat and message."""
+def clear(tx: sqlite3.Connection, session: int) -> Removed:
+    """Remove the messages of a session and what was made of them; what it shared as a branch is shared no more."""
+    removed = _hand_over(tx, session)
+    keys = [key for (key,) in tx.execute("SELECT id FROM message WHERE session_id = ?", (session,))]
+    _remove(tx, keys)
+    for made in ("summary", "working", "summary_due"):
+        tx.execute(f"DELETE FROM {made} WHERE session_id = ?", (session,))
+    # A title that was found is words of theirs.
+    tx.execute(
+        "UPDATE session SET parent_id = NULL, branch_at = NULL,"
+        " title = CASE titled WHEN 'found' THEN NULL ELSE title END,"
+        " titled = CASE titled WHEN 'found' THEN 'given' ELSE titled END WHERE id = ?",
+        (session,),
+    )
+    return Removed(len(keys), removed.kept, removed.heir)
 
-    user_id: str
-    namespace: str
-    format: str
-    session: str
-    message: str
+
+def delete(tx: sqlite3.Connection, session: int) -> Removed:
+    """Remove a session with its messages."""
+    removed = clear(tx, session)
+    tx.execute("DELETE FROM session WHERE id = ?", (session,))
+    return removed
 
 
 def remove(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    """Remove messages with all that hangs on them; what stood beside them gets its words made anew."""
+    """Remove messages of any sessions. What stood beside them gets its words made anew; a branch that began at one of
+    them begins at the one before."""
     beside = neighbours.beside(tx, keys).difference(keys)
+    for page in pages(sorted(keys)):
+        for branch, parent, *place in tx.execute(
+            "SELECT s.id, s.parent_id, m.order_at, m.position, m.id FROM session s JOIN message m ON m.id = s.branch_at"
+            f" WHERE s.branch_at IN ({marks(page)})",
+            page,
+        ).fetchall():
+            before = tx.execute(
+                "SELECT id FROM message WHERE session_id = ? AND (order_at, position, id) < (?, ?, ?)"
+                f" AND id NOT IN {LISTED} ORDER BY order_at DESC, position DESC, id DESC LIMIT 1",
+                (parent, *place, listed(keys)),
+            ).fetchone()
+            sessions.change(
+                tx, branch, parent_id=parent if before else None, branch_at=before[0] if before else None
+            )
+    _remove(tx, keys)
+    chunks.requeue(tx, beside)
+
+
+def _remove(tx: sqlite3.Connection, keys: Collection[int]) -> None:
     lexical.withdraw(tx, keys)
     chunks.drop(tx, keys)
     for page in pages(sorted(keys)):
         tx.execute(f"DELETE FROM message WHERE id IN ({marks(page)})", page)
-    chunks.requeue(tx, beside)
 
 
-def origins(db: sqlite3.Connection, keys: Collection[int]) -> list[Origin]:
-    """Where the given messages came from."""
-    rows = db.execute(
-        "SELECT s.user_id, s.namespace, s.format, s.external_id, m.external_id FROM message m"
-        f" JOIN session s ON s.id = m.session_id WHERE m.id IN {LISTED}",
-        (listed(keys),),
-    )
-    return [Origin(*row) for row in rows]
-
-
-# --- what was erased for good --------------------------------------------------------------------------
-
-
-def note_forgotten(tx: sqlite3.Connection, gone: Iterable[Origin]) -> None:
-    """Remember that these were erased. Of each two digests: within its chat, and for a chat that is known by its
-    messages only, whatever its file is called."""
-    row = tx.execute("SELECT key FROM forgotten_key").fetchone()
-    key = row[0] if row else secrets.token_bytes(KEY_BYTES)
-    if not row:
-        tx.execute("INSERT INTO forgotten_key VALUES (1, ?)", (key,))
-    tx.executemany(
-        "INSERT OR IGNORE INTO forgotten VALUES (?)",
-        ((_digest(key, one, in_chat),) for one in gone for in_chat in (True, False)),
-    )
-
-
-def forgotten(tx: sqlite3.Connection, origins: Sequence[Origin], *, in_chat: bool) -> set[str]:
-    """Which of these messages, by their external ids, were erased. ``in_chat`` compares the chat's id too: right where
-    the source gives messages ids of their own, which another chat may use again."""
-    row = tx.execute("SELECT key FROM forgotten_key").fetchone()
-    if not row:
-        return set()
-    digests = {_digest(row[0], one, in_chat): one.message for one in origins}
-    found: set[str] = set()
-    for page in pages(list(digests)):
-        for (digest,) in tx.execute(f"SELECT digest FROM forgotten WHERE digest IN ({marks(page)})", page):
-            found.add(digests[digest])
-    return found
-
-
-def take_back(tx: sqlite3.Connection, origins: Iterable[Origin]) -> None:
-    """Let these be stored again."""
-    row = tx.execute("SELECT key FROM forgotten_key").fetchone()
-    if row:
-        tx.executemany(
-            "DELETE FROM forgotten WHERE digest = ?",
-            ((_digest(row[0], one, in_chat),) for one in origins for in_chat in (True, False)),
+def _hand_over(tx: sqlite3.Connection, session: int) -> Removed:
+    """Give the past that branches need to the one of them that needs most of it."""
+    branches = tx.execute(
+        "SELECT s.id, m.order_at, m.position, m.id, s.storage_scope FROM session s"
+        " JOIN message m ON m.id = s.branch_at"
+        " WHERE s.parent_id = ? ORDER BY m.order_at DESC, m.position DESC, m.id DESC, s.id",
+        (session,),
+    ).fetchall()
+    if not branches:
+        return Removed(0)
+    heir, *place, scope = branches[0]
+    keys = [
+        key
+        for (key,) in tx.execute(
+            "SELECT id FROM message WHERE session_id = ? AND (order_at, position, id) <= (?, ?, ?)",
+            (session, *place),
         )
-
-
-def _digest(key: bytes, one: Origin, in_chat: bool) -> bytes:
-    parts = (one.user_id, one.namespace, one.format, *((one.session,) if in_chat else ()), one.message)
-    said = b"".join(
-        b"%d:%s" % (len(part), part) for part in (p.encode("utf-8", "surrogatepass") for p in parts)
+    ]
+    _make_room(tx, heir, place[0], place[1])
+    _rename_twins(tx, session, heir, keys)
+    for page in pages(keys):
+        tx.execute(f"UPDATE message SET session_id = ? WHERE id IN ({marks(page)})", (heir, *page))
+    parent, branch_at, given = tx.execute(
+        "SELECT parent_id, branch_at, storage_scope FROM session WHERE id = ?", (session,)
+    ).fetchone()
+    tx.execute("UPDATE session SET parent_id = ? WHERE parent_id = ?", (heir, session))
+    sessions.change(
+        tx,
+        heir,
+        parent_id=parent,
+        branch_at=branch_at,
+        # What was kept back must not come out with another owner.
+        storage_scope=max(given, scope, key=_STRICTER.index),
     )
-    return hashlib.blake2b(
-        said, key=key, digest_size=DIGEST_BYTES, person=b"chat" if in_chat else b"any"
-    ).digest()
+    chunks.requeue_session(tx, heir)
+    tx.execute(
+        "INSERT INTO summary_due (session_id, changes, at) SELECT ?, ?, active_at FROM session WHERE id = ?"
+        " ON CONFLICT (session_id) DO UPDATE SET changes = changes + excluded.changes",
+        (heir, len(keys), heir),
+    )
+    return Removed(0, len(keys), sessions.public_id(heir))
+
+
+def _make_room(tx: sqlite3.Connection, heir: int, order_at: int, position: int) -> None:
+    """Put a branch's own messages behind the place where it begins, in their order: by their times alone, some
+    could stand within the past."""
+    early = tx.execute(
+        "SELECT id FROM message WHERE session_id = ? AND order_at <= ? ORDER BY order_at, position, id",
+        (heir, order_at),
+    ).fetchall()
+    tx.executemany(
+        "UPDATE message SET order_at = ?, position = ? WHERE id = ?",
+        [(order_at, position + number * _APART, key) for number, (key,) in enumerate(early, 1)],
+    )
+
+
+def _rename_twins(tx: sqlite3.Connection, session: int, heir: int, keys: Sequence[int]) -> None:
+    """Give messages another external id whose own the heir has too: within a session it names one."""
+    for page in pages(keys):
+        for key, name in tx.execute(
+            f"SELECT id, external_id FROM message WHERE id IN ({marks(page)}) AND external_id IN"
+            " (SELECT external_id FROM message WHERE session_id = ?)",
+            (*page, heir),
+        ).fetchall():
+            tx.execute(
+                "UPDATE message SET external_id = ? WHERE id = ?",
+                (f"{name} of {sessions.public_id(session)} m{key}", key),
+            )

@@ -17,6 +17,7 @@ from appliance.errors import NotFound
 from appliance.moments import iso_of, now
 from appliance.store import messages, sessions
 from appliance.store.sql import LISTED, PAGE, listed, to_json
+from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Level, Metadata, Quote, Scope, Summary
 
 Sentence = tuple[int, int, int]
@@ -191,12 +192,12 @@ def found(
 ) -> list[Row]:
     """The summaries of a scope and of a session, if given, of all levels or one: those of the last active
     session first, and there the whole before its parts."""
-    where, values = ["1"], []
+    where, values = [NOT_EXPIRED], [now()]
     if scope is not None:
         where += ["s.user_id = ?", "s.namespace = ?"]
         values += [scope.user_id, scope.namespace]
         if scope.agent_id is not None:
-            where.append("s.agent_id = ?")
+            where.append(sessions.TAKES_PART)
             values.append(scope.agent_id)
     if session is not None:
         where.append("u.session_id = ?")
@@ -269,12 +270,13 @@ def exist(db: sqlite3.Connection, scope: Scope) -> bool:
     return bool(row[0])
 
 
-def shared(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:
-    """Those of the given summaries that other conversations may see: their session gives them away."""
+def visible(db: sqlite3.Connection, keys: Collection[int], within: int | None) -> set[int]:
+    """Those of the given summaries that may be seen: from ``within`` their session, or from elsewhere, where it gives
+    them away."""
     rows = db.execute(
         "SELECT u.id FROM summary u JOIN session s ON s.id = u.session_id"
-        f" WHERE s.storage_scope <> 'none' AND u.id IN {LISTED}",
-        (listed(keys),),
+        f" WHERE (s.storage_scope <> 'none' OR s.id IS ?) AND {NOT_EXPIRED} AND u.id IN {LISTED}",
+        (within, now(), listed(keys)),
     )
     return {key for (key,) in rows}
 
