@@ -23,8 +23,8 @@ from appliance.store import chunks, forgotten, lexical, messages, neighbours, se
 from appliance.store.chunks import Chunkable
 from appliance.store.database import Database
 from appliance.store.forgotten import Origin
-from appliance.store.importance import PINNED, UNWEIGHED
 from appliance.store.messages import NewMessage
+from appliance.store.priority import PINNED, UNWEIGHED
 from appliance.types import (
     FileReport,
     FileStatus,

@@ -13,7 +13,8 @@ import string
 from collections.abc import Mapping
 from typing import Protocol
 
-from appliance.store.importance import PINNED, Weighed, by_use
+from appliance.store.importance import Weighed, by_use
+from appliance.store.priority import PINNED
 from appliance.types import Role
 
 HEAD = 600

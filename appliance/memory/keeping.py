@@ -17,7 +17,7 @@ from appliance.moments import iso_of, now
 from appliance.store import chunks, messages
 from appliance.store import importance as stored
 from appliance.store.database import Database
-from appliance.store.importance import PINNED
+from appliance.store.priority import PINNED
 from appliance.types import Context, Importance, Message
 
 MANY = 256

@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol
 
 from appliance.moments import now
 from appliance.store import visible
-from appliance.store.importance import PINNED, UNWEIGHED, WORTH
 from appliance.store.migrations import SUMMARY_POINTS
+from appliance.store.priority import PINNED, PRIORITY, SUMMARIES_LAST, TALK_FIRST, UNWEIGHED, priority
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Filters, Role, StorageScope
 
@@ -31,17 +31,6 @@ AGENTS = (
     " ORDER BY joined_at, agent_id) a)"
 )
 """Over ``session s``: the agents that take part in it, as JSON, the first one first."""
-
-TALK_FIRST = 1 << 60
-"""Added to the priority of what people and assistants said: it is embedded before tool and system records."""
-
-SUMMARIES_LAST = 1 << 60
-"""Taken off the priority of a summary: what it was made from is embedded before it."""
-PRIORITY = (
-    f"m.order_at + m.talk * {TALK_FIRST}"
-    f" + CAST(CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END * {WORTH} AS INTEGER)"
-)
-"""What ``priority`` computes, of a stored message ``m``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,12 +292,6 @@ def ledger_rows(db: sqlite3.Connection, generation: int) -> set[int]:
 
 
 # --- outbox ------------------------------------------------------------------------------------------
-
-
-def priority(talk: bool, order_at: int, importance: float) -> int:
-    """Where a chunk stands in the queue, the highest first: talk before records, then by time, where what is
-    important counts as up to ``WORTH`` more recent than it is."""
-    return order_at + talk * TALK_FIRST + int(importance * WORTH)
 
 
 def move_up(tx: sqlite3.Connection, messages: Collection[int]) -> None:

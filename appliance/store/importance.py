@@ -13,13 +13,8 @@ from dataclasses import dataclass
 
 from appliance.moments import now as moment
 from appliance.store.messages import COLUMNS, Row
+from appliance.store.priority import PINNED, UNWEIGHED
 from appliance.store.sql import LISTED, PAGE, listed
-
-UNWEIGHED = 0.5
-"""What a message counts as that has not been weighed yet: neither important nor not."""
-
-PINNED = 1.0
-"""What a pinned message counts as, whatever it says."""
 
 USED = 0.5
 """How much of what is missing to 1 use can add: what a person says and is recalled again and again must not count as
@@ -31,11 +26,6 @@ use, and the tenth adds nothing to that."""
 
 FADES = 30 * 86_400_000_000
 """Microseconds in which what use adds halves: a month without being asked for is a good sign that it is over."""
-
-WORTH = 365 * 86_400_000_000
-"""What an importance of 1 is worth in the order of embedding, in microseconds of being more recent: within a season or
-two the important goes first, beyond that the recent. With it 58 % of what is cited on LoCoMo and 60 % on BEAM stand in
-the first half of the queue; with ninety days 50 % and 44 %, by recency alone 48 % and 38 %."""
 
 
 @dataclass(frozen=True, slots=True)

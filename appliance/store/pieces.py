@@ -10,8 +10,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import AGENTS, SUMMARIES_LAST, Chunkable, Span, digest
+from appliance.store.chunks import AGENTS, Chunkable, Span, digest
 from appliance.store.migrations import SUMMARY_POINTS
+from appliance.store.priority import SUMMARIES_LAST
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Level
 

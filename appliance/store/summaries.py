@@ -192,7 +192,8 @@ def found(
 ) -> list[Row]:
     """The summaries of a scope and of a session, if given, of all levels or one: those of the last active
     session first, and there the whole before its parts."""
-    where, values = [NOT_EXPIRED], [now()]
+    where: list[str] = [NOT_EXPIRED]
+    values: list[object] = [now()]
     if scope is not None:
         where += ["s.user_id = ?", "s.namespace = ?"]
         values += [scope.user_id, scope.namespace]

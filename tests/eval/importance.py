@@ -21,9 +21,8 @@ import numpy as np
 from appliance.bench.material import Conversation
 from appliance.ingest.normalise import begin, normalise
 from appliance.memory import importance
-from appliance.store import chunks
-from appliance.store.importance import WORTH
 from appliance.store.messages import NewMessage
+from appliance.store.priority import WORTH, priority
 from appliance.types import MessageRecord, SessionRecord
 from tests.eval import datasets
 
@@ -106,7 +105,7 @@ def first_half(messages: Sequence[Judged], scores: Sequence[float]) -> float:
     for memory in {one.memory for one in messages}:
         queue = sorted(
             (
-                (chunks.priority(one.message.talk, one.message.order_at, score), one.cited)
+                (priority(one.message.talk, one.message.order_at, score), one.cited)
                 for one, score in zip(messages, scores, strict=True)
                 if one.memory == memory
             ),

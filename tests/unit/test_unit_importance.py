@@ -16,6 +16,7 @@ from appliance.errors import NotFound
 from appliance.memory import importance, keeping
 from appliance.store import chunks
 from appliance.store import importance as stored
+from appliance.store.priority import UNWEIGHED, priority
 from appliance.types import ROLES
 from appliance_models import HashEmbedder
 from tests.eval import importance as measuring
@@ -268,7 +269,7 @@ def test_the_background_writes_counts_and_weighs_what_was_not(home: Path) -> Non
             session.add("user", f"We decided on Porto, number {number}")
         with memory._database.write() as tx:
             tx.execute("UPDATE message SET importance = NULL")
-        assert stored.of(memory._database.read(), [1])[1].importance == stored.UNWEIGHED
+        assert stored.of(memory._database.read(), [1])[1].importance == UNWEIGHED
         memory.keeping.recalled(["m1"])
         memory.tend()
         assert None not in stored_worth(memory)
@@ -279,10 +280,10 @@ def test_the_background_writes_counts_and_weighs_what_was_not(home: Path) -> Non
 
 
 def test_what_is_important_is_embedded_before_what_is_a_little_later() -> None:
-    day = chunks.priority(True, NOW + DAY, 0.3)
-    assert chunks.priority(True, NOW, 0.6) > day > chunks.priority(True, NOW, 0.3)
-    assert chunks.priority(True, NOW + 400 * DAY, 0.0) > chunks.priority(True, NOW, 1.0)
-    assert chunks.priority(True, 0, 0.0) > chunks.priority(False, NOW, 1.0)
+    day = priority(True, NOW + DAY, 0.3)
+    assert priority(True, NOW, 0.6) > day > priority(True, NOW, 0.3)
+    assert priority(True, NOW + 400 * DAY, 0.0) > priority(True, NOW, 1.0)
+    assert priority(True, 0, 0.0) > priority(False, NOW, 1.0)
 
 
 def test_queueing_again_gives_the_same_place_and_a_pin_moves_up(memory: Appliance) -> None:
