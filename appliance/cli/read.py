@@ -100,6 +100,7 @@ def show(
         message, info = transcript.resolve(memory, reference)
         messages = memory.sessions.messages(info.id)
         variants = memory.variants(message.id) if message is not None else []
+        summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
     if message is not None:
         if json:
             where = transcript.place(message, messages)
@@ -107,9 +108,9 @@ def show(
         else:
             transcript.show_message(message, info, messages, variants)
     elif json:
-        out.document({"session": info, "messages": messages})
+        out.document({"session": info, "summary": summary, "messages": messages})
     else:
-        transcript.show_session(info, messages)
+        transcript.show_session(info, messages, summary)
 
 
 def export(
