@@ -27,6 +27,7 @@ from appliance.cli import (
     models,
     out,
     read,
+    summaries,
     tour,
     watching,
 )
@@ -58,6 +59,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "context": find.context,
         "sessions": read.sessions,
         "show": read.show,
+        "summaries": summaries.verbs,
         "export": read.export,
     },
     "Keep": {"pin": keeping.pin, "unpin": keeping.unpin},
