@@ -4,7 +4,7 @@
 # fmt: off
 from __future__ import annotations
 
-from appliance.memory.facts.language import Language, Rule, pattern
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
 
 _AM = r"\b(?:i'm|i am|im)"
 _ADV = (
@@ -72,30 +72,42 @@ _ILLS = (
     r"|fibromyalgia|endometriosis|pcos|tinnitus|scoliosis|hypothyroidism|back pain|a pacemaker|a heart condition))\b"
 )
 _VERBS = (
-    r"(?:answer|reply|respond|use|write|give|show|include|explain|add|format|keep|speak|talk|address|provide|cite|convert"
-    r"|round|check|ask|avoid|put|start|begin|end|mention|tell|remember|assume|prefer|return|translate|treat|consider|make"
-    r"|list|quote|link|test|run|comment|sign|stick|skip|suggest|recommend|send|remind|apologi[sz]e|call|refer|be|stop|don't"
-    r"|do not|never|always|please|offer|summari[sz]e|state|structure|prefix|omit|leave|limit|ignore|double-check|verify"
-    r"|lecture|repeat|generate|produce|output|reference|say|spell|let|do|wrap|name|break|highlight|point)\b"
+    r"(?:answer|reply|respond|use|write|give|show|include|explain|add|format|speak|talk|address|provide|cite|convert"
+    r"|round|check|ask|avoid|put|start|begin|mention|tell|assume|prefer|return|translate|consider|list|quote|link|test|run"
+    r"|comment|sign|skip|suggest|recommend|send|remind|apologi[sz]e|call|refer|please|offer|summari[sz]e|state|structure"
+    r"|prefix|omit|limit|ignore|double-check|verify|lecture|repeat|generate|produce|output|reference|spell|highlight"
+    r"|stop (?:us|ask|say|add|apolog)ing|don't|do not|never|always|stick to|treat me|make (?:sure|it|your|the|them)"
+    r"|keep (?:your|it|the|answers?|repl(?:y|ies)|responses?|explanations?|things|me|everything|code)|let me know"
+    r"|be (?:brief|concise|direct|honest|polite|formal|informal|casual|specific|precise|critical|blunt|short|patient|kind|nice)"
+    r"|remember (?:that i|i|my|to (?:use|answer|reply|include|cite|write|add|check))|say (?:when|if|so|where|which))\b"
 )
 _TALK_VERBS = r"(?:answer|reply|respond|use|write|give|show|include|explain|format|keep|cite|convert|call|address|provide|ask|avoid|apologi[sz]e|add|speak|talk)\b"
 _HERE = pattern(r"[^\n]*\b(?:here|this time|in this|in that|for this|for now|today|yet|this (?:one|answer|question|file|task|reply|response|message)|in your answer to|for the moment|right now|just this once)\b")
 _ONCE = pattern(r"[^\n]{0,30}\b(?:today|tonight|this (?:week|weekend|month|morning)|for (?:the|a) (?:day|week|weekend|night|few days|conference|meeting))\b")
 _WAS = pattern(r",? (?:anymore|any more|any longer)")
-_AT_ORG = Rule("works at", "profile", "employer", (), pattern(r"(?: (?:working|employed))?(?: here)? (?:at|for) (?:the )?"), "org")
 _AT_SCHOOL = Rule("studies at", "profile", "school", (), pattern(r" (?:at|in) (?:the )?"), "org")
 _AS_JOB = Rule("works as", "profile", "job", (), pattern(r",? as (?:an? |the )?"), "job")
 _ON_TEAM = Rule("team", "profile", "team", (), pattern(r",? (?:on|in) the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.8)
+_AT_ORG = Rule("works at", "profile", "employer", (), pattern(r"(?: (?:working|employed))?(?: here)? (?:at|for) (?:the )?"), "org", then=(_ON_TEAM,))
 _NOT_TOWNS = pattern(r" (?:for|with|by|so|state of|mode)\b")
+
+_GATE = pattern(_MY)
+_RELATED = tuple(_RELATIONS)
+_EVENTS = tuple(
+    "deadline due wedding exam test interview flight appointment launch release trip party conference submission surgery"
+    " operation move moving graduation concert anniversary presentation demo defense defence viva marathon race recital"
+    " hearing closing meeting reunion train ceremony shower check first last start retirement vacation holiday court"
+    " ultrasound workshop talk".split()
+)
 
 _PROFILE = (
     Rule("my name is", "profile", "name", ("name",), pattern(r"\bmy (?:full |real |actual |first )?(?:name(?:'s| is)|names) (?:actually |really )?"), "person", confidence=0.95, loose=True),
     Rule("name spelled", "profile", "name", ("spelled", "spelt"), pattern(r"\bmy name(?:'s| is) (?:actually )?(?:spelled|spelt) "), "person", "corrects", 0.9, loose=True),
-    Rule("i'm NAME", "profile", "name", ("hi", "hey", "hello", "morning", "evening"), pattern(rf"(?:^|(?<=[\n.!]))[ \t]*(?:hi|hello|hey|hiya|greetings|good (?:morning|evening|afternoon))(?: (?:there|all|everyone|guys|team|folks))?[ \t,!.-]{{1,4}}(?:{_AM}|\bthis is) "), "person", loose=True, unless=pattern(r" (?:and|or) not|'s\b| (?:to|about|that|by|with|in)\b"), confidence=0.85),
-    Rule("i'm NAME, and", "profile", "name", ("i'm", "i am"), pattern(rf"{_AM} "), "capital person", confidence=0.7, follows=pattern(r"(?:, (?:an? |i'm |and i'm |\d\d\b)| and (?:i'm|i am|i live|i work) )"), unless=pattern(r" (?:and|or) not")),
+    Rule("i'm NAME", "profile", "name", ("hi", "hey", "hello", "hiya", "greetings", "good morning", "good evening", "good afternoon"), pattern(rf"(?:^|(?<=[\n.!]))[ \t]*(?:hi|hello|hey|hiya|greetings|good (?:morning|evening|afternoon))(?: (?:there|all|everyone|guys|team|folks))?[ \t,!.-]{{1,4}}(?:{_AM}|\bthis is) "), "person", loose=True, unless=pattern(r" (?:and|or) not|'s\b| (?:to|about|that|by|with|in)\b"), confidence=0.85),
+    Rule("i'm NAME, and", "profile", "name", ("i'm", "i am"), pattern(rf"{_AM} (?=[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?(?:, (?:an? |i'm |and i'm |\d\d\b)| and (?:i'm|i am|i live|i work) ))"), "capital person", confidence=0.7, unless=pattern(r" (?:and|or) not")),
     Rule("call me", "profile", "called", ("call me", "calls me"), pattern(r"(?:^|(?<=[\n,.!;:-])|\b(?:please|just|you can|you may|and|but|so|everyone|everybody|friends)) ?\b(?:calls? me|just call me) "), "person", confidence=0.85, loose=True, unless=pattern(r" (?:when|if|at|on|back|later|tomorrow|names|crazy|again)\b")),
     Rule("i go by", "profile", "called", ("go by",), pattern(rf"{_I} go by "), "person"),
-    Rule("age", "profile", "age", ("i'm", "i am", "im ", "i turned", "turned"), pattern(rf"(?:{_AM}(?: (?:a|only|now|just|currently|already|about to be))?|\bi(?: just)? turned) "), "number", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| (?:last|this|today|yesterday|in|now|so|but|years of age|yo|y/o)\b)"), unless=pattern(r"(?: (?:minutes?|hours?|days?|weeks?|months?|pages?|percent|weeks)\b| in (?:the|line))")),
+    Rule("age", "profile", "age", ("i'm", "i am", "im ", "turned"), pattern(rf"(?:{_AM}(?: (?:a|only|now|just|currently|already|about to be))?|\bi(?: just)? turned) (?=\d)"), "number", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| (?:last|this|today|yesterday|in|now|so|but|years of age|yo|y/o)\b)"), unless=pattern(r"(?: (?:minutes?|hours?|days?|weeks?|months?|pages?|percent|weeks)\b| in (?:the|line))"), also=NUMBERED),
     Rule("birthday", "profile", "birthday", ("birthday",), pattern(r"\bmy birthday(?:'s| is)(?: on)? (?:the )?"), "birthday", confidence=0.95, loose=True),
     Rule("born on", "profile", "birthday", ("born",), pattern(r"\bi was born(?: on)? (?:the )?"), "birthday", confidence=0.95),
     Rule("born in", "profile", "origin", ("born",), pattern(r"\bi was born(?: and raised)? in "), "place", confidence=0.8),
@@ -109,7 +121,7 @@ _PROFILE = (
     Rule("lived in until", "profile", "home", ("lived in",), pattern(r"\b(?:i|we) lived in "), "place", "ended", follows=pattern(r" (?:until|till|from|between|before|for|up to|back|in)\b")),
     Rule("no longer live", "profile", "home", ("live in",), pattern(r"\b(?:i|we)(?: no longer (?:live|reside)|'m no longer living) in "), "place", "ended"),
     Rule("don't live anymore", "profile", "home", ("live in",), pattern(r"\b(?:i|we) (?:don't|dont|do not) live in "), "place", "ended", follows=_WAS),
-    Rule("from", "profile", "origin", ("from",), pattern(rf"(?:{_AM}(?: (?:originally|actually))?|\bi(?: originally)? come(?: originally)?) from "), "place", unless=pattern(r" (?:team|support|department|and i'm here)\b"), confidence=0.8),
+    Rule("from", "profile", "origin", ("i'm from", "i come from", "originally", "im from", "i am from"), pattern(rf"(?:{_AM}(?: (?:originally|actually))?|\bi(?: originally)? come(?: originally)?) from "), "place", unless=pattern(r" (?:team|support|department|and i'm here)\b"), confidence=0.8),
     Rule("grew up", "profile", "origin", ("grew up", "raised in"), pattern(r"\bi (?:grew up|was raised) in "), "place", confidence=0.8),
     Rule("work at", "profile", "employer", ("work at", "work for", "working at", "working for"), pattern(rf"(?:{_I} work|\b(?:i'm|i am|im)(?: (?:currently|now|still))? (?:working|employed)|\bi've been working) (?:at|for|by) (?:the )?"), "org", loose=True, then=(_AS_JOB, _ON_TEAM)),
     Rule("new job at", "profile", "employer", ("job at", "job with", "working at", "position at", "role at"), pattern(r"\bi(?:'ve| have)?(?: (?:just|recently|finally))? (?:(?:started|got|landed|accepted|took|have)(?: on)? (?:a|an|my) (?:new )?(?:\w+ )?(?:job|position|role)|joined|started(?: working)?) (?:at|with|for) "), "org"),
@@ -120,40 +132,40 @@ _PROFILE = (
     Rule("work as", "profile", "job", ("work as", "working as"), pattern(rf"(?:{_I} work|{_AM}(?: (?:currently|now))? working) as (?:an? |the )?"), "job", loose=True, then=(_AT_ORG, _ON_TEAM)),
     Rule("job is", "profile", "job", ("job is", "profession is", "occupation is", "job title"), pattern(r"\bmy (?:current |day )?(?:job|job title|profession|occupation|role) is (?:being )?(?:an? |the )?"), "job"),
     Rule("on the team", "profile", "team", (" team",), pattern(rf"(?:{_AM}|{_I} work|\bi've just joined|\bi joined)(?: (?:on|in|with))? the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.75, unless=pattern(r" (?:lead|captain|manager|player)")),
-    Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "thing", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r" (?:tonight|today|tomorrow)\b")),
+    Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "thing", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r"(?:'s\b| book| (?:tonight|today|tomorrow)\b)")),
     Rule("student at", "profile", "school", ("student at", "study at", "studying at", "go to school at"), pattern(rf"(?:{_AM} (?:an? )?(?:[\w-]+ ){{0,3}}student|{_I} study|{_AM} studying) at (?:the )?"), "org"),
     Rule("speak", "profile", "language", ("speak", "fluent in"), pattern(rf"(?:{_I} speak|{_AM} (?:fluent|bilingual) in) "), "tongue", several=True),
     Rule("native", "profile", "language", ("native", "mother tongue", "first language"), pattern(r"\bmy (?:native (?:language|tongue)|mother tongue|first language) is "), "tongue", confidence=0.95, loose=True),
     Rule("native speaker", "profile", "language", ("native",), pattern(rf"{_AM} a native (?:speaker of )?"), "tongue"),
-    Rule("learning", "profile", "learns", ("learning",), pattern(r"\b(?:i'm|i am|im|i've been|we're)(?: (?:currently|now|also|slowly|still))? (?:learning|studying|teaching myself)(?: to speak)? "), "tongue"),
+    Rule("learning", "profile", "learns", ("learning", "studying", "teaching myself"), pattern(r"\b(?:i'm|i am|im|i've been|we're)(?: (?:currently|now|also|slowly|still))? (?:learning|studying|teaching myself)(?: to speak)? "), "tongue"),
     Rule("diet", "profile", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "plant", "flexit", "celiac", "coeliac"), pattern(rf"(?:{_AM}{_ADV}(?: (?:a|an|on a|strictly|strict|mostly|lifelong|a strict|a lifelong))?|\b(?:i|we) (?:eat|follow a|keep)(?: (?:strictly|only))?|\bmy (?:diet|family) is|\bi've (?:gone|been|become|turned)(?: (?:a|strictly))?|\bi (?:went|became|turned)(?: a)?) {_DIETS}"), loose=True, unless=pattern(r"(?: (?:at heart|today|tonight|this week|for a day|option|options|restaurant|recipe|lately\?|curious)\b|-ish)")),
     Rule("not a diet anymore", "profile", "diet", ("vega", "vegetarian", "pesc", "keto"), pattern(rf"{_AM} (?:not|no longer)(?: an?)? {_DIETS}"), "", "ended", follows=_WAS),
-    Rule("eat no", "profile", "diet", ("eat",), pattern(r"\bi (?:don't|do not|never|can't|cannot) eat (?P<value>pork|beef|meat|red meat|fish|seafood|dairy|gluten|eggs|sugar|nuts|poultry|animal products)\b"), value="no {value}", confidence=0.85),
+    Rule("eat no", "profile", "diet", ("pork", "beef", "meat", "fish", "seafood", "dairy", "gluten", "eggs", "sugar", "nuts", "poultry", "animal products"), pattern(r"\bi (?:don't|do not|never|can't|cannot) eat (?P<value>pork|beef|meat|red meat|fish|seafood|dairy|gluten|eggs|sugar|nuts|poultry|animal products)\b"), value="no {value}", confidence=0.85),
     Rule("allergic", "profile", "allergy", ("allergic to",), pattern(rf"{_AM}(?: (?:also|severely|really|very|highly|deathly|mildly|quite|super|slightly|extremely|badly|terribly))? allergic to "), "articled", several=True, loose=True, confidence=0.95),
     Rule("allergy", "profile", "allergy", ("allergy", "allergies"), pattern(rf"{_HAVE} (?:an? |severe |bad ){{1,2}}(?:severe )?(?P<value>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b"), confidence=0.9, loose=True),
     Rule("allergy to", "profile", "allergy", ("allergy to", "allergies to"), pattern(rf"{_HAVE} (?:an? )?(?:[\w-]+ )?allerg(?:y|ies) to "), "articled", several=True, confidence=0.9),
     Rule("intolerant", "profile", "health", ("intolerant", "diabetic", "asthmatic", "dyslexic", "colorblind", "colour", "color blind", "autistic", "deaf", "pregnant"), pattern(rf"{_AM}{_ADV}(?: (?:a|an))? (?P<value>(?:lactose|gluten|histamine|fructose)[- ]intolerant|(?:type (?:1|2) )?diabetic|asthmatic|dyslexic|colou?r[- ]?blind|autistic|deaf|hard of hearing|pregnant)\b"), loose=True, confidence=0.9),
-    Rule("condition", "profile", "health", ("have ", "suffer", "diagnosed"), pattern(rf"(?:{_HAVE}(?: (?:really|quite))?|\bi suffer from|\bi(?:'ve been| was| got)(?: recently)? diagnosed with) {_ILLS}"), confidence=0.85),
+    Rule("condition", "profile", "health", ("diabetes", "asthma", "adhd", "autism", "epilepsy", "arthritis", "celiac", "coeliac", "crohn's", "ibs", "migraine", "hypertension", "blood pressure", "cholesterol", "depression", "anxiety", "dyslexia", "insomnia", "apnea", "hay fever", "eczema", "psoriasis", "lupus", "fibromyalgia", "endometriosis", "pcos", "tinnitus", "scoliosis", "hypothyroidism", "back pain", "pacemaker", "heart condition", "add"), pattern(rf"(?:{_HAVE}(?: (?:really|quite))?|\bi suffer from|\bi(?:'ve been| was| got)(?: recently)? diagnosed with) {_ILLS}"), confidence=0.85),
     Rule("drive", "profile", "owns", ("drive a", "my car is", "own a", "my car's", "my bike is"), pattern(rf"(?:{_I} (?:drive|own|ride)|\bmy (?:car|bike|truck|van|motorcycle)(?:'s| is)) (?:an? )"), "product", confidence=0.8),
 )
 
 _PEOPLE = (
-    Rule("REL's name is", "relation", "{rel}", ("name",), pattern(rf"{_MY}(?:'s|s|s') (?:names?|first name) (?:is|are) "), "person", confidence=0.95, several=True, loose=True),
+    Rule("REL's name is", "relation", "{rel}", ("name",), pattern(rf"{_MY}(?:'s|s|s') (?:names?|first name) (?:is|are) "), "person", confidence=0.95, several=True, loose=True, gate=_GATE),
     Rule("name of REL", "relation", "{rel}", ("name of my",), pattern(rf"\bthe names? of my {_OLDER}{_REL} (?:is|are) "), "person", several=True),
-    Rule("REL is called", "relation", "{rel}", ("called", "named"), pattern(rf"{_MY}(?: is|'s| are)?,? (?:called|named) "), "person", confidence=0.95, several=True, loose=True),
+    Rule("REL is called", "relation", "{rel}", ("called", "named"), pattern(rf"{_MY}(?: is|'s| are)?,? (?:called|named) "), "person", confidence=0.95, several=True, loose=True, gate=_GATE),
     Rule("have a REL called", "relation", "{rel}", ("called", "named", "name is", "names are"), pattern(rf"{_HAVE} (?:an?|one|two|three|four|five|2|3|4) (?:[\w-]+ ){{0,2}}{_REL},? (?:that is |who is |who's |that's )?(?:called|named|whose names? (?:is|are)|(?:his|her|its|their) names? (?:is|are)) "), "person", confidence=0.95, several=True, loose=True),
-    Rule("have two RELs, NAME", "relation", "{rel}", ("have ", "got "), pattern(rf"{_HAVE} (?:two|three|four|five|2|3|4|a|an|one) (?:[\w-]+ )?{_REL}(?:,|:| -| –) ?"), "capital person", several=True, confidence=0.8),
-    Rule("REL NAME", "relation", "{rel}", ("my ", "our "), pattern(rf"{_MY},? "), "capital person", confidence=0.8, loose=True, several=False, unless=pattern(r"(?:'s\b| (?:and|or) (?:[A-Z]|not))")),
-    Rule("RELs are NAMES", "relation", "{rel}", ("my ", "our "), pattern(rf"{_MY}(?: are|'s| is|:) "), "capital person", several=True, confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,!;)]|and\b)")),
+    Rule("have two RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_HAVE} (?:two|three|four|five|2|3|4|a|an|one) (?:[\w-]+ )?{_REL}(?:,|:| -| –) ?"), "capital person", several=True, confidence=0.8),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", confidence=0.8, loose=True, several=False, unless=pattern(r"(?:'s\b| (?:and|or) (?:[A-Z]|not))"), gate=_GATE),
+    Rule("RELs are NAMES", "relation", "{rel}", _RELATED, pattern(rf"{_MY}(?: are|'s| is|:) "), "capital person", several=True, confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,!;)]|and\b)"), gate=_GATE),
     Rule("married to", "relation", "partner", ("married to", "engaged to", "dating"), pattern(rf"(?:{_AM}|\bi've been|\bi have been|\bi got)(?: (?:happily|now|currently|been))? (?:married to|engaged to|dating) "), "capital person", confidence=0.9),
     Rule("broke up", "relation", "partner", ("broke up", "split up", "divorced", "separated"), pattern(r"\b(?:we|i and \w+|my (?:wife|husband|girlfriend|boyfriend|partner|fiancée?) and i)(?:'ve| have| just| recently)? (?:broke up|broken up|split up|got divorced|divorced|separated)\b"), "", "ended", value="", confidence=0.7),
     Rule("broke up with", "relation", "partner", ("broke up with", "split up with"), pattern(r"\bi(?: just| recently)? (?:broke|split) up with (?:my (?:girlfriend|boyfriend|partner|fiancée?)\b,? ?)?"), "capital person", "ended"),
-    Rule("REL lives in", "relation", "home", ("lives in", "live in"), pattern(rf"{_WHO}lives? in "), "place", subject="{who}", then=(Rule("and works", "relation", "employer", (), pattern(r",? and (?:she |he )?works (?:at|for) (?:the )?"), "org", subject="{who}"),)),
-    Rule("REL works at", "relation", "employer", ("works at", "works for"), pattern(rf"{_WHO}works (?:at|for) (?:the )?"), "org", subject="{who}"),
-    Rule("REL is a JOB", "relation", "job", ("is a", "works as"), pattern(rf"{_WHO}(?:is|works as) an? "), "job", subject="{who}"),
-    Rule("REL is AGE", "relation", "age", ("is ", "turned"), pattern(rf"{_WHO}(?:is|(?:just )?turned) "), "number", subject="{who}", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| now\b| today\b| but\b)")),
-    Rule("REL is allergic", "relation", "allergy", ("allergic to",), pattern(rf"{_WHO}is (?:also |really |very |severely )?allergic to "), "articled", subject="{who}", several=True),
-    Rule("REL's birthday", "relation", "birthday", ("birthday",), pattern(rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?'s birthday is(?: on)? "), "birthday", subject="{who}"),
+    Rule("REL lives in", "relation", "home", ("lives in", "live in"), pattern(rf"{_WHO}lives? in "), "place", subject="{who}", then=(Rule("and works", "relation", "employer", (), pattern(r",? and (?:she |he )?works (?:at|for) (?:the )?"), "org", subject="{who}"),), gate=_GATE),
+    Rule("REL works at", "relation", "employer", ("works at", "works for"), pattern(rf"{_WHO}works (?:at|for) (?:the )?"), "org", subject="{who}", gate=_GATE),
+    Rule("REL is a JOB", "relation", "job", _RELATED, pattern(rf"{_WHO}(?:is|works as) an? "), "job", subject="{who}", gate=_GATE),
+    Rule("REL is AGE", "relation", "age", _RELATED, pattern(rf"{_WHO}(?:is|(?:just )?turned) (?=\d)"), "number", subject="{who}", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| now\b| today\b| but\b)"), also=NUMBERED, gate=_GATE),
+    Rule("REL is allergic", "relation", "allergy", ("allergic to",), pattern(rf"{_WHO}is (?:also |really |very |severely )?allergic to "), "articled", subject="{who}", several=True, gate=_GATE),
+    Rule("REL's birthday", "relation", "birthday", ("birthday",), pattern(rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?'s birthday is(?: on)? "), "birthday", subject="{who}", gate=_GATE),
 )
 
 _TASTES = (
@@ -164,20 +176,20 @@ _TASTES = (
     Rule("not a fan", "preference", "dislikes", ("fan of",), pattern(rf"{_AM} (?:not|no|never)(?: really| exactly)?(?: (?:a|much of a|a big|a huge))? fan of "), "thing", several=True, confidence=0.8),
     Rule("no longer like", "preference", "likes", ("no longer like", "don't like"), pattern(r"\bi (?:no longer (?:like|love|enjoy)|don't (?:like|love|enjoy)) "), "thing", "ended", follows=_WAS),
     Rule("favourite", "preference", "favourite {what}", ("favorite", "favourite"), pattern(r"\bmy (?:all[- ]time )?favou?rite (?P<what>[\w-]+(?: [\w-]+){0,2}) (?:is|has always been|of all time is|would be|has to be) (?:probably |definitely |still |the |called )?"), "thing", confidence=0.85),
-    Rule("prefer over", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?P<value>[\w'-]+(?: [\w'-]+){{0,3}}?) (?:over|to|rather than|instead of) (?P<than>(?!be\b|have\b|use\b|do\b|not\b|see\b|get\b|keep\b)[\w'-]+(?: (?!in\b|for\b|when\b|because\b|anyway\b|any\b|and\b|but\b|on\b|at\b|if\b|as\b)[\w'-]+)?)"), confidence=0.85),
-    Rule("prefer", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?![^.\n]{{0,40}}\b(?:over|to|rather)\b)"), "thing", confidence=0.75),
+    Rule("prefer over", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?P<value>(?!it\b|this\b|that\b|them\b|not\b|to\b)(?:[\w'-]+(?: [\w'-]+){{0,3}}?(?= (?:over|rather|instead) )|[\w'-]+(?: (?!with\b|of\b|in\b)[\w'-]+)?)) (?:over|to|rather than|instead of) (?P<than>(?!\w+ly\b|understand\b|make\b|keep\b|be\b|have\b|use\b|do\b|not\b|see\b|get\b|keep\b)[\w'-]+(?: (?!in\b|due\b|to\b|since\b|so\b|where\b|which\b|for\b|when\b|because\b|anyway\b|any\b|and\b|but\b|on\b|at\b|if\b|as\b)[\w'-]+)?)"), confidence=0.85),
+    Rule("prefer", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?![^.\n]{{0,40}}\b(?:over|to|rather)\b)"), "thing", confidence=0.75, unless=pattern(r",? (?:minimal|clean|clear) ")),
 )
 
 _DATES = (
-    Rule("EVENT is on", "date", "{event}", ("my ", "our ", "the "), pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True),
-    Rule("is due", "date", "deadline", ("due",), pattern(r"\b(?:my|our|the) (?P<of>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:is|are)|'s)(?: now)? due(?: (?:on|by|back))? "), "day", subject="{of}", loose=True),
-    Rule("have an EVENT on", "date", "{event}", ("have ", "got "), pattern(rf"{_HAVE} (?:an?|my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:with|at|to|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:coming up|scheduled|booked|set))?(?: (?:on|for))? "), "day", confidence=0.85),
-    Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am) getting married(?: on)? "), "day", confidence=0.9),
-    Rule("deadline:", "date", "deadline", ("deadline",), pattern(r"\b(?:i|we) have (?:a|until the) deadline (?:on|of|by) "), "day"),
+    Rule("EVENT is on", "date", "{event}", _EVENTS, pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True, also=DATED),
+    Rule("is due", "date", "deadline", ("due",), pattern(r"\b(?:my|our|the) (?P<of>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:is|are)|'s)(?: now)? due(?: (?:on|by|back))? "), "day", subject="{of}", loose=True, also=DATED),
+    Rule("have an EVENT on", "date", "{event}", _EVENTS, pattern(rf"{_HAVE} (?:an?|my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:with|at|to|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:coming up|scheduled|booked|set))?(?: (?:on|for))? "), "day", confidence=0.85, also=DATED),
+    Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am) getting married(?: on)? "), "day", confidence=0.9, also=DATED),
+    Rule("deadline:", "date", "deadline", ("deadline",), pattern(r"\b(?:i|we) have (?:a|until the) deadline (?:on|of|by) "), "day", also=DATED),
 )
 
 _TOOLS = (
-    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\bour (?:team|company|stack) uses|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
+    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\bour (?:team|company|stack) uses|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
     Rule("switched from", "tool", "uses", ("switched", "migrated", "changed"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|changed)(?: (?:everything|over))? from "), "tool", "ended", loose=True, then=(Rule("switched to", "tool", "uses", (), pattern(r" to "), "tool"),)),
     Rule("switched to", "tool", "uses", ("switched to", "migrated to", "upgraded to", "updated to", "switched over"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|upgraded|updated|downgraded)(?: over)? to "), "tool", confidence=0.85),
     Rule("upgraded from", "tool", "uses", ("upgraded",), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:upgraded|updated|downgraded) (?:our |my |the )?(?P<value>[\w.+#-]+(?: [\w.+#-]+)? to v?\d[\w.]*)"), confidence=0.85),
@@ -188,7 +200,7 @@ _TOOLS = (
 _MAKING = r"(?:working on|building|developing|writing|making|creating)"
 _PROJECTS = (
     Rule("working on called", "project", "project", ("called", "named"), pattern(rf"\b(?:i'm|i am|im|we're|we are|i've been)(?: (?:currently|now|still|also))? {_MAKING} (?:an?|my|our|the) (?:[\w'/-]+ ){{1,5}}(?:called|named) "), "product", confidence=0.9),
-    Rule("working on", "project", "project", ("working on", "building", "developing"), pattern(rf"\b(?:i'm|i am|im|we're|we are|i've been)(?: (?:currently|now|still|also))? (?:working on|building|developing) (?:an?|my) (?:new )?"), "thing", confidence=0.7, follows=pattern(r"[ \t]*(?:$|[.,;!(-]|and\b|with\b|using\b|for\b|that\b|in\b|to\b|which\b)"), unless=pattern(r"[^\n]{0,4}\b(?:called|named)\b")),
+    Rule("working on", "project", "project", ("working on", "building", "developing"), pattern(rf"\b(?:i'm|i am|im|we're|we are|i've been)(?: (?:currently|now|still|also))? (?:working on|building|developing) (?:an?|my) (?:new )?(?!project\b)"), "work", confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,;!(-]|and\b|with\b|using\b|for\b|that\b|in\b|to\b|which\b)"), unless=pattern(r"[^\n]{0,4}\b(?:called|named)\b")),
     Rule("project is", "project", "project", ("project",), pattern(r"\bmy (?:current |new |side |main |pet |latest )?(?:side )?project (?:is|is called|is named)(?: (?:an?|called))? "), "thing", confidence=0.8),
     Rule("project NAME is", "project", "is", ("project",), pattern(r"\b(?:my|our) (?:side )?project,? (?P<of>[^\W\d_][\w-]{1,30}),? is "), "articled", subject="{of}", confidence=0.85),
     Rule("project NAME", "project", "project", ("project",), pattern(r"\b(?:my|our) (?:side )?project,? (?:called |named )?"), "product", confidence=0.85, follows=pattern(r"[ ,]")),
@@ -198,7 +210,7 @@ _ORDERS = (
     Rule("from now on", "instruction", "instruction", ("from now on", "going forward", "in future", "in the future", "henceforth", "from here on"), pattern(rf"\b(?:from now on|going forward|in (?:the )?future|henceforth|from here on(?: out)?)\b,? (?:please |can you |could you |i want you to |i'd like you to |you should )?(?={_VERBS})"), "rest", loose=True, confidence=0.95),
     Rule("always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:^|(?<=[\n.!:;,*•-]))[ \t]*(?:please |and |also |but )?(?=(?:always|never) {_VERBS})"), "rest", confidence=0.9, unless=_HERE),
     Rule("want you to always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:\bi(?:'d| would)? (?:want|like|need|prefer)(?: for)? you to|\bmake sure (?:that )?(?:you |to )|\bremember to|\byou (?:should|must|have to|need to)|\bi prefer (?:that|if) you|\bplease)[ \t]+(?=(?:always|never) {_TALK_VERBS})"), "rest", loose=True, confidence=0.9),
-    Rule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(rf"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?:[^.\n]{{0,60}}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),
+    Rule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(rf"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?!(?:ever )?(?:forget|quit|give|worry|let|lose|hesitate|be|stop|doubt|change)\b)(?:[^.\n]{{0,60}}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),
     Rule("whenever you", "instruction", "instruction", ("whenever", "every time", "each time", "when you"), pattern(rf"(?:^|(?<=[\n.!:;-]))[ \t]*(?:and |also |please )?(?=(?:whenever|every time|each time|when) (?:you|i ask(?: you)?) (?:[\w'-]+ ){{0,7}}?[\w'-]+,? (?:please |always |never |then )?{_TALK_VERBS})"), "rest", confidence=0.8, unless=_HERE),
 )
 
@@ -243,7 +255,7 @@ ENGLISH = Language(
     ),
     unsure=pattern(r"\b(?:would|could|might|may|maybe|perhaps|hope|hoping|probably not|wonder|wondering|say|afraid|not sure)\b"),
     harmless=pattern(r"\b(?:(?:as|like) i(?:'ve| have)? (?:said|told you|mentioned|wrote)(?: before| earlier)?|i(?:'ve)? (?:told|said|mentioned)(?: to)? you(?: that)?|say hi|if that matters|if it matters|if it helps|if you (?:need|want|must) to know|(?:to|had to) (?:explain|say|tell|repeat)[^,.]{0,40} (?:again )?that|remember that|given that|just so you know|so you know|note that|keep in mind(?: that)?|don't forget(?: that)?|should mention(?: that)?|know that)"),
-    undone=pattern(r"(?:[^\n]{0,80}(?:\bsaid no ?(?:one|body)|\bjust kidding\b|\bjk\b|\bnot really\b|\bhaha,? not\b|\bor so (?:he|she|they|i) |, ?(?:right|correct|don't i|isn't it|aren't i|no|remember)$)|[ \t]*\?| (?:if i|if we|or not|in the game|in my dreams?)\b|,? (?:is|are|was|were)(?: not)? (?:the|an?|my|so|very|too|what|just|wrong) )"),
+    undone=pattern(r"(?:[^\n]{0,80}(?:\bsaid no ?(?:one|body)|\bjust kidding\b|\bjk\b|\bnot really\b|\bhaha,? not\b|\bor so (?:he|she|they|i) |, ?(?:right|correct|don't i|isn't it|aren't i|no|remember)$)|[ \t]*\?| (?:if i|if we|or not|in the game|in my dreams?)\b)"),
     elsewhere=pattern(
         r"(?:\b(?:translate|proof ?read|rephrase|rewrite|reword|paraphrase|summari[sz]e|shorten|correct|fix|edit|improve|review"
         r"|polish|critique|check|analy[sz]e|classify|grade|how (?:do|would|can) (?:you|i) say|what(?:'s| is) the \w+ for|what does)\b"

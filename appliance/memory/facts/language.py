@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
@@ -23,12 +24,27 @@ Mode = Literal["holds", "ended", "corrects"]
 _TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*—–]+)")
 _NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
 _JOINTS = re.compile(r"[ \t]*(?:,[ \t]*(?:and|und|y|e|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*")
+_WORKS = re.compile(
+    "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blog"
+    "|podcast|startup|platform|tracker|dashboard|plugin|extension|portfolio|film|documentary|album|course|prototype|robot"
+    "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|database"
+    "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web)"
+)
 _VERSION = re.compile(r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))")
 _ARTICLE = re.compile(r"[ \t]*(?:an?|the|ein(?:e[nrms]?)?|der|die|das|den|dem|una?|el|la|los|las)\b[ \t]+")
 _SMALL_IN_NAMES = frozenset("of de del la las los von van der den am the and do da di du le upon bin al y & für".split())
 
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
+
+_DOING = re.compile(r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b")
+_CLAUSE_ENDS = frozenset(
+    "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately too"
+    " also anymore now instead but which than is are was with_ lol haha tho".split()
+)
+_POINTING = frozenset("it them him this that these those you your me us it's they're we're you're he's she's that's".split())
+_SEVERING = frozenset("my your our his her their its the that who which where when they're we're you're it's".split())
+"""What stands behind a phrase that was cut off in the middle: "I like sneakers that ..."."""
 
 MOST_WORDS = 6
 """Of a thing that somebody likes, makes or studies."""
@@ -37,14 +53,16 @@ LONGEST_VALUE = 200
 """Characters, of an instruction."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One way of saying something. ``pattern`` matches, in lower case, all that stands before the value, which ``read``
-    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are letters without one of which the pattern can't match.
+    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are words, or their first four letters, without
+    one of which the pattern can't match.
 
     ``attribute`` and ``subject`` may name groups of the pattern: "{rel}" a relation, "{what}" as it stands. A rule must
     begin a clause, one that is ``loose`` may stand behind any word that does not bar it. ``follows`` must match behind
-    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends.
+    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more beginnings of
+    words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked for only once.
     """
 
     name: str
@@ -62,6 +80,23 @@ class Rule:
     unless: re.Pattern[str] | None = None
     then: tuple[Rule, ...] = ()
     value: str = "{value}"
+    also: frozenset[str] = frozenset()
+    gate: re.Pattern[str] | None = None
+
+
+DATED = frozenset(
+    word[:4]
+    for word in (
+        "january february march april may june july august september october november december jan feb mar apr jun jul aug sep"
+        " sept oct nov dec monday tuesday wednesday thursday friday saturday sunday tomorrow today tonight"
+        " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag"
+        " morgen heute übermorgen enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+        " lunes martes miércoles jueves viernes sábado domingo mañana hoy day days week weeks tagen wochen"
+    ).split()
+) | {"0"}
+"""Beginnings of words of which a date has one; "0" stands for all that begins with a digit."""
+
+NUMBERED = frozenset("0")
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -69,7 +104,7 @@ def pattern(text: str) -> re.Pattern[str]:
     return re.compile(_SPACE_OR_CLASS.sub(lambda found: _SPACES if found.group() == " " else found.group(), text))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """A language's words. ``leads`` may stand directly before a statement, ``bars`` must not stand before a loose one.
 
@@ -124,12 +159,13 @@ class Read:
 Reader = Callable[[Look, int], Read | None]
 
 
-def _tokens(look: Look, at: int) -> list[tuple[str, int, int]]:
+def _tokens(look: Look, at: int, stops: AbstractSet[str] | None = None) -> list[tuple[str, int, int]]:
     """The words from a place on, lowered, with their places, up to what ends a phrase."""
     found = []
+    stops = look.language.stops if stops is None else stops
     while len(found) <= MOST_WORDS + 2 and (match := _TOKEN.match(look.low, at, look.end)):
         word = match[1].rstrip(".'")
-        if not word or word in look.language.stops:
+        if not word or word == "-" or word in stops:
             break
         found.append((word, match.start(1), match.start(1) + len(word)))
         at = match.end()
@@ -153,7 +189,7 @@ def _proper(look: Look, at: int, most: int) -> Read | None:
     tokens = _tokens(look, at)
     if tokens and tokens[0][0] in ("the", "der", "die", "das", "la", "el", "los", "las"):
         tokens = tokens[1:]
-    if not tokens or tokens[0][0] in look.language.hollow | look.language.not_names:
+    if not tokens or tokens[0][0] in look.language.hollow:
         return None
     if _is_capital(look, tokens[0][1]):
         run = tokens[:1]
@@ -164,7 +200,7 @@ def _proper(look: Look, at: int, most: int) -> Read | None:
                 break
             run.append(token)
         return _taken(look, run)
-    if look.casual and look.text[tokens[0][1]].isalpha():
+    if look.casual and look.text[tokens[0][1]].isalpha() and tokens[0][0] not in look.language.not_names:
         run = tokens[: min(most, 2)]
         return _taken(look, run) if len(tokens) <= 3 else _taken(look, tokens[:1])
     return None
@@ -224,11 +260,15 @@ def job(look: Look, at: int) -> Read | None:
 
 
 def thing(look: Look, at: int) -> Read | None:
-    """What somebody likes, studies, makes: a few words that begin like a noun's."""
-    tokens = _tokens(look, at)
-    if not tokens or tokens[0][0] in look.language.hollow or len(tokens) > MOST_WORDS:
+    """What somebody likes, studies, makes: a few words that begin like a noun's, or something that is done."""
+    doing = _DOING.match(look.low, at, look.end)
+    tokens = _tokens(look, at, _CLAUSE_ENDS if doing else None)
+    if not tokens or tokens[0][0] in look.language.hollow or len(tokens) > MOST_WORDS + (2 if doing else 0):
         return None
-    if not any(c.isalpha() for c in tokens[0][0]):
+    if not any(c.isalpha() for c in tokens[0][0]) or any(word in _POINTING for word, _, _ in tokens):
+        return None
+    behind = _TOKEN.match(look.low, tokens[-1][2], look.end)
+    if behind and behind[1] in _SEVERING:
         return None
     return _taken(look, tokens)
 
@@ -250,6 +290,11 @@ def tool(look: Look, at: int) -> Read | None:
         run = tokens[:count]
         if len(run) == count and is_tool(look.low[run[0][1] : run[-1][2]]):
             end = run[-1][2]
+            for word, start, stop in tokens[count : count + 2]:
+                if look.text[start].isupper() and not look.language.all_nouns_capital and not is_tool(word):
+                    end = stop
+                else:
+                    break
             version = _VERSION.match(look.low, end, look.end)
             return Read(look.text[run[0][1] : version.end() if version else end], version.end() if version else end)
     if look.language.all_nouns_capital or tokens[0][0] in look.language.hollow | look.language.not_names:
@@ -273,6 +318,18 @@ def product(look: Look, at: int) -> Read | None:
             break
         run.append(token)
     return _taken(look, run) if any(look.text[start].isupper() for _, start, _ in run) else None
+
+
+def work(look: Look, at: int) -> Read | None:
+    """What somebody makes, known by its last word."""
+    read = thing(look, at)
+    return read if read and _WORKS.fullmatch(read.value.lower().rsplit(None, 1)[-1]) else None
+
+
+def capital_org(look: Look, at: int) -> Read | None:
+    """A firm, by its name alone."""
+    read = org(look, at)
+    return read if read and read.value[0].isupper() else None
 
 
 def number(look: Look, at: int) -> Read | None:
@@ -319,7 +376,7 @@ def rest(look: Look, at: int) -> Read | None:
 
 READERS: Mapping[str, Reader] = {
     "place": place, "person": person, "capital person": capital_person, "org": org, "job": job, "thing": thing,
-    "articled": articled, "tool": tool, "product": product, "number": number, "tongue": tongue, "day": day,
+    "articled": articled, "tool": tool, "product": product, "work": work, "capital org": capital_org, "number": number, "tongue": tongue, "day": day,
     "birthday": birthday, "rest": rest,
 }  # fmt: skip
 

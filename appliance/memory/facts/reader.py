@@ -24,6 +24,12 @@ from appliance.types import FactKind
 
 LANGUAGES = (ENGLISH, GERMAN, SPANISH)
 
+PREFIX = 4
+"""Letters of a word by which rules are looked up: enough to tell most words apart, few enough for their endings."""
+
+FEW = 12
+"""So many needs of a rule are looked for one by one, as they stand, before its pattern is tried."""
+
 MOST_MATCHES = 40
 """Of one rule in one message: more is a list or a trap, and each has its price."""
 
@@ -33,6 +39,7 @@ MOST_FOUND = 60
 MOST_LISTED = 8
 """Values that are told in one breath ("A, B and C")."""
 
+_TO_SPACES = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"“”„»«*_`…¿¡/-–—\x00", " "))
 _LAST_WORD = re.compile(r"([^\s]+)\s*$")
 _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
 _UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
@@ -88,29 +95,66 @@ class _Text:
         return self.passages[number] if number >= 0 and at < self.passages[number].end else None
 
 
-def _index(language: Language) -> list[tuple[str, tuple[Rule, ...]]]:
-    """The rules by the letters that they need."""
-    needs = dict.fromkeys(need for rule in language.rules for need in rule.needs)
-    return [(need, tuple(rule for rule in language.rules if need in rule.needs)) for need in needs]
+def _by_word() -> dict[str, tuple[tuple[Language, Rule], ...]]:
+    """The rules by the beginnings of the words that they need: of a phrase by its longest one."""
+    rules: dict[str, dict[tuple[int, str], tuple[Language, Rule]]] = {}
+    for number, language in enumerate(LANGUAGES):
+        for rule in language.rules:
+            for need in rule.needs:
+                word = max(need.split(), key=len)[:PREFIX]
+                rules.setdefault(word, {})[number, rule.name] = (language, rule)
+    return {word: tuple(found.values()) for word, found in rules.items()}
 
 
-_NEEDS = [(language, _index(language)) for language in LANGUAGES]
+_FIGURES = {str(number) for number in range(10_000)} | {f"{n}{e}" for n in range(1, 32) for e in ("st", "nd", "rd", "th")}
+"""What a word that is a number begins with."""
+
+_RULES_OF = _by_word()
+_WORDS = _RULES_OF.keys()
+
+
+def _candidates(low: str) -> dict[Language, list[Rule]]:
+    """The rules whose opening words are somewhere in a text, by language."""
+    words = {word[:PREFIX] for word in low.translate(_TO_SPACES).split()}
+    begun = words & _WORDS
+    if not begun:
+        return {}
+    if not words.isdisjoint(_FIGURES):
+        words.add("0")
+    found = {id(pair[1]): pair for word in begun for pair in _RULES_OF[word]}
+    gates: dict[re.Pattern[str], bool] = {}
+    hits: dict[Language, list[Rule]] = {}
+    for language, rule in found.values():
+        if rule.also and rule.also.isdisjoint(words):
+            continue
+        if len(rule.needs) <= FEW and not _any_in(rule.needs, low):
+            continue
+        if rule.gate is not None:
+            if rule.gate not in gates:
+                gates[rule.gate] = rule.gate.search(low) is not None
+            if not gates[rule.gate]:
+                continue
+        if rule.pattern.search(low):
+            hits.setdefault(language, []).append(rule)
+    return hits
+
+
+def _any_in(needs: tuple[str, ...], low: str) -> bool:
+    for need in needs:  # noqa: SIM110 - a generator takes twice as long
+        if need in low:
+            return True
+    return False
 
 
 def read(text: str, said: date | None = None) -> list[Found]:
     """What a message's writer states of themselves, their people and their things, in the order of the text."""
     given = _Text(text, said)
     found: dict[tuple[str, str, str, Mode], Found] = {}
-    for language, index in _NEEDS:
-        rules = dict.fromkeys(rule for need, rules in index if need in given.low for rule in rules)
-        rules = {rule: None for rule in rules if rule.pattern.search(given.low)}
-        if not rules:
-            continue
+    for language, rules in _candidates(given.low).items():
         elsewhere = language.elsewhere.search(given.prepared)
         upto = elsewhere.start() if elsewhere else len(text)
-        taken: set[int] = set()
-        for rule in sorted(rules, key=lambda rule: -rule.confidence):
-            for one in _by_rule(rule, given, language, upto, taken):
+        for rule in sorted(rules, key=lambda rule: (-rule.confidence, rule.name)):
+            for one in _by_rule(rule, given, language, upto):
                 same = (one.subject, one.attribute, wording.key(one.value), one.mode)
                 found.setdefault(same, one)
                 if len(found) >= MOST_FOUND:
@@ -124,7 +168,7 @@ def _ordered(found: dict[tuple[str, str, str, Mode], Found]) -> list[Found]:
     return sorted(held, key=lambda one: one.start)
 
 
-def _by_rule(rule: Rule, given: _Text, language: Language, upto: int, taken: set[int]) -> Iterator[Found]:
+def _by_rule(rule: Rule, given: _Text, language: Language, upto: int) -> Iterator[Found]:
     for match in islice(rule.pattern.finditer(given.prepared, 0, upto), MOST_MATCHES):
         passage = given.passage(match.start() if given.prepared[match.start()] not in "\n \t" else match.end() - 1)
         if passage is None or match.end() > passage.end:

@@ -4,7 +4,7 @@
 # fmt: off
 from __future__ import annotations
 
-from appliance.memory.facts.language import Language, Rule, pattern
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
 
 _RELATIONS = {
     "mujer": "wife", "esposa": "wife", "marido": "husband", "esposo": "husband", "novia": "girlfriend", "novio": "boyfriend",
@@ -48,12 +48,16 @@ _HEADS = (
 _ORDER = r"(?:responde|respóndeme|contesta|contéstame|usa|utiliza|escribe|escríbeme|dame|muestra|muéstrame|explica|explícame|incluye|habla|háblame|cita|evita|mantén|llama|llámame|pon|haz|redondea|da|añade|trátame|tutéame|convierte|resume|formatea|sé)"
 _NEG_ORDER = r"(?:uses|utilices|respondas|contestes|escribas|pongas|incluyas|des|hables|hagas|añadas|me llames|me hables|me trates|te disculpes)"
 
+_GATE = pattern(_MY)
+_RELATED = tuple(_RELATIONS)
+_DATED = tuple("boda examen entrevista vuelo cita fecha plazo entrega mudanza viaje operación cirugía graduación concierto aniversario presentación defensa conferencia fiesta reunión lanzamiento".split())
+
 _RULES = (
     Rule("me llamo", "profile", "name", ("me llamo",), pattern(r"\b(?:yo )?me llamo "), "person", confidence=0.95, loose=True),
     Rule("mi nombre es", "profile", "name", ("nombre es",), pattern(r"\bmi nombre(?: completo)? es "), "person", confidence=0.95, loose=True),
-    Rule("hola soy", "profile", "name", ("soy ",), pattern(r"\b(?:hola|buenas|buenos días|buenas tardes)[ ,!.]{1,4}soy "), "capital person", loose=True, unless=pattern(r" de\b")),
+    Rule("hola soy", "profile", "name", ("soy",), pattern(r"\b(?:hola|buenas|buenos días|buenas tardes)[ ,!.]{1,4}soy "), "capital person", loose=True, unless=pattern(r" de\b")),
     Rule("llámame", "profile", "called", ("llámame", "llamame", "llamarme"), pattern(r"\b(?:llámame|llamame|puedes llamarme|pueden llamarme) "), "person", loose=True),
-    Rule("tengo años", "profile", "age", ("tengo ", "cumplí", "acabo de cumplir"), pattern(r"\b(?:yo )?(?:tengo|cumplí|acabo de cumplir)(?: ya| casi)? "), "number", loose=True, follows=pattern(r" años\b(?! (?:de experiencia|trabajando|viviendo|aquí|en))")),
+    Rule("tengo años", "profile", "age", ("años",), pattern(r"\b(?:yo )?(?:tengo|cumplí|acabo de cumplir)(?: ya| casi)? "), "number", loose=True, follows=pattern(r" años\b(?! (?:de experiencia|trabajando|viviendo|aquí|en))"), also=NUMBERED),
     Rule("cumpleaños", "profile", "birthday", ("cumpleaños", "nací"), pattern(r"(?:\bmi cumpleaños es|\bnací) (?=el )"), "birthday", loose=True, confidence=0.95),
     Rule("vivo en", "profile", "home", ("vivo", "vivimos", "resido"), pattern(rf"\b(?:yo )?(?:vivo|vivimos|resido){_ADV} en (?:el centro de )?"), "place", confidence=0.9, unless=pattern(r" (?:hoy|esta semana|solo por)\b")),
     Rule("estoy viviendo en", "profile", "home", ("viviendo en",), pattern(r"\b(?:estoy|estamos|llevo [\w ]{2,20}) viviendo en "), "place"),
@@ -64,38 +68,38 @@ _RULES = (
     Rule("soy de", "profile", "origin", ("soy de", "vengo de", "nací en", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|nací en|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
     Rule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!casa\b|ello\b|un proyecto|una app|equipo)"), "org", then=(Rule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
     Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(r",? (?:en|para) (?:el |la )?"), "org"),)),
-    Rule("soy OFICIO", "profile", "job", ("soy ",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", then=(Rule("en", "profile", "employer", (), pattern(r" en (?:el |la )?(?!un|una)"), "capital org"),), unless=pattern(r" (?:frustrado|de corazón)\b")),
+    Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", then=(Rule("en", "profile", "employer", (), pattern(r" en (?:el |la )?(?!un|una)"), "capital org"),), unless=pattern(r" (?:frustrado|de corazón)\b")),
     Rule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) "), "org", "ended", loose=True),
     Rule("estudio", "profile", "studies", ("estudio", "estudiando"), pattern(rf"\b(?:yo )?(?:estudio|estoy estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", then=(Rule("en", "profile", "school", (), pattern(r" en (?:la |el )?"), "org"),)),
     Rule("hablo", "profile", "language", ("hablo", "lengua materna", "idioma materno"), pattern(r"(?:\b(?:yo )?hablo|\bmi (?:lengua materna|idioma materno) es)(?: con fluidez)?(?: el)? "), "tongue", several=True),
     Rule("aprendiendo", "profile", "learns", ("aprendiendo",), pattern(r"\bestoy aprendiendo(?: a hablar)? "), "tongue"),
-    Rule("dieta", "profile", "diet", ("vega", "vegetar", "celiac", "celíac"), pattern(rf"\b(?:yo )?(?:soy|me hice|sigo una dieta|como){_ADV} (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa]|pescetarian[oa])\b"), loose=False),
+    Rule("dieta", "profile", "diet", ("vega", "vege", "celi", "celí", "pesc"), pattern(rf"\b(?:yo )?(?:soy|me hice|sigo una dieta|como){_ADV} (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa]|pescetarian[oa])\b"), loose=False),
     Rule("ya no soy vegetariano", "profile", "diet", ("ya no soy",), pattern(r"\bya no soy (?P<value>vegan[oa]|vegetarian[oa])\b"), "", "ended", loose=True),
     Rule("no como", "profile", "diet", ("no como",), pattern(r"\bno como (?P<value>carne|cerdo|pescado|gluten|mariscos|huevos|lácteos|azúcar)\b"), loose=True),
     Rule("alérgico a", "profile", "allergy", ("alérgic", "alergia", "alergic"), pattern(r"\b(?:soy|tengo) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:a|al) "), "articled", several=True, confidence=0.95),
-    Rule("salud", "profile", "health", ("tengo ", "soy ", "padezco", "sufro"), pattern(r"\b(?:tengo|soy|padezco|sufro de|padezco de) (?P<value>diabetes(?: tipo [12])?|asma|migrañas?|hipertensión|epilepsia|tdah|diabétic[oa]|intolerante a la lactosa|asmátic[oa]|daltónic[oa]|artritis|ansiedad)\b")),
+    Rule("salud", "profile", "health", ("diabetes", "asma", "migraña", "hipertensión", "epilepsia", "tdah", "diabético", "diabética", "intolerante", "asmático", "asmática", "daltónico", "daltónica", "artritis", "ansiedad"), pattern(r"\b(?:tengo|soy|padezco|sufro de|padezco de) (?P<value>diabetes(?: tipo [12])?|asma|migrañas?|hipertensión|epilepsia|tdah|diabétic[oa]|intolerante a la lactosa|asmátic[oa]|daltónic[oa]|artritis|ansiedad)\b")),
     Rule("mi coche es", "profile", "owns", ("coche es", "carro es", "auto es", "conduzco"), pattern(r"\b(?:mi (?:coche|carro|auto|moto) es|conduzco) (?:un |una )"), "product"),
 
-    Rule("REL se llama", "relation", "{rel}", ("llama",), pattern(rf"{_MY},? se llaman? "), "person", several=True, confidence=0.95, loose=True),
+    Rule("REL se llama", "relation", "{rel}", ("llama",), pattern(rf"{_MY},? se llaman? "), "person", several=True, confidence=0.95, loose=True, gate=_GATE),
     Rule("nombre de REL", "relation", "{rel}", ("nombre de mi",), pattern(rf"\bel nombre de mi {_REL} es "), "person", loose=True),
     Rule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", several=True, confidence=0.95, loose=True),
-    Rule("REL NAME", "relation", "{rel}", ("mi ", "nuestr"), pattern(rf"{_MY},? "), "capital person", loose=True, confidence=0.8),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", loose=True, confidence=0.8, gate=_GATE),
     Rule("casado con", "relation", "partner", ("casad",), pattern(r"\b(?:estoy|soy) (?:felizmente )?casad[oa] con "), "capital person"),
-    Rule("REL vive en", "relation", "home", (" vive",), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", loose=True),
-    Rule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", loose=True),
-    Rule("REL tiene años", "relation", "age", ("tiene ",), pattern(rf"{_WHO}tiene(?: ya)? "), "number", subject="{who}", loose=True, follows=pattern(r" (?:años|añitos)\b")),
+    Rule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", loose=True, gate=_GATE),
+    Rule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", loose=True, gate=_GATE),
+    Rule("REL tiene años", "relation", "age", ("años", "añitos"), pattern(rf"{_WHO}tiene(?: ya)? "), "number", subject="{who}", loose=True, follows=pattern(r" (?:años|añitos)\b"), also=NUMBERED, gate=_GATE),
     Rule("cumpleaños de REL", "relation", "birthday", ("cumpleaños de mi",), pattern(rf"\bel cumpleaños de mi {_REL} es "), "birthday", subject="{who}", loose=True),
 
-    Rule("me gusta", "preference", "likes", ("me gusta", "me encanta", "nos gusta", "nos encanta", "me fascina", "adoro", "amo "), pattern(r"\b(?:(?:a mí )?(?:me|nos) (?:gustan?|encantan?|fascinan?)(?: mucho| muchísimo)?|adoro) "), "articled", several=True, unless=pattern(r" (?:de esto|de este|que)\b")),
-    Rule("no me gusta", "preference", "dislikes", ("no me gusta", "odio", "detesto", "no soporto"), pattern(r"\b(?:no me gustan?(?: nada| mucho)?|odio|detesto|no soporto) "), "articled", several=True, loose=True),
+    Rule("me gusta", "preference", "likes", ("gusta", "encanta", "fascina", "adoro"), pattern(r"\b(?:(?:a mí )?(?:me|nos) (?:gustan?|encantan?|fascinan?)(?: mucho| muchísimo)?|adoro) "), "articled", several=True, unless=pattern(r" (?:de esto|de este|que)\b")),
+    Rule("no me gusta", "preference", "dislikes", ("gusta", "odio", "detesto", "no soporto"), pattern(r"\b(?:no me gustan?(?: nada| mucho)?|odio|detesto|no soporto) "), "articled", several=True, loose=True),
     Rule("favorito", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) es "), "articled", loose=True, confidence=0.9),
     Rule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:a|antes que|en vez de|en lugar de) (?:el |la |los |las |l )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
     Rule("prefiero", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?![^.\n]{0,40}\b(?:al?|antes|en vez|en lugar)\b)(?![\wáéíóú]+(?:ar|er|ir)\b)"), "articled", confidence=0.7),
 
-    Rule("EVENTO es el", "date", "{event}", (" es ", " será "), pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", loose=True),
-    Rule("tengo EVENTO", "date", "{event}", ("tengo ", "tenemos "), pattern(rf"\b(?:tengo|tenemos) (?:un |una |el |la |mi )?(?P<event>{_EVENT}) (?=el |mañana|pasado)"), "day", loose=True),
-    Rule("nos casamos", "date", "wedding", ("casamos", "me caso"), pattern(r"\b(?:nos casamos|me caso) (?=el |en |mañana)"), "day", loose=True),
-    Rule("hay que entregar", "date", "deadline", ("entregar", "entrega"), pattern(r"\btengo que entregar (?:el|la|mi) (?P<of>[\wáéíóúñ-]+) (?:antes del|para) (?:el )?"), "day", subject="{of}", loose=True),
+    Rule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", loose=True, also=DATED),
+    Rule("tengo EVENTO", "date", "{event}", _DATED, pattern(rf"\b(?:tengo|tenemos) (?:un |una |el |la |mi )?(?P<event>{_EVENT}) (?=el |mañana|pasado)"), "day", loose=True, also=DATED),
+    Rule("nos casamos", "date", "wedding", ("casamos", "me caso"), pattern(r"\b(?:nos casamos|me caso) (?=el |en |mañana)"), "day", loose=True, also=DATED),
+    Rule("hay que entregar", "date", "deadline", ("entregar", "entrega"), pattern(r"\btengo que entregar (?:el|la|mi) (?P<of>[\wáéíóúñ-]+) (?:antes del|para) (?:el )?"), "day", subject="{of}", loose=True, also=DATED),
 
     Rule("uso", "tool", "uses", ("uso ", "usamos", "utilizo", "utilizamos", "programo", "trabajo con", "estoy usando"), pattern(rf"\b(?:yo )?(?:uso|usamos|utilizo|utilizamos|programo en|trabajo con|trabajamos con|estoy usando|estamos usando){_ADV} "), "tool", several=True),
     Rule("cambié de a", "tool", "uses", ("cambié", "cambiamos", "migramos", "pasamos", "pasé", "migré"), pattern(r"\b(?:cambié|cambiamos|migramos|migré|pasamos|pasé) de "), "tool", "ended", loose=True, then=(Rule("a", "tool", "uses", (), pattern(r" a "), "tool"),)),
