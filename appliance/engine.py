@@ -22,6 +22,7 @@ from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
+from appliance.memory import facts as known
 from appliance.memory.sessions import Host, Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
@@ -78,7 +79,8 @@ class Appliance:
         self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self._tasks: list[Task] = []
+        self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
+        self._tasks: list[Task] = [self.facts.read_due]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()

@@ -91,7 +91,9 @@ def measure(statements: Iterable[dict[str, Any]]) -> tuple[Count, dict[str, Any]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--misses", choices=PARTS, help="list what went wrong in a part instead")
     given = parser.parse_args()
     if given.misses:

@@ -41,7 +41,9 @@ _AHEAD = {
 }
 _NUMBERS = {
     word: number
-    for number, words in enumerate(("a one ein einem einer un una", "two zwei dos", "three drei tres", "four vier"), 1)
+    for number, words in enumerate(
+        ("a one ein einem einer un una", "two zwei dos", "three drei tres", "four vier"), 1
+    )
     for word in words.split()
 }
 _MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + r")\b\.?"

@@ -30,20 +30,30 @@ _WORKS = re.compile(
     "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|database"
     "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web)"
 )
-_VERSION = re.compile(r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))")
+_VERSION = re.compile(
+    r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))"
+)
 _ARTICLE = re.compile(r"[ \t]*(?:an?|the|ein(?:e[nrms]?)?|der|die|das|den|dem|una?|el|la|los|las)\b[ \t]+")
-_SMALL_IN_NAMES = frozenset("of de del la las los von van der den am the and do da di du le upon bin al y & für".split())
+_SMALL_IN_NAMES = frozenset(
+    "of de del la las los von van der den am the and do da di du le upon bin al y & für".split()
+)
 
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
-_DOING = re.compile(r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b")
+_DOING = re.compile(
+    r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
+)
 _CLAUSE_ENDS = frozenset(
     "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately too"
     " also anymore now instead but which than is are was with_ lol haha tho".split()
 )
-_POINTING = frozenset("it them him this that these those you your me us it's they're we're you're he's she's that's".split())
-_SEVERING = frozenset("my your our his her their its the that who which where when they're we're you're it's".split())
+_POINTING = frozenset(
+    "it them him this that these those you your me us it's they're we're you're he's she's that's".split()
+)
+_SEVERING = frozenset(
+    "my your our his her their its the that who which where when they're we're you're it's".split()
+)
 """What stands behind a phrase that was cut off in the middle: "I like sneakers that ..."."""
 
 MOST_WORDS = 6
@@ -101,7 +111,9 @@ NUMBERED = frozenset("0")
 
 def pattern(text: str) -> re.Pattern[str]:
     """A pattern, in which each space stands for any white space on a line."""
-    return re.compile(_SPACE_OR_CLASS.sub(lambda found: _SPACES if found.group() == " " else found.group(), text))
+    return re.compile(
+        _SPACE_OR_CLASS.sub(lambda found: _SPACES if found.group() == " " else found.group(), text)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +173,7 @@ Reader = Callable[[Look, int], Read | None]
 
 def _tokens(look: Look, at: int, stops: AbstractSet[str] | None = None) -> list[tuple[str, int, int]]:
     """The words from a place on, lowered, with their places, up to what ends a phrase."""
-    found = []
+    found: list[tuple[str, int, int]] = []
     stops = look.language.stops if stops is None else stops
     while len(found) <= MOST_WORDS + 2 and (match := _TOKEN.match(look.low, at, look.end)):
         word = match[1].rstrip(".'")
@@ -211,8 +223,14 @@ def place(look: Look, at: int) -> Read | None:
     read = _proper(look, at, 4)
     if read is None or any(c.isdigit() for c in read.value):
         return None
-    region = re.compile(r",[ \t]+([A-Z][\w.]+(?:[ \t][A-Z]\w+)?)(?=[ \t]*(?:$|[.,!?)\n]))").match(look.text, read.end, look.end)
-    if region and region[1].lower() not in look.language.stops | look.language.hollow and not look.language.all_nouns_capital:
+    region = re.compile(r",[ \t]+([A-Z][\w.]+(?:[ \t][A-Z]\w+)?)(?=[ \t]*(?:$|[.,!?)\n]))").match(
+        look.text, read.end, look.end
+    )
+    if (
+        region
+        and region[1].lower() not in look.language.stops | look.language.hollow
+        and not look.language.all_nouns_capital
+    ):
         return Read(look.text[read.end - len(read.value) : region.end()], region.end())
     return read
 
@@ -239,7 +257,11 @@ def org(look: Look, at: int) -> Read | None:
     if read is not None:
         return read
     if (article := _ARTICLE.match(look.low, at, look.end)) and not _is_capital(look, article.start()):
-        tokens = [t for t in _tokens(look, article.end())[:4] if t[0] not in ("different", "new", "big", "small", "time")]
+        tokens = [
+            t
+            for t in _tokens(look, article.end())[:4]
+            if t[0] not in ("different", "new", "big", "small", "time")
+        ]
         if tokens and tokens[0][0] not in look.language.hollow and not look.language.all_nouns_capital:
             return Read(look.text[at : tokens[-1][2]].strip(), tokens[-1][2])
     return None
@@ -296,10 +318,12 @@ def tool(look: Look, at: int) -> Read | None:
                 else:
                     break
             version = _VERSION.match(look.low, end, look.end)
-            return Read(look.text[run[0][1] : version.end() if version else end], version.end() if version else end)
+            return Read(
+                look.text[run[0][1] : version.end() if version else end], version.end() if version else end
+            )
     if look.language.all_nouns_capital or tokens[0][0] in look.language.hollow | look.language.not_names:
         return None
-    run = []
+    run: list[tuple[str, int, int]] = []
     for token in tokens[:4]:
         if not look.text[token[1]].isupper() and not (run and re.fullmatch(r"v?\d[\w.]*", token[0])):
             break
@@ -312,7 +336,7 @@ def product(look: Look, at: int) -> Read | None:
     if article := _ARTICLE.match(look.low, at, look.end):
         at = article.end()
     tokens = _tokens(look, at)[:5]
-    run = []
+    run: list[tuple[str, int, int]] = []
     for token in tokens:
         if not _is_capital(look, token[1]) and run:
             break
@@ -368,7 +392,12 @@ def rest(look: Look, at: int) -> Read | None:
     words = look.text[at : look.end]
     stop = look.low.find(GAP, at, look.end)
     value = (words if stop < 0 else look.text[at:stop]).strip(" \t,-–—:")
-    value = re.sub(r",?\s+(?:please|thanks|thank you|bitte|danke|por favor|gracias|ok|okay)\s*$", "", value, flags=re.IGNORECASE)
+    value = re.sub(
+        r",?\s+(?:please|thanks|thank you|bitte|danke|por favor|gracias|ok|okay)\s*$",
+        "",
+        value,
+        flags=re.IGNORECASE,
+    )
     if len(value.split()) < 2 or len(value) > LONGEST_VALUE or stop >= 0:
         return None
     return Read(value, look.end)

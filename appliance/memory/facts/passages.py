@@ -46,8 +46,12 @@ _OWN_LABELS = frozenset(
 )
 _SENTENCE = re.compile(r"[.!?…]+(?=[\s\x00\"'”“»)\]*_]|$)|[\n;]+|[¡¿]")
 _MONTHLIKE = re.compile(r"\s(?:jan|feb|mär|mar|apr|mai|jun|jul|aug|sep|okt|oct|nov|dez)", re.IGNORECASE)
-_ABBREVIATED = frozenset("dr mr mrs ms st prof e.g i.e z.b d.h p.ej sr sra vs approx ca bzw usw no nr".split())
-_INNER_CAPITAL = re.compile(r"(?<![.!?:\n\x00-])(?<![.!?:\n\x00-][ \"'])(?<!^)[ '(\"](?!I\b)[^\W\d_a-zß-öø-ÿ]")
+_ABBREVIATED = frozenset(
+    "dr mr mrs ms st prof e.g i.e z.b d.h p.ej sr sra vs approx ca bzw usw no nr".split()
+)
+_INNER_CAPITAL = re.compile(
+    r"(?<![.!?:\n\x00-])(?<![.!?:\n\x00-][ \"'])(?<!^)[ '(\"](?!I\b)[^\W\d_a-zß-öø-ÿ]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ def _without_script(low: str) -> str:
 
     def spoken(match: re.Match[str]) -> str:
         label = (match[1] or match[2] or "").strip()
-        if label in _OWN_LABELS or len(label.split()) > 3 and match[1] is None:
+        if label in _OWN_LABELS or (len(label.split()) > 3 and match[1] is None):
             return match.group()
         return _gap(match)
 

@@ -39,7 +39,7 @@ MOST_FOUND = 60
 MOST_LISTED = 8
 """Values that are told in one breath ("A, B and C")."""
 
-_TO_SPACES = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"“”„»«*_`…¿¡/-–—\x00", " "))
+_TO_SPACES = str.maketrans(dict.fromkeys('.,;:!?()[]{}"“”„»«*_`…¿¡/-–—\x00', " "))
 _LAST_WORD = re.compile(r"([^\s]+)\s*$")
 _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
 _UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
@@ -106,7 +106,9 @@ def _by_word() -> dict[str, tuple[tuple[Language, Rule], ...]]:
     return {word: tuple(found.values()) for word, found in rules.items()}
 
 
-_FIGURES = {str(number) for number in range(10_000)} | {f"{n}{e}" for n in range(1, 32) for e in ("st", "nd", "rd", "th")}
+_FIGURES = {str(number) for number in range(10_000)} | {
+    f"{n}{e}" for n in range(1, 32) for e in ("st", "nd", "rd", "th")
+}
 """What a word that is a number begins with."""
 
 _RULES_OF = _by_word()
@@ -164,13 +166,19 @@ def read(text: str, said: date | None = None) -> list[Found]:
 
 def _ordered(found: dict[tuple[str, str, str, Mode], Found]) -> list[Found]:
     ended = {(f.subject, f.attribute, wording.key(f.value)) for f in found.values() if f.mode == "ended"}
-    held = [f for f in found.values() if f.mode == "ended" or (f.subject, f.attribute, wording.key(f.value)) not in ended]
+    held = [
+        f
+        for f in found.values()
+        if f.mode == "ended" or (f.subject, f.attribute, wording.key(f.value)) not in ended
+    ]
     return sorted(held, key=lambda one: one.start)
 
 
 def _by_rule(rule: Rule, given: _Text, language: Language, upto: int) -> Iterator[Found]:
     for match in islice(rule.pattern.finditer(given.prepared, 0, upto), MOST_MATCHES):
-        passage = given.passage(match.start() if given.prepared[match.start()] not in "\n \t" else match.end() - 1)
+        passage = given.passage(
+            match.start() if given.prepared[match.start()] not in "\n \t" else match.end() - 1
+        )
         if passage is None or match.end() > passage.end:
             passage = given.passage(match.end() - 1)
             if passage is None or match.end() > passage.end:
@@ -183,7 +191,11 @@ def _by_rule(rule: Rule, given: _Text, language: Language, upto: int) -> Iterato
 
 def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> Iterator[tuple[Found, int]]:
     """What a rule's opening words are followed by, each with the place behind it; then what goes on from there."""
-    groups = {name: look.text[match.start(name) : match.end(name)] for name, text in match.groupdict().items() if text}
+    groups = {
+        name: look.text[match.start(name) : match.end(name)]
+        for name, text in match.groupdict().items()
+        if text
+    }
     subject = _subject(rule, groups, look)
     if subject is None:
         return
@@ -230,7 +242,11 @@ def _subject(rule: Rule, groups: dict[str, str], look: Look) -> str | None:
         if "who" in groups:
             who = groups["who"]
             return who if who[0].isupper() and who.lower() not in look.language.not_names else None
-        return look.language.relations[" ".join(groups["rel"].lower().split())] if "rel" in groups else rule.subject
+        return (
+            look.language.relations[" ".join(groups["rel"].lower().split())]
+            if "rel" in groups
+            else rule.subject
+        )
     if rule.subject == "{of}" or (rule.kind == "date" and "of" in groups):
         return groups.get("of")
     return rule.subject
@@ -254,14 +270,18 @@ def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, in
         if begins := _FROM.match(look.low, end, look.end):
             if named := dates.year(look.low, begins.end(), look.end):
                 since, end = named
-                if goes := re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]").match(look.low, end, look.end):
+                if goes := re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]").match(
+                    look.low, end, look.end
+                ):
                     named = dates.year(look.low, goes.end(), look.end)
                     return since, named[0] if named else None, named[1] if named else end
         if ends := _UNTIL.match(look.low, end, look.end):
             named = dates.year(look.low, ends.end(), look.end)
             return since, named[0] if named else None, named[1] if named else end
         return since, None, end
-    if (begins := _SINCE.match(look.low, end, look.end)) and (named := dates.year(look.low, begins.end(), look.end)):
+    if (begins := _SINCE.match(look.low, end, look.end)) and (
+        named := dates.year(look.low, begins.end(), look.end)
+    ):
         return named[0], None, named[1]
     return None, None, end
 
@@ -282,7 +302,9 @@ def _stands(rule: Rule, start: int, end: int, look: Look, passage: Passage) -> b
     before = language.harmless.sub(" ", low[passage.start : start]) if start > passage.start else ""
     if not _begins(rule, before, language):
         return False
-    if language.unreal.search(before) or language.unsure.search(re.split(r"[,;:–—]| - | but | aber | pero ", before)[-1]):
+    if language.unreal.search(before) or language.unsure.search(
+        re.split(r"[,;:–—]| - | but | aber | pero ", before)[-1]
+    ):
         return False
     if GAP in before[-3:]:
         return False
@@ -296,7 +318,10 @@ def _stands(rule: Rule, start: int, end: int, look: Look, passage: Passage) -> b
 
 def _later_tail(language: Language, low: str, end: int, limit: int) -> re.Match[str] | None:
     """A question that begins behind a comma further on."""
-    for mark in islice(re.compile(r"[,;:–—]|[ \t]-[ \t]|[ \t](?:so|and|but|und|aber|y|pero)[ \t]").finditer(low, end, limit), 4):
+    for mark in islice(
+        re.compile(r"[,;:–—]|[ \t]-[ \t]|[ \t](?:so|and|but|und|aber|y|pero)[ \t]").finditer(low, end, limit),
+        4,
+    ):
         if found := language.tail.match(low, mark.start(), limit):
             return found
     return None

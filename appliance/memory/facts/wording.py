@@ -33,8 +33,9 @@ WORDS: Mapping[str, str] = {
     "project": "works on {}",
     "is": "is {}",
     "instruction": "{}",
+    "note": "{}",
 }
-"""By attribute. What is not here is said as "attribute: value"."""
+"""By attribute. What is not here is said as "attribute is value"."""
 
 SINGLE = frozenset("name called age birthday home origin employer job team studies school diet is".split())
 """Attributes of which a subject has one value at a time. Dates and favourites are single too, as are partner, mother,
@@ -87,11 +88,14 @@ def refines(value: str, other: str) -> bool:
     return mine == others or (mine.startswith(others) and not mine[len(others)].isalnum())
 
 
-def sentence(subject: str, name: str, value: str) -> str:
+def sentence(subject: str, kind: str, name: str, value: str) -> str:
     """A fact as a short sentence; one about the person leaves out of whom it is."""
     shown = _day(value) if name == "birthday" else value
-    said = WORDS.get(name, f"{name}: {{}}").replace("{}", shown)
-    return said if subject == ME else f"{subject} {said}" if name in WORDS else f"{subject}: {said}"
+    if name in WORDS:
+        said = WORDS[name].replace("{}", shown)
+        return said if subject == ME else f"{subject} {said}"
+    whose = name if subject == ME else f"{name} of {subject}"
+    return f"{whose} is on {shown}" if kind == "date" else f"{whose} is {shown}"
 
 
 def _day(value: str) -> str:
