@@ -23,6 +23,7 @@ from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export, importance
+from appliance.memory import facts as known
 from appliance.memory.keeping import Keeping, handed_out
 from appliance.memory.session import Before, Host
 from appliance.memory.sessions import Sessions
@@ -86,12 +87,14 @@ class Appliance:
         self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
         self.keeping = Keeping(self._database, lambda: self._wake())
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
+        self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
         self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
         self._tasks: list[Task] = [
             self.forgetting.finish,
             self.sessions.clear_away,
             self.keeping.weigh,
             self.keeping.write,
+            self.facts.read_due,
             self.summaries.tend,
         ]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None

@@ -270,26 +270,67 @@ SCHEMA_10 = (
 )
 
 
-# Facts with their evidence; what a person rejected stays known by its evidence. fact_due are messages of talk that have
-# not been read for facts.
+# What messages state, what a person decided, and the facts that follow from both: a fact's row can always be made again.
+# A slot is what only one value holds in at a time. fact_due are messages that have not been read for facts, fact_stale
+# slots whose facts no longer follow; fact_refused are digests of what a person rejected. fact_session is who was seen to
+# talk in a session: whether the person spoke can change with it.
 SCHEMA_11 = (
+    "CREATE TABLE fact_statement (id INTEGER PRIMARY KEY,"
+    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
+    " slot TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL,"
+    " mode TEXT NOT NULL CHECK (mode IN ('holds', 'ended', 'corrects')), confidence REAL NOT NULL, since TEXT, until TEXT,"
+    " start INTEGER NOT NULL, stop INTEGER NOT NULL, made_by TEXT NOT NULL, by_model INTEGER NOT NULL,"
+    " digest BLOB NOT NULL)",
+    "CREATE INDEX fact_statement_slot ON fact_statement (user_id, namespace, slot)",
+    "CREATE INDEX fact_statement_message ON fact_statement (message_id)",
+    "CREATE TABLE fact_decision (id INTEGER PRIMARY KEY, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
+    " slot TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL,"
+    " how TEXT NOT NULL CHECK (how IN ('confirmed', 'corrected', 'added', 'ended')), since TEXT, at INTEGER NOT NULL,"
+    " seen INTEGER NOT NULL)",
+    "CREATE INDEX fact_decision_slot ON fact_decision (user_id, namespace, slot)",
+    "CREATE TABLE fact_refused (user_id TEXT NOT NULL, namespace TEXT NOT NULL, digest BLOB NOT NULL,"
+    " PRIMARY KEY (user_id, namespace, digest)) WITHOUT ROWID",
     "CREATE TABLE fact (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
-    " kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL, text TEXT NOT NULL,"
-    " confidence REAL NOT NULL, state TEXT NOT NULL"
-    " CHECK (state IN ('held', 'ended', 'superseded', 'review', 'rejected')),"
-    " said_at TEXT, since TEXT, until TEXT, at INTEGER, since_at INTEGER, until_at INTEGER,"
-    " made_by TEXT NOT NULL, replaced_by INTEGER REFERENCES fact ON DELETE SET NULL, made_at INTEGER NOT NULL)",
-    "CREATE INDEX fact_attribute ON fact (user_id, namespace, subject, attribute)",
+    " slot TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL,"
+    " text TEXT NOT NULL, confidence REAL NOT NULL, state TEXT NOT NULL"
+    " CHECK (state IN ('held', 'ended', 'superseded', 'review', 'rejected')), ends INTEGER NOT NULL,"
+    " said_at TEXT, since TEXT, until TEXT, at INTEGER NOT NULL, since_at INTEGER, until_at INTEGER,"
+    " made_by TEXT NOT NULL, decided INTEGER NOT NULL, replaced_by INTEGER REFERENCES fact ON DELETE SET NULL)",
+    "CREATE INDEX fact_slot ON fact (user_id, namespace, slot)",
+    "CREATE INDEX fact_replaced ON fact (replaced_by) WHERE replaced_by IS NOT NULL",
     "CREATE TABLE fact_evidence (fact_id INTEGER NOT NULL REFERENCES fact ON DELETE CASCADE,"
     " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
     " PRIMARY KEY (fact_id, message_id, start)) WITHOUT ROWID",
     "CREATE INDEX fact_evidence_message ON fact_evidence (message_id)",
     "CREATE TABLE fact_due (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE)",
+    "CREATE TABLE fact_asked (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE)",
+    "CREATE TABLE fact_stale (user_id TEXT NOT NULL, namespace TEXT NOT NULL, slot TEXT NOT NULL,"
+    " PRIMARY KEY (user_id, namespace, slot)) WITHOUT ROWID",
+    "CREATE TABLE fact_session (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
+    " assistant INTEGER NOT NULL, authors INTEGER NOT NULL)",
     "CREATE TRIGGER fact_due_new AFTER INSERT ON message WHEN NEW.talk AND NEW.role = 'user' BEGIN"
     " INSERT INTO fact_due VALUES (NEW.id); END",
-    "CREATE TRIGGER fact_due_changed AFTER UPDATE OF text, role, author, talk ON message"
-    " WHEN (OLD.text, OLD.role, OLD.author, OLD.talk) IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk) BEGIN"
+    "CREATE TRIGGER fact_due_changed AFTER UPDATE OF text, role, author, talk, sent_at, at, order_at, position ON message"
+    " WHEN (OLD.text, OLD.role, OLD.author, OLD.talk, OLD.sent_at, OLD.order_at, OLD.position)"
+    " IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk, NEW.sent_at, NEW.order_at, NEW.position) BEGIN"
     " INSERT OR IGNORE INTO fact_due VALUES (NEW.id); END",
+    # An assistant that answers makes a conversation with one: what was said before is looked at again.
+    "CREATE TRIGGER fact_due_answered AFTER INSERT ON message WHEN NEW.talk AND NEW.role = 'assistant'"
+    " AND EXISTS (SELECT 1 FROM fact_session WHERE session_id = NEW.session_id AND NOT assistant) BEGIN"
+    " UPDATE fact_session SET assistant = 1 WHERE session_id = NEW.session_id;"
+    " INSERT OR IGNORE INTO fact_due SELECT id FROM message"
+    " WHERE session_id = NEW.session_id AND talk AND role = 'user'; END",
+    "CREATE TRIGGER fact_due_scoped AFTER UPDATE OF storage_scope ON session"
+    " WHEN OLD.storage_scope <> NEW.storage_scope BEGIN"
+    " INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE session_id = NEW.id AND talk AND role = 'user'; END",
+    "CREATE TRIGGER fact_statement_new AFTER INSERT ON fact_statement BEGIN"
+    " INSERT OR IGNORE INTO fact_stale VALUES (NEW.user_id, NEW.namespace, NEW.slot); END",
+    "CREATE TRIGGER fact_statement_gone AFTER DELETE ON fact_statement BEGIN"
+    " INSERT OR IGNORE INTO fact_stale VALUES (OLD.user_id, OLD.namespace, OLD.slot); END",
+    # A fact that nobody confirmed goes with the last of its evidence, at once.
+    "CREATE TRIGGER fact_unfounded AFTER DELETE ON fact_evidence BEGIN"
+    " DELETE FROM fact WHERE id = OLD.fact_id AND NOT decided"
+    " AND NOT EXISTS (SELECT 1 FROM fact_evidence WHERE fact_id = OLD.fact_id); END",
     "INSERT INTO fact_due SELECT id FROM message WHERE talk = 1 AND role = 'user'",
 )
 

@@ -1,0 +1,288 @@
+"""How people say in English who they are, what they have and what they want."""
+
+# ruff: noqa: E501 - a rule is a line
+# fmt: off
+from __future__ import annotations
+
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
+
+_AM = r"\b(?:i'm|i am|im)"
+_ADV = (
+    r"(?: (?:currently|actually|also|really|now|still|mostly|usually|generally|just|both|all|mainly|personally|already"
+    r"|originally|basically|always|absolutely|honestly|truly|so|totally|definitely|do|kinda|quite|happily))?"
+)
+_I = rf"\b(?:i|we){_ADV}"
+_HAVE = r"\b(?:i|we)(?:'ve got| have got| have|'ve| got)"
+_HEADS = (
+    "engineer developer programmer coder designer manager analyst consultant specialist technician director assistant"
+    " coordinator scientist researcher nurse doctor physician surgeon dentist vet veterinarian pharmacist paramedic midwife"
+    " therapist psychologist psychiatrist physiotherapist teacher professor lecturer tutor librarian principal lawyer"
+    " attorney paralegal judge solicitor barrister accountant auditor bookkeeper banker actuary economist journalist editor"
+    " writer author copywriter translator interpreter photographer illustrator artist musician actor actress architect"
+    " plumber electrician carpenter mechanic welder builder contractor bricklayer roofer painter chef cook baker waiter"
+    " waitress bartender barista butcher farmer gardener florist driver pilot sailor captain firefighter soldier officer"
+    " policeman policewoman detective guard cleaner janitor receptionist secretary cashier salesperson salesman realtor"
+    " broker trader investor entrepreneur founder cofounder co-founder ceo cto cfo coo freelancer biologist chemist"
+    " physicist mathematician statistician geologist astronomer historian archaeologist anthropologist sociologist"
+    " linguist philosopher hairdresser barber stylist tailor seamstress jeweler potter blogger youtuber podcaster"
+    " streamer producer filmmaker animator administrator sysadmin admin devops architect planner strategist marketer"
+    " recruiter trainer coach instructor student retiree pensioner postdoc intern apprentice operator inspector"
+    " optometrist radiologist cardiologist oncologist pediatrician dermatologist anesthesiologist caregiver nanny"
+    " counselor counsellor social-worker worker postman courier dispatcher surveyor tester dancer singer composer"
+    " curator conservator zookeeper beekeeper fisherman lifeguard supervisor foreman clerk representative agent"
+).split()
+_NATIVE = (
+    "english german spanish french italian portuguese dutch swedish norwegian danish finnish icelandic polish czech"
+    " slovak hungarian romanian bulgarian greek turkish russian ukrainian serbian croatian slovenian albanian arabic"
+    " hebrew persian farsi hindi urdu bengali punjabi tamil telugu marathi gujarati nepali thai vietnamese indonesian"
+    " malay tagalog filipino mandarin cantonese chinese japanese korean swahili yoruba igbo zulu afrikaans latin catalan"
+    " basque welsh irish gaelic estonian latvian lithuanian esperanto amharic somali"
+).split()
+_RELATIONS = {
+    **{word: word for word in (
+        "wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse son daughter child mother father"
+        " brother sister grandmother grandfather aunt uncle cousin nephew niece friend boss colleague roommate neighbour"
+        " dog cat pet teacher doctor dentist therapist manager landlord granddaughter grandson stepson stepdaughter"
+        " parrot rabbit hamster horse supervisor advisor coworker"
+    ).split()},
+    **dict.fromkeys(("kid", "kids", "children"), "child"), "sons": "son", "daughters": "daughter",
+    **dict.fromkeys(("mom", "mum", "mama", "mommy"), "mother"), **dict.fromkeys(("dad", "papa"), "father"),
+    "brothers": "brother", "sisters": "sister", "friends": "friend", "dogs": "dog", "cats": "cat", "pets": "pet",
+    **dict.fromkeys(("grandma", "granny", "nana"), "grandmother"), "grandpa": "grandfather", "neighbor": "neighbour",
+    **dict.fromkeys(("best friend", "bestie", "buddy"), "friend"), "flatmate": "roommate", "housemate": "roommate",
+    **dict.fromkeys(("puppy", "retriever", "labrador", "poodle", "beagle", "terrier", "dachshund", "corgi", "shepherd",
+                     "collie", "husky", "pup"), "dog"),
+    **dict.fromkeys(("kitten", "kitty", "tabby"), "cat"), "bunny": "rabbit",
+}
+_REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
+_OLDER = r"(?:(?:best|older|younger|little|big|elder|eldest|oldest|youngest|twin|dear|new|beloved|good|close|late|\d{1,2}[ -]year[ -]old) ){0,2}"
+_MY = rf"\b(?:my|our) {_OLDER}{_REL}"
+_WHO = rf"{_MY}(?:,? (?P<who>[^\W\d_][\w'-]{{1,24}}))?,? (?:also |currently |still |now )?"
+_EVENT = (
+    r"(?:deadline|due date|wedding|exam|test|interview|flight|appointment|launch|release|release date|launch date|trip"
+    r"|party|conference|submission|surgery|operation|move|moving day|graduation|concert|anniversary|presentation|demo"
+    r"|defen[sc]e|viva|marathon|race|recital|hearing|closing|meeting|reunion|train|ceremony|baby shower|check-?up"
+    r"|start date|first day|last day|retirement|vacation|holiday|checkup|court date|ultrasound|workshop|talk)"
+)
+_DIETS = r"(?P<value>vegan|vegetarian|pescatarian|pescetarian|keto|kosher|halal|gluten[- ]free|plant[- ]based|flexitarian|celiac|coeliac)\b"
+_ILLS = (
+    r"(?P<value>(?:type (?:1|2|one|two) |chronic |severe |mild |high |low |seasonal |bad )?(?:diabetes|asthma|adhd|add|autism"
+    r"|epilepsy|arthritis|celiac disease|celiac|coeliac disease|crohn's(?: disease)?|ibs|migraines?|hypertension"
+    r"|blood pressure|cholesterol|depression|anxiety|dyslexia|insomnia|sleep apnea|hay fever|eczema|psoriasis|lupus"
+    r"|fibromyalgia|endometriosis|pcos|tinnitus|scoliosis|hypothyroidism|back pain|a pacemaker|a heart condition))\b"
+)
+_VERBS = (
+    r"(?:answer|reply|respond|use|write|give|show|include|explain|add|format|speak|talk|address|provide|cite|convert"
+    r"|round|check|ask|avoid|put|start|begin|mention|tell|assume|prefer|return|translate|consider|list|quote|link|test|run"
+    r"|comment|sign|skip|suggest|recommend|send|remind|apologi[sz]e|call|refer|please|offer|summari[sz]e|state|structure"
+    r"|prefix|omit|limit|ignore|double-check|verify|lecture|repeat|generate|produce|output|reference|spell|highlight"
+    r"|stop (?:us|ask|say|add|apolog)ing|don't|do not|never|always|stick to|treat me|make (?:sure|it|your|the|them)"
+    r"|keep (?:your|it|the|answers?|repl(?:y|ies)|responses?|explanations?|things|me|everything|code)|let me know"
+    r"|be (?:brief|concise|direct|honest|polite|formal|informal|casual|specific|precise|critical|blunt|short|patient|kind|nice)"
+    r"|remember (?:that i|i|my|to (?:use|answer|reply|include|cite|write|add|check))|say (?:when|if|so|where|which))\b"
+)
+_TALK_VERBS = r"(?:answer|reply|respond|use|write|give|show|include|explain|format|keep|cite|convert|call|address|provide|ask|avoid|apologi[sz]e|add|speak|talk)\b"
+_HERE = pattern(r"[^\n]*\b(?:here|this time|in this|in that|for this|for now|today|yet|this (?:one|answer|question|file|task|reply|response|message)|in your answer to|for the moment|right now|just this once)\b")
+_ONCE = pattern(r"[^\n]{0,30}\b(?:today|tonight|this (?:week|weekend|month|morning)|for (?:the|a) (?:day|week|weekend|night|few days|conference|meeting))\b")
+_WAS = pattern(r",? (?:anymore|any more|any longer)")
+_AT_SCHOOL = Rule("studies at", "profile", "school", (), pattern(r" (?:at|in) (?:the )?"), "org")
+_AS_JOB = Rule("works as", "profile", "job", (), pattern(r",? as (?:an? |the )?"), "job")
+_ON_TEAM = Rule("team", "profile", "team", (), pattern(r",? (?:on|in) the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.8)
+_AT_ORG = Rule("works at", "profile", "employer", (), pattern(r"(?: (?:working|employed))?(?: here)? (?:at|for) (?:the )?"), "org", then=(_ON_TEAM,))
+_NOT_TOWNS = pattern(r" (?:for|with|by|so|state of|mode)\b")
+
+_GATE = pattern(_MY)
+_RELATED = tuple(_RELATIONS)
+_EVENTS = tuple(
+    "deadline due wedding exam test interview flight appointment launch release trip party conference submission surgery"
+    " operation move moving graduation concert anniversary presentation demo defense defence viva marathon race recital"
+    " hearing closing meeting reunion train ceremony shower check first last start retirement vacation holiday court"
+    " ultrasound workshop talk".split()
+)
+
+_PROFILE = (
+    Rule("my name is", "profile", "name", ("name",), pattern(r"\bmy (?:full |real |actual |first )?(?:name(?:'s| is)|names) (?:actually |really )?"), "person", confidence=0.95, loose=True),
+    Rule("name spelled", "profile", "name", ("spelled", "spelt"), pattern(r"\bmy name(?:'s| is) (?:actually )?(?:spelled|spelt) "), "person", "corrects", 0.9, loose=True),
+    Rule("i'm NAME", "profile", "name", ("hi", "hey", "hello", "hiya", "greetings", "good morning", "good evening", "good afternoon"), pattern(rf"(?:^|(?<=[\n.!]))[ \t]*(?:hi|hello|hey|hiya|greetings|good (?:morning|evening|afternoon))(?: (?:there|all|everyone|guys|team|folks))?[ \t,!.-]{{1,4}}(?:{_AM}|\bthis is) "), "person", loose=True, unless=pattern(r" (?:and|or) not|'s\b| (?:to|about|that|by|with|in)\b"), confidence=0.85),
+    Rule("i'm NAME, and", "profile", "name", ("i'm", "i am"), pattern(rf"{_AM} (?=[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?(?:, (?:an? |i'm |and i'm |\d\d\b)| and (?:i'm|i am|i live|i work) ))"), "capital person", confidence=0.7, unless=pattern(r" (?:and|or) not")),
+    Rule("call me", "profile", "called", ("call me", "calls me"), pattern(r"(?:^|(?<=[\n,.!;:-])|\b(?:please|just|you can|you may|and|but|so|everyone|everybody|friends)) ?\b(?:calls? me|just call me) "), "person", confidence=0.85, loose=True, unless=pattern(r" (?:when|if|at|on|back|later|tomorrow|names|crazy|again)\b")),
+    Rule("i go by", "profile", "called", ("go by",), pattern(rf"{_I} go by "), "person"),
+    Rule("age", "profile", "age", ("i'm", "i am", "im ", "turned"), pattern(rf"(?:{_AM}(?: (?:a|only|now|just|currently|already|about to be))?|\bi(?: just)? turned) (?=\d)"), "number", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| (?:last|this|today|yesterday|in|now|so|but|years of age|yo|y/o)\b)"), unless=pattern(r"(?: (?:minutes?|hours?|days?|weeks?|months?|pages?|percent|weeks)\b| in (?:the|line))"), also=NUMBERED),
+    Rule("birthday", "profile", "birthday", ("birthday",), pattern(r"\bmy birthday(?:'s| is)(?: on)? (?:the )?"), "birthday", confidence=0.95, loose=True),
+    Rule("born on", "profile", "birthday", ("born",), pattern(r"\bi was born(?: on)? (?:the )?"), "birthday", confidence=0.95),
+    Rule("born in", "profile", "origin", ("born",), pattern(r"\bi was born(?: and raised)? in "), "place", confidence=0.8),
+    Rule("live in", "profile", "home", ("live in", "living in", "reside in"), pattern(rf"(?:{_I} (?:live|reside)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|happily))? living) (?:over |up |down |here |out )?in (?:downtown |central |north |south |east |west )?"), "place", loose=True, confidence=0.9, unless=_ONCE),
+    Rule("home is", "profile", "home", ("home is", "hometown", "home city"), pattern(r"\bmy (?:current )?(?:home(?: ?town| city)?|city|address) is (?:in )?"), "place", confidence=0.75),
+    Rule("have lived in", "profile", "home", ("lived in", "living in"), pattern(r"\b(?:i've|i have|we've|we have)(?: been)? (?:lived|living) in "), "place", follows=pattern(r" (?:for|since|all)\b"), confidence=0.85),
+    Rule("based in", "profile", "home", ("based in", "based out of"), pattern(r"\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|mostly))? based (?:in|out of) "), "place", unless=_ONCE),
+    Rule("moved from", "profile", "home", ("moved from", "relocated from"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:moved|relocated) from "), "place", "ended", then=(Rule("moved to", "profile", "home", (), pattern(r" to "), "place", confidence=0.9),), loose=True),
+    Rule("moved to", "profile", "home", ("moved to", "relocated to", "moved back to"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally|actually))? (?:moved|relocated)(?: (?:back|over|here))? to "), "place", confidence=0.85, loose=True, unless=pattern(r"[^\n]{0,40}\b(?:but|temporarily|and (?:back|then)|when i was|as a (?:kid|child)|back when)\b")),
+    Rule("used to live", "profile", "home", ("used to live", "lived in"), pattern(r"\b(?:i|we)(?: (?:used to live|once lived|previously lived|formerly lived)) in "), "place", "ended"),
+    Rule("lived in until", "profile", "home", ("lived in",), pattern(r"\b(?:i|we) lived in "), "place", "ended", follows=pattern(r" (?:until|till|from|between|before|for|up to|back|in)\b")),
+    Rule("no longer live", "profile", "home", ("live in",), pattern(r"\b(?:i|we)(?: no longer (?:live|reside)|'m no longer living) in "), "place", "ended"),
+    Rule("don't live anymore", "profile", "home", ("live in",), pattern(r"\b(?:i|we) (?:don't|dont|do not) live in "), "place", "ended", follows=_WAS),
+    Rule("from", "profile", "origin", ("i'm from", "i come from", "originally", "im from", "i am from"), pattern(rf"(?:{_AM}(?: (?:originally|actually))?|\bi(?: originally)? come(?: originally)?) from "), "place", unless=pattern(r" (?:team|support|department|and i'm here)\b"), confidence=0.8),
+    Rule("grew up", "profile", "origin", ("grew up", "raised in"), pattern(r"\bi (?:grew up|was raised) in "), "place", confidence=0.8),
+    Rule("work at", "profile", "employer", ("work at", "work for", "working at", "working for"), pattern(rf"(?:{_I} work|\b(?:i'm|i am|im)(?: (?:currently|now|still))? (?:working|employed)|\bi've been working) (?:at|for|by) (?:the )?"), "org", loose=True, then=(_AS_JOB, _ON_TEAM)),
+    Rule("new job at", "profile", "employer", ("job at", "job with", "working at", "position at", "role at"), pattern(r"\bi(?:'ve| have)?(?: (?:just|recently|finally))? (?:(?:started|got|landed|accepted|took|have)(?: on)? (?:a|an|my) (?:new )?(?:\w+ )?(?:job|position|role)|joined|started(?: working)?) (?:at|with|for) "), "org"),
+    Rule("joined", "profile", "employer", ("employer is", "company is"), pattern(r"\bmy (?:current |new )?(?:employer|company|workplace) is (?:called )?"), "org"),
+    Rule("quit", "profile", "employer", ("quit", "left my job", "laid off", "resigned", "fired", "no longer work", "used to work", "stopped working"), pattern(r"\b(?:i|i've|i have|i was|i got|we)(?: (?:just|recently|finally))? (?:quit(?: (?:my|the) job)?|left my (?:job|position)|resigned|laid off|been laid off|got fired|fired|no longer work|used to work|stopped working) (?:at|from|for|by) (?:the )?"), "org", "ended"),
+    Rule("quit my job", "profile", "employer", ("my job", "laid off"), pattern(r"\b(?:i|i've|i have)(?: (?:just|recently|finally))? (?:(?:quit|left|lost) my (?:old )?job|(?:was|been|got) laid off|retired)\b"), "", "ended", value="", unless=pattern(r" (?:at|from|as)\b")),
+    Rule("i'm a JOB", "profile", "job", ("i'm", "i am", "im "), pattern(rf"{_AM}{_ADV} (?:an? |the )"), "job", unless=pattern(r" (?:at heart|in training|wannabe|myself,? (?:but|not)|today)\b"), then=(_AT_ORG, _ON_TEAM), confidence=0.85),
+    Rule("work as", "profile", "job", ("work as", "working as"), pattern(rf"(?:{_I} work|{_AM}(?: (?:currently|now))? working) as (?:an? |the )?"), "job", loose=True, then=(_AT_ORG, _ON_TEAM)),
+    Rule("job is", "profile", "job", ("job is", "profession is", "occupation is", "job title"), pattern(r"\bmy (?:current |day )?(?:job|job title|profession|occupation|role) is (?:being )?(?:an? |the )?"), "job"),
+    Rule("on the team", "profile", "team", (" team",), pattern(rf"(?:{_AM}|{_I} work|\bi've just joined|\bi joined)(?: (?:on|in|with))? the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.75, unless=pattern(r" (?:lead|captain|manager|player)")),
+    Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "thing", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r"(?:'s\b| book| (?:tonight|today|tomorrow)\b)")),
+    Rule("student at", "profile", "school", ("student at", "study at", "studying at", "go to school at"), pattern(rf"(?:{_AM} (?:an? )?(?:[\w-]+ ){{0,3}}student|{_I} study|{_AM} studying) at (?:the )?"), "org"),
+    Rule("speak", "profile", "language", ("speak", "fluent in"), pattern(rf"(?:{_I} speak|{_AM} (?:fluent|bilingual) in) "), "tongue", several=True),
+    Rule("native", "profile", "language", ("native", "mother tongue", "first language"), pattern(r"\bmy (?:native (?:language|tongue)|mother tongue|first language) is "), "tongue", confidence=0.95, loose=True),
+    Rule("native speaker", "profile", "language", ("native",), pattern(rf"{_AM} a native (?:speaker of )?"), "tongue"),
+    Rule("learning", "profile", "learns", ("learning", "studying", "teaching myself"), pattern(r"\b(?:i'm|i am|im|i've been|we're)(?: (?:currently|now|also|slowly|still))? (?:learning|studying|teaching myself)(?: to speak)? "), "tongue"),
+    Rule("diet", "profile", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "plant", "flexit", "celiac", "coeliac"), pattern(rf"(?:{_AM}{_ADV}(?: (?:a|an|on a|strictly|strict|mostly|lifelong|a strict|a lifelong))?|\b(?:i|we) (?:eat|follow a|keep)(?: (?:strictly|only))?|\bmy (?:diet|family) is|\bi've (?:gone|been|become|turned)(?: (?:a|strictly))?|\bi (?:went|became|turned)(?: a)?) {_DIETS}"), loose=True, unless=pattern(r"(?: (?:at heart|today|tonight|this week|for a day|option|options|restaurant|recipe|lately\?|curious)\b|-ish)")),
+    Rule("not a diet anymore", "profile", "diet", ("vega", "vegetarian", "pesc", "keto"), pattern(rf"{_AM} (?:not|no longer)(?: an?)? {_DIETS}"), "", "ended", follows=_WAS),
+    Rule("eat no", "profile", "diet", ("pork", "beef", "meat", "fish", "seafood", "dairy", "gluten", "eggs", "sugar", "nuts", "poultry", "animal products"), pattern(r"\bi (?:don't|do not|never|can't|cannot) eat (?P<value>pork|beef|meat|red meat|fish|seafood|dairy|gluten|eggs|sugar|nuts|poultry|animal products)\b"), value="no {value}", confidence=0.85),
+    Rule("allergic", "profile", "allergy", ("allergic to",), pattern(rf"{_AM}(?: (?:also|severely|really|very|highly|deathly|mildly|quite|super|slightly|extremely|badly|terribly))? allergic to "), "articled", several=True, loose=True, confidence=0.95),
+    Rule("allergy", "profile", "allergy", ("allergy", "allergies"), pattern(rf"{_HAVE} (?:an? |severe |bad ){{1,2}}(?:severe )?(?P<value>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b"), confidence=0.9, loose=True),
+    Rule("allergy to", "profile", "allergy", ("allergy to", "allergies to"), pattern(rf"{_HAVE} (?:an? )?(?:[\w-]+ )?allerg(?:y|ies) to "), "articled", several=True, confidence=0.9),
+    Rule("intolerant", "profile", "health", ("intolerant", "diabetic", "asthmatic", "dyslexic", "colorblind", "colour", "color blind", "autistic", "deaf", "pregnant"), pattern(rf"{_AM}{_ADV}(?: (?:a|an))? (?P<value>(?:lactose|gluten|histamine|fructose)[- ]intolerant|(?:type (?:1|2) )?diabetic|asthmatic|dyslexic|colou?r[- ]?blind|autistic|deaf|hard of hearing|pregnant)\b"), loose=True, confidence=0.9),
+    Rule("condition", "profile", "health", ("diabetes", "asthma", "adhd", "autism", "epilepsy", "arthritis", "celiac", "coeliac", "crohn's", "ibs", "migraine", "hypertension", "blood pressure", "cholesterol", "depression", "anxiety", "dyslexia", "insomnia", "apnea", "hay fever", "eczema", "psoriasis", "lupus", "fibromyalgia", "endometriosis", "pcos", "tinnitus", "scoliosis", "hypothyroidism", "back pain", "pacemaker", "heart condition", "add"), pattern(rf"(?:{_HAVE}(?: (?:really|quite))?|\bi suffer from|\bi(?:'ve been| was| got)(?: recently)? diagnosed with) {_ILLS}"), confidence=0.85),
+    Rule("drive", "profile", "owns", ("drive a", "my car is", "own a", "my car's", "my bike is"), pattern(rf"(?:{_I} (?:drive|own|ride)|\bmy (?:car|bike|truck|van|motorcycle)(?:'s| is)) (?:an? )"), "product", confidence=0.8),
+)
+
+_PEOPLE = (
+    Rule("REL's name is", "relation", "{rel}", ("name",), pattern(rf"{_MY}(?:'s|s|s') (?:names?|first name) (?:is|are) "), "person", confidence=0.95, several=True, loose=True, gate=_GATE),
+    Rule("name of REL", "relation", "{rel}", ("name of my",), pattern(rf"\bthe names? of my {_OLDER}{_REL} (?:is|are) "), "person", several=True),
+    Rule("REL is called", "relation", "{rel}", ("called", "named"), pattern(rf"{_MY}(?: is|'s| are)?,? (?:called|named) "), "person", confidence=0.95, several=True, loose=True, gate=_GATE),
+    Rule("have a REL called", "relation", "{rel}", ("called", "named", "name is", "names are"), pattern(rf"{_HAVE} (?:an?|one|two|three|four|five|2|3|4) (?:[\w-]+ ){{0,2}}{_REL},? (?:that is |who is |who's |that's )?(?:called|named|whose names? (?:is|are)|(?:his|her|its|their) names? (?:is|are)) "), "person", confidence=0.95, several=True, loose=True),
+    Rule("have two RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_HAVE} (?:two|three|four|five|2|3|4|a|an|one) (?:[\w-]+ )?{_REL}(?:,|:| -| –) ?"), "capital person", several=True, confidence=0.8),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", confidence=0.8, loose=True, several=False, unless=pattern(r"(?:'s\b| (?:and|or) (?:[A-Z]|not))"), gate=_GATE),
+    Rule("RELs are NAMES", "relation", "{rel}", _RELATED, pattern(rf"{_MY}(?: are|'s| is|:) "), "capital person", several=True, confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,!;)]|and\b)"), gate=_GATE),
+    Rule("married to", "relation", "partner", ("married to", "engaged to", "dating"), pattern(rf"(?:{_AM}|\bi've been|\bi have been|\bi got)(?: (?:happily|now|currently|been))? (?:married to|engaged to|dating) "), "capital person", confidence=0.9),
+    Rule("broke up", "relation", "partner", ("broke up", "split up", "divorced", "separated"), pattern(r"\b(?:we|i and \w+|my (?:wife|husband|girlfriend|boyfriend|partner|fiancée?) and i)(?:'ve| have| just| recently)? (?:broke up|broken up|split up|got divorced|divorced|separated)\b"), "", "ended", value="", confidence=0.7),
+    Rule("broke up with", "relation", "partner", ("broke up with", "split up with"), pattern(r"\bi(?: just| recently)? (?:broke|split) up with (?:my (?:girlfriend|boyfriend|partner|fiancée?)\b,? ?)?"), "capital person", "ended"),
+    Rule("REL lives in", "relation", "home", ("lives in", "live in"), pattern(rf"{_WHO}lives? in "), "place", subject="{who}", then=(Rule("and works", "relation", "employer", (), pattern(r",? and (?:she |he )?works (?:at|for) (?:the )?"), "org", subject="{who}"),), gate=_GATE),
+    Rule("REL works at", "relation", "employer", ("works at", "works for"), pattern(rf"{_WHO}works (?:at|for) (?:the )?"), "org", subject="{who}", gate=_GATE),
+    Rule("REL is a JOB", "relation", "job", _RELATED, pattern(rf"{_WHO}(?:is|works as) an? "), "job", subject="{who}", gate=_GATE),
+    Rule("REL is AGE", "relation", "age", _RELATED, pattern(rf"{_WHO}(?:is|(?:just )?turned) (?=\d)"), "number", subject="{who}", follows=pattern(r"(?:[ -]years?[ -]old\b|[ \t]*$|[.,;!)]| and\b| now\b| today\b| but\b)"), also=NUMBERED, gate=_GATE),
+    Rule("REL is allergic", "relation", "allergy", ("allergic to",), pattern(rf"{_WHO}is (?:also |really |very |severely )?allergic to "), "articled", subject="{who}", several=True, gate=_GATE),
+    Rule("REL's birthday", "relation", "birthday", ("birthday",), pattern(rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?'s birthday is(?: on)? "), "birthday", subject="{who}", gate=_GATE),
+)
+
+_TASTES = (
+    Rule("love", "preference", "likes", ("love ", "adore ", "enjoy ", "like "), pattern(rf"{_I} (?:love|adore|enjoy|like)(?: (?:eating|drinking))? "), "thing", several=True, confidence=0.75, unless=pattern(r"(?: (?:about|that you|you|we|in this|here|from this|of (?:this|it|the))\b|[^\n]{0,60}\bsaid no)")),
+    Rule("fan of", "preference", "likes", ("fan of", "i'm into", "i am into", "im into", "really into", "fond of", "passionate about", "obsessed with"), pattern(rf"{_AM}{_ADV}(?: (?:such )?an? (?:big|huge|massive|great|lifelong|avid)?)?[ \t]*(?:(?<=[ \t])fan of|into|fond of|passionate about|obsessed with|(?<=[ \t])lover of) "), "thing", several=True, confidence=0.8),
+    Rule("hate", "preference", "dislikes", ("hate ", "dislike ", "can't stand", "cant stand", "detest", "loathe", "cannot stand"), pattern(rf"{_I} (?:hate|dislike|can't stand|cant stand|cannot stand|detest|loathe|despise) "), "thing", several=True, confidence=0.8),
+    Rule("don't like", "preference", "dislikes", ("don't like", "dont like", "don't enjoy", "do not like", "never liked"), pattern(r"\b(?:i|we)(?: (?:really|just|honestly|personally))? (?:don't|dont|do not|never)(?: (?:really|particularly|even))? (?:like[d]?|enjoy)(?: (?:eating|drinking))? "), "thing", several=True, confidence=0.8, unless=_WAS),
+    Rule("not a fan", "preference", "dislikes", ("fan of",), pattern(rf"{_AM} (?:not|no|never)(?: really| exactly)?(?: (?:a|much of a|a big|a huge))? fan of "), "thing", several=True, confidence=0.8),
+    Rule("no longer like", "preference", "likes", ("no longer like", "don't like"), pattern(r"\bi (?:no longer (?:like|love|enjoy)|don't (?:like|love|enjoy)) "), "thing", "ended", follows=_WAS),
+    Rule("favourite", "preference", "favourite {what}", ("favorite", "favourite"), pattern(r"\bmy (?:all[- ]time )?favou?rite (?P<what>[\w-]+(?: [\w-]+){0,2}) (?:is|has always been|of all time is|would be|has to be) (?:probably |definitely |still |the |called )?"), "thing", confidence=0.85),
+    Rule("prefer over", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?P<value>(?!it\b|this\b|that\b|them\b|not\b|to\b)(?:[\w'-]+(?: [\w'-]+){{0,3}}?(?= (?:over|rather|instead) )|[\w'-]+(?: (?!with\b|of\b|in\b)[\w'-]+)?)) (?:over|to|rather than|instead of) (?P<than>(?!\w+ly\b|understand\b|make\b|keep\b|be\b|have\b|use\b|do\b|not\b|see\b|get\b|keep\b)[\w'-]+(?: (?!in\b|due\b|to\b|since\b|so\b|where\b|which\b|for\b|when\b|because\b|anyway\b|any\b|and\b|but\b|on\b|at\b|if\b|as\b)[\w'-]+)?)"), confidence=0.85),
+    Rule("prefer", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?![^.\n]{{0,40}}\b(?:over|to|rather)\b)"), "thing", confidence=0.75, unless=pattern(r",? (?:minimal|clean|clear) ")),
+)
+
+_DATES = (
+    Rule("EVENT is on", "date", "{event}", _EVENTS, pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True, also=DATED),
+    Rule("is due", "date", "deadline", ("due",), pattern(r"\b(?:my|our|the) (?P<of>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:is|are)|'s)(?: now)? due(?: (?:on|by|back))? "), "day", subject="{of}", loose=True, also=DATED),
+    Rule("have an EVENT on", "date", "{event}", _EVENTS, pattern(rf"{_HAVE} (?:an?|my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:with|at|to|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:coming up|scheduled|booked|set))?(?: (?:on|for))? "), "day", confidence=0.85, also=DATED),
+    Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am) getting married(?: on)? "), "day", confidence=0.9, also=DATED),
+    Rule("deadline:", "date", "deadline", ("deadline",), pattern(r"\b(?:i|we) have (?:a|until the) deadline (?:on|of|by) "), "day", also=DATED),
+)
+
+_TOOLS = (
+    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\bour (?:team|company|stack) uses|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
+    Rule("switched from", "tool", "uses", ("switched", "migrated", "changed"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|changed)(?: (?:everything|over))? from "), "tool", "ended", loose=True, then=(Rule("switched to", "tool", "uses", (), pattern(r" to "), "tool"),)),
+    Rule("switched to", "tool", "uses", ("switched to", "migrated to", "upgraded to", "updated to", "switched over"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|upgraded|updated|downgraded)(?: over)? to "), "tool", confidence=0.85),
+    Rule("upgraded from", "tool", "uses", ("upgraded",), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:upgraded|updated|downgraded) (?:our |my |the )?(?P<value>[\w.+#-]+(?: [\w.+#-]+)? to v?\d[\w.]*)"), confidence=0.85),
+    Rule("no longer use", "tool", "uses", ("no longer us", "stopped using", "don't use", "used to use", "quit using", "ditched", "dropped"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:no longer use|stopped using|quit using|used to use|ditched|gave up on|are no longer using|'re no longer using) "), "tool", "ended"),
+    Rule("don't use anymore", "tool", "uses", ("don't use",), pattern(r"\b(?:i|we) (?:don't|do not) use "), "tool", "ended", follows=_WAS),
+)
+
+_MAKING = r"(?:working on|building|developing|writing|making|creating)"
+_PROJECTS = (
+    Rule("working on called", "project", "project", ("called", "named"), pattern(rf"\b(?:i'm|i am|im|we're|we are|i've been)(?: (?:currently|now|still|also))? {_MAKING} (?:an?|my|our|the) (?:[\w'/-]+ ){{1,5}}(?:called|named) "), "product", confidence=0.9),
+    Rule("working on", "project", "project", ("working on", "building", "developing"), pattern(r"\b(?:i'm|i am|im|we're|we are|i've been)(?: (?:currently|now|still|also))? (?:working on|building|developing) (?:an?|my) (?:new )?(?!project\b)"), "work", confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,;!(-]|and\b|with\b|using\b|for\b|that\b|in\b|to\b|which\b)"), unless=pattern(r"[^\n]{0,4}\b(?:called|named)\b")),
+    Rule("project is", "project", "project", ("project",), pattern(r"\bmy (?:current |new |side |main |pet |latest )?(?:side )?project (?:is|is called|is named)(?: (?:an?|called))? "), "thing", confidence=0.8),
+    Rule("project NAME is", "project", "is", ("project",), pattern(r"\b(?:my|our) (?:side )?project,? (?P<of>[^\W\d_][\w-]{1,30}),? is "), "articled", subject="{of}", confidence=0.85),
+    Rule("project NAME", "project", "project", ("project",), pattern(r"\b(?:my|our) (?:side )?project,? (?:called |named )?"), "product", confidence=0.85, follows=pattern(r"[ ,]")),
+)
+
+_ORDERS = (
+    Rule("from now on", "instruction", "instruction", ("from now on", "going forward", "in future", "in the future", "henceforth", "from here on"), pattern(rf"\b(?:from now on|going forward|in (?:the )?future|henceforth|from here on(?: out)?)\b,? (?:please |can you |could you |i want you to |i'd like you to |you should )?(?={_VERBS})"), "rest", loose=True, confidence=0.95),
+    Rule("always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:^|(?<=[\n.!:;,*•-]))[ \t]*(?:please |and |also |but )?(?=(?:always|never) {_VERBS})"), "rest", confidence=0.9, unless=_HERE),
+    Rule("want you to always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:\bi(?:'d| would)? (?:want|like|need|prefer)(?: for)? you to|\bmake sure (?:that )?(?:you |to )|\bremember to|\byou (?:should|must|have to|need to)|\bi prefer (?:that|if) you|\bplease)[ \t]+(?=(?:always|never) {_TALK_VERBS})"), "rest", loose=True, confidence=0.9),
+    Rule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(r"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?!(?:ever )?(?:forget|quit|give|worry|let|lose|hesitate|be|stop|doubt|change)\b)(?:[^.\n]{0,60}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),
+    Rule("whenever you", "instruction", "instruction", ("whenever", "every time", "each time", "when you"), pattern(rf"(?:^|(?<=[\n.!:;-]))[ \t]*(?:and |also |please )?(?=(?:whenever|every time|each time|when) (?:you|i ask(?: you)?) (?:[\w'-]+ ){{0,7}}?[\w'-]+,? (?:please |always |never |then )?{_TALK_VERBS})"), "rest", confidence=0.8, unless=_HERE),
+)
+
+ENGLISH = Language(
+    code="en",
+    rules=(*_PROFILE, *_PEOPLE, *_TASTES, *_DATES, *_TOOLS, *_PROJECTS, *_ORDERS),
+    stops=frozenset(
+        "and but or with since so because cause cuz which where who whom whose that until till at on now right these from for"
+        " currently atm anymore tho though lol haha btw i i'm im i've i'd i'll we we're my he she they it it's its who's as"
+        " if when while is was are were then than also too anyway please pls thanks by into about in near has have had"
+        " always especially particularly usually mostly lately recently today yesterday tomorrow last next every to using"
+        " after before during not won't don't doesn't didn't can can't would will just even still over plus hate love like"
+        " nowadays called named said again ever yet instead hate don dont you your this your's work works working need needs want".split()
+    ),
+    hollow=frozenset(
+        "a an the this that these those it its it's you your yours his her hers their them him us me my our myself"
+        " how what when where why who which whether if to be being been all both some any every each no none not one ones"
+        " many much more most few little lot lots bit kind sort way thing things something anything everything nothing"
+        " someone everyone there here so too very really just fear hope peace pain constant denial chaos sin case general"
+        " order mind two three four five another other others such same using having getting seeing making doing going"
+        " trying knowing being hearing looking thinking day days night sure maybe well good great nice ok okay and or".split()
+    ),
+    leads=frozenset(
+        "and but so because since as though although while also well yeah yes yep ok okay hi hello hey oh right now"
+        " currently btw fyi actually honestly personally plus cause cuz anyway sorry thanks lol basically no listen look"
+        " these days unfortunately luckily again then ah hmm um seriously obviously too ps still indeed & years ago".split()
+    ),
+    bars=frozenset(
+        "if when where whether which who why how what do does did should can could would will shall am was were have has"
+        " as than like said says say think thinks thought wish hope imagine pretend suppose unless until before after once"
+        " place city country house street company guy person people thing things one everything anything town flat she he"
+        " apartment time way day reason not never or that about with of than for by to in is isn't don't doesn't".split()
+    ),
+    unreal=pattern(
+        r"\b(?:if (?!you)|unless|whether|wish|imagin\w{1,4}|supposed?(?! to)|supposing|pretend\w{0,4}|hypothetical(?:ly)?|assum(?:e|ing)"
+        r"|let'?s say|what if|as though|as if|dream(?:t|ed)?|said|says|saying|told|tells|telling|asked|asks|wrote"
+        r"|claim(?:s|ed)?|thinks|thought|believes?|according|heard|goes like|e\.g|such as|for example|for instance"
+        r"|examples?|sentences?|phrases?|translat\w{1,4}|not true|never said|don't think|doubt|not like|fictional|when (?:i|we) (?:was|were)"
+        r"|once upon|in (?:the|my) (?:story|game|dream|novel|book|movie|film)|the (?:sign|form|article|text|book|song) "
+        r"|(?:the )?(?:spanish|french|german|italian|word|phrase) for|yeah right|oh yeah|oh sure|sure, and|oh great"
+        r"|pretended|lying|lied|used to|nobody|no one|taught|advised|suggests?|suggested|recommends?|recommended)"
+    ),
+    unsure=pattern(r"\b(?:would|could|might|may|maybe|perhaps|hope|hoping|probably not|wonder|wondering|say|afraid|not sure)\b"),
+    harmless=pattern(r"\b(?:(?:as|like) i(?:'ve| have)? (?:said|told you|mentioned|wrote)(?: before| earlier)?|i(?:'ve)? (?:told|said|mentioned)(?: to)? you(?: that)?|say hi|if that matters|if it matters|if it helps|if you (?:need|want|must) to know|(?:to|had to) (?:explain|say|tell|repeat)[^,.]{0,40} (?:again )?that|remember that|given that|just so you know|so you know|note that|keep in mind(?: that)?|don't forget(?: that)?|should mention(?: that)?|know that)"),
+    undone=pattern(r"(?:[^\n]{0,80}(?:\bsaid no ?(?:one|body)|\bjust kidding\b|\bjk\b|\bnot really\b|\bhaha,? not\b|\bor so (?:he|she|they|i) |, ?(?:right|correct|don't i|isn't it|aren't i|no|remember)$)|[ \t]*\?| (?:if i|if we|or not|in the game|in my dreams?)\b)"),
+    elsewhere=pattern(
+        r"(?:\b(?:translate|proof ?read|rephrase|rewrite|reword|paraphrase|summari[sz]e|shorten|correct|fix|edit|improve|review"
+        r"|polish|critique|check|analy[sz]e|classify|grade|how (?:do|would|can) (?:you|i) say|what(?:'s| is) the \w+ for|what does)\b"
+        r"[^\n]{0,120}(?::|\n|$)|\btranslat(?:e|ion)\b|\bhow (?:do|would|can) (?:you|i) say\b|\bwhat(?:'s| is) the (?:\w+ )(?:word |translation )?for\b"
+        r"|\bwrite (?:me )?(?:an? |the )?(?:[\w-]+ ){0,3}(?:story|poem|novel|scene|script|dialogue|song|monologue|sketch|chapter|haiku|tale|play|joke|diary|fan ?fiction|letter|email|essay|bio|speech|post|text|message|cover letter|review|paragraph)\b"
+        r"|\b(?:role[- ]?play|pretend|imagine|act as|act like|you are (?:an? |the )?(?:[\w-]+ )?(?:pirate|detective|character|king|queen|knight|wizard|agent|assistant named|salesman|doctor|sherlock)|you're an? \w+ and i'm|in character|let'?s (?:say|assume|suppose|pretend|imagine|play)|suppose|hypothetically|assuming|assume|what if|say i'm|say i am)\b"
+        r"|\b(?:here(?:'s| is| are)|following|below|this is) (?:is )?(?:an?|the|some|my)? ?(?:[\w-]+ ){0,3}?(?:e-?mail|message|letter|text|article|transcript|review|post|bio|example|sample|test data|data|paragraph|essay|chat|conversation|story|draft|résumé|resume|cv|code|log|output|quote|lyrics|poem|dialogue|prompt)s?\b[^\n]{0,80}(?::|\n)"
+        r"|\b(?:the )?following (?:\w+ )?(?:text|email|message|paragraph|passage|article)\b|\b(?:sentences?|phrases?|examples?) (?:like|such as|with)\b|\bfor (?:example|instance)[,:]|\be\.g\.)"
+    ),
+    tail=pattern(r"[ \t]*(?:[,;:–—.…-]+[ \t]*)?(?:(?:so|and|but|then|also) ){0,2}(?:what|what's|whats|which|where|where's|how|how's|when|who|why|can|could|should|is|are|do|does|will|would|any|am|please|must|did|has|have|got|know)\b[^\n]{6,}"),
+    asking=pattern(r"[ \t]*(?:(?:so|and|but|ok|okay|hey|hi|well|also|wait|now) ,?){0,2}(?:what|what's|whats|which|where|how|when|who|why|can|could|should|is|are|do|does|will|would|am|did|was|were|has|have|may|shall)\b"),
+    not_names=frozenset(
+        "not the a an on in at is it so very too also just really sure sorry happy sad fine good great okay ok well back"
+        " here there home done ready new old tired sick glad afraid busy late early free right wrong lost stuck confused"
+        " curious interested excited looking trying going working using having getting thinking wondering writing asking"
+        " planning building learning living called like from with about for and but if when what how who which that this"
+        " monday tuesday wednesday thursday friday saturday sunday january february march april june july august"
+        " september october november december english german spanish french italian american british chinese japanese"
+        " indian canadian australian irish dutch polish russian swedish greek turkish korean mexican brazilian african"
+        " asian european jewish muslim christian catholic vegan vegetarian gay bi trans male female single married"
+        " divorced retired pregnant autistic deaf blind allergic always never maybe perhaps later tomorrow today names"
+        " crazy tonight whatever something anything someone anyone me you him her them us my your his their our its to"
+        " i i'm im we he she they was are were has have had will would can could should lives works likes loves hates"
+        " says said does did been being taking making god lord linux windows macos python java currently currently"
+        " feeling based struggling having stuck unable new no none yes down up out off over mr mrs dr please one".split()
+    ),
+    heads=pattern("(?:" + "|".join(sorted(set(_HEADS), key=len, reverse=True)) + r")s?"),
+    tongues={name: name.capitalize() for name in _NATIVE},
+    relations=_RELATIONS,
+)

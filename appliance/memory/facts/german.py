@@ -1,0 +1,190 @@
+"""How people say in German who they are, what they have and what they want."""
+
+# ruff: noqa: E501 - a rule is a line
+# fmt: off
+from __future__ import annotations
+
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
+
+_RELATIONS = {
+    "frau": "wife", "ehefrau": "wife", "mann": "husband", "ehemann": "husband", "freundin": "girlfriend", "partner": "partner",
+    "partnerin": "partner", "lebensgefährtin": "partner", "lebensgefährte": "partner", "verlobte": "fiancée",
+    "verlobter": "fiancé", "sohn": "son", "söhne": "son", "tochter": "daughter", "töchter": "daughter", "kind": "child",
+    "kinder": "child", "mutter": "mother", "mama": "mother", "vater": "father", "papa": "father", "bruder": "brother",
+    "brüder": "brother", "schwester": "sister", "schwestern": "sister", "oma": "grandmother", "großmutter": "grandmother",
+    "opa": "grandfather", "großvater": "grandfather", "tante": "aunt", "onkel": "uncle", "cousin": "cousin",
+    "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "freund": "friend", "bester freund": "friend",
+    "beste freundin": "friend", "kumpel": "friend", "chef": "boss", "chefin": "boss", "kollege": "colleague",
+    "kollegin": "colleague", "mitbewohner": "roommate", "mitbewohnerin": "roommate", "nachbar": "neighbour",
+    "nachbarin": "neighbour", "hund": "dog", "hündin": "dog", "welpe": "dog", "dackel": "dog", "katze": "cat", "kater": "cat",
+    "haustier": "pet", "pferd": "horse", "hase": "rabbit", "kaninchen": "rabbit", "enkel": "grandson", "enkelin": "granddaughter",
+    "lehrer": "teacher", "lehrerin": "teacher", "arzt": "doctor", "ärztin": "doctor", "hausarzt": "doctor", "zahnarzt": "dentist",
+}
+_REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
+_OLDER = r"(?:(?:ältere|jüngere|kleine|große|älteste|jüngste)[rnsm]? )?"
+_MY = rf"\b(?:mein|meine|unser|unsere) {_OLDER}{_REL}"
+_A = r"(?:ein|eine|einen|zwei|drei|vier|'nen|nen)"
+_WHO = rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
+_ADV = r"(?: (?:ja|auch|jetzt|derzeit|aktuell|momentan|gerade|seit \d{4}|seit kurzem|noch|immer noch|hier|eigentlich|sehr|total|wirklich|echt|meistens|übrigens|nun|inzwischen|mittlerweile|leider|seit \w+ (?:jahr|jahren|monat|monaten|wochen)))?"
+_SEIT = rf"{_ADV}{_ADV}"
+_I = r"\b(?:ich|wir)"
+_EVENT = (
+    r"(?:hochzeit|prüfung|klausur|deadline|abgabe(?:frist|termin)?|frist|zahnarzttermin|arzttermin|termin|vorstellungsgespräch|flug|umzug"
+    r"|operation|op|abschluss|verteidigung|konferenz|reise|präsentation|fahrprüfung|konzert|feier|vortrag|einschulung|urlaub|taufe)"
+)
+_EVENTS = {
+    "hochzeit": "wedding", "prüfung": "exam", "klausur": "exam", "abgabe": "deadline", "abgabefrist": "deadline",
+    "abgabetermin": "deadline", "frist": "deadline", "termin": "appointment", "zahnarzttermin": "dentist appointment",
+    "arzttermin": "doctor's appointment", "vorstellungsgespräch": "interview", "flug": "flight", "umzug": "move",
+    "fahrprüfung": "driving test", "reise": "trip", "konferenz": "conference", "präsentation": "presentation",
+}
+_HEADS = (
+    "lehrer arzt ärztin ingenieur entwickler programmierer krankenpfleger pfleger krankenschwester jurist anwalt anwält"
+    " bäcker koch köchin kellner friseur mechaniker elektriker tischler schreiner maler architekt designer grafiker"
+    " journalist autor übersetzer dolmetscher fotograf musiker schauspieler buchhalter steuerberater berater verkäufer"
+    " polizist feuerwehrmann soldat pilot fahrer landwirt gärtner florist student studenten erzieher therapeut psychologe"
+    " psycholog physiker chemiker biologe biologin mathematiker informatiker wissenschaftler forscher professor dozent"
+    " hebamme apotheker zahnarzt zahnärztin tierarzt tierärztin rentner hausmann hausfrau beamter beamtin sekretär manager"
+    " projektmanager produktmanager softwareentwickler sozialarbeiter bauer maurer dachdecker klempner installateur richter"
+    " notar makler künstler illustrator redakteur bibliothekar historiker azubi auszubildender trainer coach sanitäter"
+    " logopäde logopädin physiotherapeut ergotherapeut metzger konditor schneider pfarrer lokführer kaufmann kauffrau"
+    " bankkaufmann bankkauffrau industriekauffrau webentwickler systemadministrator administrator analyst doktorand"
+).split()
+_ORDER = r"(?:antworte|antworten sie|schreib|schreibe|verwende|benutz|benutze|nutze|gib|zeig|zeige|nenne|nenn|erklär|erkläre|sprich|rede|duze|sieze|formatiere|füge|halte|fass|fasse|mach|mache|sag|sage|rechne|runde|übersetze|vermeide|lass|begründe|verzichte|stell|stelle|frag|frage|achte|denk|denke|beginne|bleib|setze|zitiere)"
+
+_GATE = pattern(_MY)
+_RELATED = tuple(_RELATIONS)
+_DATED = tuple("hochzeit prüfung klausur deadline abgabe frist zahnarzttermin arzttermin termin vorstellungsgespräch flug umzug operation op abschluss verteidigung konferenz reise präsentation fahrprüfung konzert feier vortrag einschulung urlaub taufe".split())
+
+_RULES = (
+    Rule("ich heiße", "profile", "name", ("heiße", "heisse"), pattern(r"\bich (?:heiße|heisse)(?: übrigens)? "), "person", confidence=0.95, loose=True),
+    Rule("mein name ist", "profile", "name", ("name ist", "name lautet"), pattern(r"\bmein (?:voller )?name (?:ist|lautet) "), "person", confidence=0.95, loose=True),
+    Rule("nenn mich", "profile", "called", ("nenn", "sag "), pattern(r"\b(?:nenn|nennt|nenne|nennen sie) mich(?: bitte| einfach| doch| gern| gerne)? "), "person", loose=True),
+    Rule("du kannst mich nennen", "profile", "called", ("mich",), pattern(r"\bdu (?:kannst|darfst) mich (?:gern |gerne |einfach |ruhig )?(?P<value>[^\W\d_][\w-]{1,24}) nennen\b"), loose=True),
+    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"\b(?:ich|und) bin(?: jetzt| gerade| schon| erst)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
+    Rule("geburtstag", "profile", "birthday", ("geburtstag",), pattern(r"\b(?:mein geburtstag ist|ich habe|ich hab)(?: immer)? (?=am |der )"), "birthday", loose=True, confidence=0.9, follows=pattern(r"[ \t]*(?:$|[.,;!)])| geburtstag\b")),
+    Rule("geboren am", "profile", "birthday", ("geboren",), pattern(r"\bich (?:bin|wurde) "), "birthday", follows=pattern(r" (?:geboren|in [\wäöüß-]+ geboren)\b")),
+    Rule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"{_I} (?:wohne|wohn|lebe|leb|wohnen|leben){_SEIT} in (?:der nähe von )?"), "place", confidence=0.9, loose=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
+    Rule("und wohne in", "profile", "home", ("und wohne", "und lebe"), pattern(rf"\bund (?:wohne|wohn|lebe){_SEIT} in "), "place", confidence=0.85, loose=True),
+    Rule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV} in "), "place", loose=True),
+    Rule("von nach gezogen", "profile", "home", (" von ", "gezogen"), pattern(rf"{_I} (?:bin|sind)(?: [\wäöüß]+){{0,4}}? von "), "place", "ended", then=(Rule("nach", "profile", "home", (), pattern(r" nach "), "place"),), loose=True, follows=pattern(r" nach [^\n,.]{2,40} (?:um)?gezogen")),
+    Rule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", loose=True, follows=pattern(r" (?:um)?gezogen\b")),
+    Rule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", loose=True),
+    Rule("früher gewohnt", "profile", "home", ("gewohnt", "gelebt"), pattern(rf"{_I} (?:habe|hab|haben)(?: (?:früher|mal|lange|damals|bis \d{{4}}|von \d{{4}} bis \d{{4}}|einmal|\w+ jahre(?: lang)?)){{0,2}} in "), "place", "ended", loose=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
+    Rule("komme aus", "profile", "origin", ("komme", "stamme", "aufgewachsen"), pattern(r"\bich (?:komme|komm|stamme|bin)(?: ursprünglich| eigentlich)? aus (?:der )?"), "place", confidence=0.8, unless=pattern(r" (?:zurück|raus|nicht)\b")),
+    Rule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
+    Rule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_SEIT}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", loose=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), then=(Rule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
+    Rule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"\b(?:ich|und) arbeite{_SEIT}(?: (?:bei|in) [\wäöüß-]+)? als "), "job", loose=True),
+    Rule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", loose=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
+    Rule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", loose=True),
+    Rule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_SEIT} (?!in |an |noch|gern|seit)"), "thing", then=(Rule("an", "profile", "school", (), pattern(r" an der "), "org"),), loose=True),
+    Rule("spreche", "profile", "language", ("spreche", "muttersprache"), pattern(rf"(?:\bich spreche{_ADV}(?: fließend)?|\bmeine muttersprache ist) "), "tongue", several=True),
+    Rule("lerne", "profile", "learns", ("lerne",), pattern(rf"\bich lerne{_SEIT} "), "tongue"),
+    Rule("ernährung", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:\b(?:ich|und) bin{_SEIT}|\bich (?:ernähre mich|esse|lebe){_ADV}) (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
+    Rule("kein vegetarier mehr", "profile", "diet", ("kein",), pattern(r"\bich bin keine? (?P<value>vegetarier(?:in)?|veganer(?:in)?) mehr\b"), "", "ended"),
+    Rule("esse kein", "profile", "diet", ("esse kein",), pattern(r"\bich esse keine?n? (?P<value>fleisch|schweinefleisch|fisch|gluten|zucker|eier|milchprodukte)\b"), loose=True),
+    Rule("allergisch gegen", "profile", "allergy", ("allergi",), pattern(r"\bich (?:bin|reagiere)(?: sehr| stark| leider| auch)? (?:allergisch (?:gegen|auf)|gegen(?! \w+ nicht)) "), "thing", several=True, loose=True, confidence=0.9, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b| also\b)")),
+    Rule("gegen X allergisch", "profile", "allergy", ("allergisch",), pattern(r"\bich bin (?:leider |auch |stark )?gegen (?P<value>[\wäöüß-]+(?: (?!und\b|nicht\b)[\wäöüß-]+)?) allergisch\b"), loose=True, confidence=0.95),
+    Rule("allergie", "profile", "allergy", ("ich habe", "ich hab"), pattern(r"\bich (?:habe|hab) (?:eine )?(?:starke |schwere )?(?P<value>[\wäöüß]+?)allergie\b"), loose=True),
+    Rule("krankheit", "profile", "health", ("diabetes", "typ", "asthma", "migräne", "bluthochdruck", "neurodermitis", "zöliakie", "heuschnupfen", "rheuma", "depressionen", "adhs", "epilepsie", "diabetiker", "laktoseintolerant", "schwanger", "farbenblind", "legastheniker"), pattern(r"(?:\bich (?:habe|hab)|\bich leide (?:unter|an)|\bich bin) (?P<value>(?:typ[ -][12][ -])?diabetes|asthma|migräne|bluthochdruck|neurodermitis|zöliakie|heuschnupfen|rheuma|depressionen|adhs|epilepsie|diabetiker(?:in)?|laktoseintolerant|schwanger|farbenblind|legasthenikerin?)\b"), loose=True),
+    Rule("fahre", "profile", "owns", ("fahre", "auto ist"), pattern(r"(?:\bich fahre(?: einen| ein| eine)|\bmein auto ist (?:ein|eine|einen)) "), "product", unless=pattern(r" (?:nach|zur|zum|in)\b"), confidence=0.7, follows=pattern(r"[ \t]*(?:$|[.,;!)])")),
+
+    Rule("REL heißt", "relation", "{rel}", ("heiß", "heiss"), pattern(rf"{_MY},? (?:heißt|heißen|heisst|heissen) "), "person", several=True, confidence=0.95, loose=True, then=(Rule("und arbeitet bei", "relation", "employer", (), pattern(r",? und (?:er |sie )?arbeitet bei (?:der |dem )?"), "org", subject="{value}"), Rule("und wohnt in", "relation", "home", (), pattern(r",? und (?:er |sie )?(?:wohnt|lebt) in "), "place", subject="{value}")), gate=_GATE),
+    Rule("habe ein REL namens", "relation", "{rel}", ("namens", "heiß", "heiss"), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL},? (?:namens|der|die|das|sie|er)(?: heißt| heißen)? "), "person", several=True, loose=True, confidence=0.9, unless=pattern(r" (?:hat|ist|macht|wohnt)\b")),
+    Rule("habe ein REL, NAME heißt", "relation", "{rel}", ("heißt",), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL}, (?:der|die|das) (?P<value>[^\W\d_][\w-]{{1,24}}) heißt\b"), loose=True, confidence=0.95),
+    Rule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", loose=True),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", loose=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt)\b|[ \t]*$|[.!])"), gate=_GATE),
+    Rule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_SEIT}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", loose=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
+    Rule("REL wohnt in", "relation", "home", ("wohnt", "lebt"), pattern(rf"{_WHO}(?:wohnt|lebt){_SEIT} in "), "place", subject="{who}", loose=True, gate=_GATE),
+    Rule("REL arbeitet bei", "relation", "employer", ("arbeitet",), pattern(rf"{_WHO}arbeitet{_SEIT} bei (?:der |dem )?"), "org", subject="{who}", loose=True, gate=_GATE),
+    Rule("REL ist ALTER", "relation", "age", _RELATED, pattern(rf"{_WHO}(?:ist|wird)(?: jetzt| schon| gerade)? (?=\d)"), "number", subject="{who}", loose=True, follows=pattern(r"(?: jahre alt\b|[ \t]*$|[.,;!)]| und\b)"), also=NUMBERED, gate=_GATE),
+
+    Rule("mag kein", "preference", "dislikes", ("mag kein", "mögen kein"), pattern(rf"{_I} (?:mag|mögen)(?: absolut| überhaupt| eigentlich)? keine?[nrms]? "), "thing", several=True, loose=True),
+    Rule("mag nicht", "preference", "dislikes", ("mag ",), pattern(r"\bich mag (?P<value>(?!das|es|die|den|dich|ihn|sie|dies)[\wäöüß-]+(?: [\wäöüß-]+)?) (?:überhaupt |gar )?nicht\b"), loose=True),
+    Rule("hasse", "preference", "dislikes", ("hasse", "verabscheue", "kann nicht leiden"), pattern(rf"\bich (?:hasse|verabscheue){_ADV} "), "thing", several=True, loose=True),
+    Rule("mag", "preference", "likes", ("mag ", "liebe ", "lieben "), pattern(rf"\b(?:ich (?:mag|liebe)|wir (?:mögen|lieben)){_ADV}(?: gern| gerne)? "), "thing", several=True, loose=False, unless=pattern(r"[^\n,.]{0,20}\bnicht\b")),
+    Rule("gern", "preference", "likes", ("gern",), pattern(r"\bich (?:esse|trinke|lese|höre|schaue|sehe|spiele) (?:sehr |besonders |am liebsten )?gerne? "), "thing", several=True, confidence=0.8, unless=pattern(r" (?:würde|mal)\b")),
+    Rule("fan von", "preference", "likes", ("fan von",), pattern(r"\bich bin (?:ein |eine )?(?:großer |riesen|riesiger )?fan von "), "thing", several=True),
+    Rule("kein fan von", "preference", "dislikes", ("kein fan",), pattern(r"\bich bin kein(?: großer)? fan von "), "thing", several=True),
+    Rule("lieblings", "preference", "favourite {what}", ("liebling",), pattern(r"\bmeine? lieblings(?P<what>[\wäöüß]+) (?:ist|sind|heißt) (?:der |die |das )?"), "thing", loose=True, confidence=0.9),
+    Rule("lieber als", "preference", "prefers", ("lieber",), pattern(r"\bich (?:trinke|esse|mag|lese|nehme|nutze|höre) (?:lieber )?(?P<value>[\wäöüß-]+) (?:lieber )?(?:als|statt) (?P<than>[\wäöüß-]+)\b"), loose=True, confidence=0.8),
+    Rule("bevorzuge", "preference", "prefers", ("bevorzuge",), pattern(r"\bich bevorzuge "), "thing"),
+
+    Rule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT})(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", loose=True, also=DATED),
+    Rule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", loose=True, also=DATED),
+    Rule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", loose=True, also=DATED),
+    Rule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", loose=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), also=DATED),
+    Rule("heirate", "date", "wedding", ("heirate",), pattern(r"\b(?:wir heiraten|ich heirate) (?=am|\d|nächst|im|in)"), "day", loose=True, also=DATED),
+
+    Rule("nutze", "tool", "uses", ("nutze", "nutzen", "programmieren", "arbeiten mit", "verwende", "arbeite mit", "benutz", "läuft", "einsatz", "setzen", "programmiere"), pattern(rf"(?:{_I} (?:nutze|benutze|verwende|nutzen|benutzen|verwenden|programmiere in|programmiere|arbeite mit|arbeiten mit|setzen){_SEIT}|\bbei (?:uns|mir) läuft)(?: auf| mit)? "), "tool", several=True, loose=True, unless=pattern(r" (?:nicht|nicht mehr)\b")),
+    Rule("umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "migriert"), pattern(rf"{_I} (?:bin|sind|haben)(?: [\wäöüß]+){{0,3}}? von "), "tool", "ended", loose=True, follows=pattern(r" (?:auf|zu) [^\n]{1,30} (?:umgestiegen|gewechselt|migriert|umgestellt)"), then=(Rule("auf", "tool", "uses", (), pattern(r" (?:auf|zu) "), "tool"),)),
+    Rule("auf umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "aktualisiert", "umgestellt"), pattern(rf"{_I} (?:bin|sind|habe|haben)(?: (?!von)[\wäöüß]+){{0,3}}? auf "), "tool", loose=True, follows=pattern(r" (?:umgestiegen|gewechselt|aktualisiert|umgestellt)\b")),
+    Rule("nutze nicht mehr", "tool", "uses", ("nicht mehr",), pattern(rf"{_I} (?:nutze|benutze|verwende|nutzen|verwenden) (?P<value>[\w.+#-]+(?: \d[\w.]*)?) nicht mehr\b"), "", "ended", loose=True),
+    Rule("mein projekt", "project", "project", ("projekt",), pattern(r"\bmein (?:aktuelles |neues )?projekt (?:heißt|ist|namens) (?:ein |eine |einen )?"), "thing", loose=True),
+    Rule("arbeite an", "project", "project", ("arbeite an",), pattern(r"\bich (?:arbeite|schreibe|baue|bastle)(?: gerade| derzeit| aktuell)? an (?:einer |einem |meiner |meinem )"), "work", loose=True, confidence=0.75),
+
+    Rule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", loose=True, confidence=0.95),
+    Rule("immer", "instruction", "instruction", ("immer", "nie", "niemals", "grundsätzlich", "stets"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,60}}\b(?:immer|nie|niemals|nie wieder|stets|grundsätzlich)\b)"), "rest", loose=False, confidence=0.9),
+    Rule("bitte keine", "instruction", "instruction", ("kein",), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER}) (?:mir )?(?:bitte )?keine? (?:emojis?|aufzählungen|fachbegriffe|anglizismen)\b)"), "rest", confidence=0.8),
+    Rule("ich möchte dass du immer", "instruction", "instruction", ("dass du",), pattern(r"\bich (?:möchte|will|wünsche mir), dass du (?=(?:immer|nie|mir immer|mich immer)\b)"), "rest", loose=True, confidence=0.9),
+)
+
+GERMAN = Language(
+    code="de",
+    rules=_RULES,
+    stops=frozenset(
+        "und oder aber mit seit weil denn da wo der die das welche welcher dass bis zum zur auf an bei von aus für derzeit gerade"
+        " momentan aktuell nicht mehr ich wir mein meine er sie es als wenn während ist bin sind war auch dann nur bitte danke"
+        " in im hat habe haben gezogen umgezogen gewohnt gelebt aufgewachsen vor nach über sehr besonders vor allem lol haha"
+        " heute gestern morgen allergisch so doch schon noch hier was wer wie kann können soll also und damit umgestiegen"
+        " gewechselt verheiratet nennen heißt arbeite wohne lebe studiere hab liebe mag hasse suche brauche".split()
+    ) - {"der", "die", "das"},
+    hollow=frozenset(
+        "einer einem einen eine ein der die das den dem des diese dieser dieses dich mich ihn sie es ihr euch uns dir mir wie was"
+        " wenn dass so sehr zu keine kein keinen nicht etwas alles nichts viel mehr meine mein meinen deine dein deinen seine ihre"
+        " untermiete frieden angst ruhe saus scheidung gemeinschaft zweiter dritter erster jeder ja schon da hier dort auch"
+        " gerne gern nur noch immer wirklich diesen jetzt am im ganz wo solche solchen".split()
+    ),
+    leads=frozenset(
+        "und aber denn da weil also ja nein hallo hi hey moin servus übrigens eigentlich außerdem leider sorry jetzt naja nun"
+        " okay ok danke achso ach so zudem ehrlich ps oder".split()
+    ),
+    bars=frozenset(
+        "wenn falls ob dass wo wie was wer wann warum welche welcher bevor nachdem als würde könnte soll sollte kann darf muss"
+        " angenommen sagt sagte nicht nie er sie es man niemand".split()
+    ),
+    unreal=pattern(
+        r"\b(?:wenn|falls|ob|angenommen|stell dir vor|stell(?:en sie|t euch) (?:sich )?vor|nehmen wir an|tu so|tun wir so|als ob|als wäre|sagte?n?"
+        r"|sagst|erzählt|erzählte|behauptet|behauptete|meint|meinte|schrieb|schreibt, |fragte|laut|zum beispiel|z\.b|beispiel|übersetz\w*|wünschte|träume|hätte|würde|wäre"
+        r"|geschichte|roman|gedicht|rollenspiel|stimmt nicht|nicht wahr|niemand|glaubt|denkt|dachte|hypothetisch)\b"
+    ),
+    unsure=pattern(r"\b(?:vielleicht|eventuell|könnte|möchte|will|hoffentlich|hoffe|wahrscheinlich nicht)\b"),
+    harmless=pattern(r"\b(?:wie (?:schon )?gesagt|wie ich schon sagte|ich habe? (?:dir )?(?:schon )?gesagt, dass|du weißt(?: ja)?, dass)"),
+    undone=pattern(r"(?:[^\n]{0,60}\b(?:nur spaß|kleiner scherz)\b|,? (?:oder|richtig|stimmt's|nicht wahr)$| nicht\b(?! (?:weit|nur))|[ \t]*\?|[^\n,]{0,20}\b(?:würde|könnte|möchte|wollte|werden will)\b)"),
+    elsewhere=pattern(
+        r"(?:\b(?:übersetz\w*|korrigier\w*|umformulier\w*|formulier\w* um|fass\w* zusammen|kürz\w*|verbesser\w*|überarbeit\w*|lektorier\w*)\b[^\n]{0,100}(?::|\n|$)|\bübersetz\w*\b|\bwie sagt man\b"
+        r"|\bschreib\w* (?:mir )?(?:bitte )?(?:eine?[nr]? )?(?:[\wäöüß]+ ){0,2}(?:geschichte|gedicht|roman|dialog|szene|brief|e-?mail|mail|nachricht|text|rede|lied|märchen|bewerbung|krimi)\b"
+        r"|\b(?:stell dir vor|rollenspiel|angenommen|nehmen wir an|tu so|tun wir so|spiel(?:en wir|e)? (?:die rolle|eine[n]?)|du bist (?:ein|eine|jetzt))\b"
+        r"|\b(?:hier ist|folgende[rns]?|das ist) (?:der |die |das |ein |eine )?(?:[\wäöüß]+ ){0,2}(?:text|mail|e-mail|nachricht|brief|beispiel|absatz|artikel|entwurf)\b|\bzum beispiel[,:]|\bz\.b\.|\bbeispiel(?:satz|sätze|text)?:)"
+    ),
+    tail=pattern(r"[ \t]*(?:[,;:–—.-]+[ \t]*)?(?:(?:und|aber|also) )?(?:was|welche[rns]?|wo|wie|wann|wer|warum|kann|können|könntest|kannst|soll|sollte|ist|sind|gibt|hast|habt|darf|muss|brauche|weißt|wieviel)\b[^\n]{6,}"),
+    asking=pattern(r"[ \t]*(?:(?:und|aber|also|hallo|hi) ,?)?(?:was|welche[rns]?|wo|wie|wann|wer|warum|kann|können|soll|sollte|ist|sind|bin|habe|hat|darf|muss|wohne|arbeite|heiße)\b"),
+    not_names=frozenset(
+        "nicht der die das ein eine so sehr auch nur müde froh sicher neu hier da zurück krank fertig mit bei von ich du er sie es wir"
+        " ihr mich dich uns montag dienstag mittwoch donnerstag freitag samstag sonntag deutscher deutsche bitte und oder heißt ist"
+        " aber jetzt gerade eigentlich wie was wer wo doch noch immer wieder einfach mein meine dein deine sein seine ihre keine kein"
+        " morgen heute später dann wenn dass hat wohnt arbeitet lebt liebt mag sagt will wird kann ehemann".split()
+    ),
+    heads=pattern(r"[\wäöüß-]{0,30}(?:" + "|".join(sorted(set(_HEADS), key=len, reverse=True)) + r")(?:in)?"),
+    tongues={
+        "deutsch": "German", "englisch": "English", "französisch": "French", "spanisch": "Spanish", "italienisch": "Italian",
+        "portugiesisch": "Portuguese", "niederländisch": "Dutch", "russisch": "Russian", "polnisch": "Polish", "türkisch": "Turkish",
+        "arabisch": "Arabic", "chinesisch": "Chinese", "japanisch": "Japanese", "koreanisch": "Korean", "schwedisch": "Swedish",
+        "dänisch": "Danish", "norwegisch": "Norwegian", "finnisch": "Finnish", "griechisch": "Greek", "ungarisch": "Hungarian",
+        "tschechisch": "Czech", "ukrainisch": "Ukrainian", "kroatisch": "Croatian", "serbisch": "Serbian", "latein": "Latin",
+        "rumänisch": "Romanian", "bulgarisch": "Bulgarian", "hindi": "Hindi", "persisch": "Persian",
+    },
+    relations=_RELATIONS,
+    events=_EVENTS,
+    all_nouns_capital=True,
+)
