@@ -163,6 +163,12 @@ def find(
     return found[0]
 
 
+def options(db: sqlite3.Connection, key: int) -> dict[str, Any]:
+    """What a session says for itself, by the names of options; empty where it says nothing."""
+    row = db.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
+    return dict(msgspec.json.decode(row[0])) if row else {}
+
+
 def heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:
     """What hits say of the sessions of the given keys."""
     found: dict[int, SessionHead] = {}
