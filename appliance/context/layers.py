@@ -100,7 +100,7 @@ def _prompt(plan: Plan, pieces: Pieces) -> Prompt:
     known = "".join(_rendered(layer, ordered[layer]) for layer in LAYERS if layer != "recent")
     text = known + _rendered("recent", ordered["recent"])
     messages: list[Mapping[str, str]] = [{"role": "system", "content": known}] if known else []
-    messages += [{"role": piece.role, "content": piece.item.text} for piece in ordered["recent"]]
+    messages += [{"role": piece.role, "content": piece.item.text.rstrip()} for piece in ordered["recent"]]
     in_chat = sum(plan.count(message["content"]) for message in messages)
     return Prompt(ordered, text, tuple(messages), plan.count(text), in_chat)
 
