@@ -67,11 +67,17 @@ class ContextSettings(Section, frozen=True):
     budget: Annotated[int, Meta(ge=64)] = 8000
     encoding: str = "o200k_base"
     """The encoding, or the name of the assistant's model, that tokens are counted for."""
-    recent: Share = 0.4
-    """The share of the budget that recent turns may take; what they leave goes to memories."""
+    preset: Literal["assistant", "support", "tutor", "code"] = "assistant"
+    """How the budget is shared out among profile, retrieved memories, summary and recent turns."""
+    shares: dict[Literal["profile", "retrieved", "summary", "recent"], Share] = msgspec.field(
+        default_factory=dict
+    )
+    """Shares of your own; the layers that these don't name share the rest as the preset has it."""
+    auto_recall: bool = True
+    """Whether anything but the session's own window is looked up and given."""
     profile: str = "balanced"
     """The weights by which memories are chosen."""
-    per_session: Annotated[int, Meta(ge=1)] = 3
+    per_session: Annotated[int, Meta(ge=1)] = 12
     """Memories of one session before others have had their turn."""
 
 

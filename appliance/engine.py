@@ -1,7 +1,7 @@
 """The composition root: opens a home, joins the rooms, and gives the verbs, each a few lines.
 
 In:  ``ingest`` and ``add_message`` → ingest.pipeline → ingest.embed.
-Out: ``search`` → recall.pipeline; ``context`` → recall.pipeline → context.layers.
+Out: ``search`` → recall.pipeline; ``context`` → remembering.
 Everything that reads the settings reads them here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import TracebackType
@@ -32,7 +32,7 @@ from appliance.recall import pipeline as recall
 from appliance.recall import wish
 from appliance.recall.weights import profiles
 from appliance.serving import OnProgress, Serving
-from appliance.store import check, lexical, messages, neighbours, sessions, variants
+from appliance.store import check, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -335,50 +335,54 @@ class Appliance:
         profile: str | None = None,
         counted: bool = True,
         turns: Sequence[Message] = (),
+        preset: str | None = None,
+        shares: Mapping[str, float] | None = None,
+        auto_recall: bool | None = None,
     ) -> Context:
-        """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
-        session's recent turns (else the ``turns`` of one that is stored nowhere), in at most ``budget`` tokens
-        of ``encoding`` (or of the model it names); ``profile`` as in a search. The memories in it count as
-        recalled, but for ``counted=False``: a call that is to leave no trace.
+        """What an assistant would be given for ``query``: what is known of the person, memories and, with a
+        ``session_id``, that session's summary and latest turns (else the ``turns`` of one that is stored nowhere),
+        in at most ``budget`` tokens of ``encoding`` (or of the model it names); ``profile`` as in a search. A short
+        question that lives on what came before ("and when was that?") is understood by the latest turns.
+
+        ``preset`` (assistant, support, tutor, code) shares the budget out among the layers, ``shares`` gives
+        numbers of one's own by layer; context.shares says where unused tokens go. ``auto_recall`` of False looks
+        nothing up, and gives the session's own window alone. The memories in it count as recalled, but for
+        ``counted=False``: a call that is to leave no trace.
 
         Raises:
-            UsageError: the budget is smaller than 1, or there is no such profile.
+            UsageError: the budget is smaller than 1 or than what the standing instructions need, or there is
+                no such profile, preset or share.
             NotFound: no such session.
         """
-        from appliance.context import layers
+        from appliance import remembering
+        from appliance.context.shares import shares as shared
 
-        budget = self.settings.context.budget if budget is None else budget
+        here = self.settings.context
+        budget = here.budget if budget is None else budget
         if budget < 1:
             raise UsageError(f"a budget of {budget} tokens holds nothing")
-        counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
-        if session_id is not None:
-            info = self.sessions.info(session_id, user_id=user_id)
-            user_id, namespace = info.user_id, info.namespace
-            rows = messages.of_session(
-                self._database.read(), sessions.key(info), last=layers.TURNS, talk_only=True
-            )
-            turns = [messages.public(row) for row in rows]
-        hits = self.search(
-            query,
-            limit=layers.MEMORIES,
-            profile=profile or self.settings.context.profile,
-            per_session=0,
-            user_id=user_id,
-            namespace=namespace,
-            asked_in=session_id,
+        own = {} if preset else {str(layer): share for layer, share in here.shares.items()}
+        sources = remembering.Sources(
+            database=self._database,
+            search=self.search,
+            session=lambda id, user: self.sessions.info(id, user_id=user),
+            profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace),
         )
-        plan = layers.Plan(
+        request = remembering.Request(
             query=query,
-            words=lexical.words(query),
+            session_id=session_id,
+            user_id=user_id,
+            scope=Scope(self._user(user_id), namespace),
             budget=budget,
-            recent_share=self.settings.context.recent,
-            per_session=self.settings.context.per_session,
-            encoding=counter.name,
-            count=counter.count,
-            follows=neighbours.before_each(self._database.read(), [hit.message_id for hit in hits]),
+            counter=appliance_models.encoding_for(encoding or here.encoding),
+            shares=shared(preset or here.preset, own if shares is None else shares),
+            ranking=profile or here.profile,
+            per_session=here.per_session,
+            auto_recall=auto_recall,
+            recalls=here.auto_recall,
+            turns=turns,
         )
-        notes = [*hits.notes, *([counter.note] if counter.note else [])]
-        built = layers.build(plan, hits, turns, notes)
+        built = remembering.remember(sources, request)
         if counted:
             self.keeping.recalled(handed_out(built))
         return built

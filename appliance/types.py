@@ -447,7 +447,13 @@ class Hits(list[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One memory or turn in a context. ``tokens`` is what it adds to the rendered prompt."""
+    """One fact, memory, sentence of a summary or turn in a context. ``tokens`` is what it adds to the rendered prompt.
+
+    ``message_id`` is a message's, but for a fact ("f7") and a summary ("sum7", or "s9" for that of the session
+    itself): their ``why["messages"]`` names the messages that they are from. ``why`` says how a memory came to be
+    here: its ``rank``, ``score``, ``relevance`` (a share of the best) and ``importance``, or the memory that it
+    stands ``beside``.
+    """
 
     message_id: str
     text: str
@@ -458,7 +464,8 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One part of a context, in prompt order."""
+    """One part of a context, in prompt order. ``tokens`` are those of its items, of its heading and of the heads of
+    its groups."""
 
     name: Literal["profile", "retrieved", "summary", "recent"]
     tokens: int
@@ -475,8 +482,9 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an assistant is given. ``tokens`` counts ``text`` exactly with ``encoding`` and never
-    exceeds ``budget``; ``messages`` is the same content in chat form."""
+    """What an assistant is given. ``tokens`` counts ``text`` exactly with ``encoding`` and never exceeds ``budget``;
+    it is the sum of the layers'. All four layers are there, empty where there is nothing. ``messages`` is the same
+    content in chat form, whose contents take no more than the budget either."""
 
     query: str
     budget: int

@@ -160,6 +160,30 @@ def context(
         ),
     ] = None,
     profile: options.Profile = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="assistant|support|tutor|code",
+            help="How the budget is shared out among the layers.",
+            show_default=False,
+        ),
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--share",
+            metavar="LAYER=NUMBER",
+            help="A layer's share, 0 to 1: profile, retrieved, summary or recent; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    no_recall: Annotated[
+        bool,
+        typer.Option(
+            "--no-recall", help="Look nothing up: the session's own window alone.", show_default=False
+        ),
+    ] = False,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
@@ -173,15 +197,25 @@ def context(
       appliance context "when is my deadline?"
       appliance context "what do we cook?" --budget 600 --json | jq .messages
       appliance context "and then?" --session s12 > prompt.txt
+      appliance context "how far did we get?" --session s12 --preset tutor
+      appliance context "the invoice" --share retrieved=0.7 --share recent=0.1
     """
     from appliance.cli import hits
 
     with options.reading(home, "context") as memory:
         built = memory.context(
-            query, session_id=session, budget=budget, encoding=encoding, user_id=user, profile=profile
+            query,
+            session_id=session,
+            budget=budget,
+            encoding=encoding,
+            user_id=user,
+            profile=profile,
+            preset=preset,
+            shares=options.shares(share) if share else None,
+            auto_recall=False if no_recall else None,
         )
     if json:
         out.document(hits.context_shape(built))
     elif built.text:
-        out.line(built.text)
+        out.line(built.text.removesuffix("\n"))
     hits.tell_context(built)

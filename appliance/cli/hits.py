@@ -173,8 +173,9 @@ def tell_context(context: Context) -> None:
     for layer in context.layers:
         if layer.items:
             kinds = _counted([item.fidelity for item in layer.items])
+            what = {"profile": "fact", "summary": "sentence"}.get(layer.name, "message")
             out.say(
-                f"  {layer.name}: {out.plural(len(layer.items), 'message')}, {layer.tokens:,} tokens ({kinds})"
+                f"  {layer.name}: {out.plural(len(layer.items), what)}, {layer.tokens:,} tokens ({kinds})"
             )
     if context.dropped:
         out.say(f"  left out: {_counted([dropped.reason for dropped in context.dropped])}")

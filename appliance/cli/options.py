@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,6 +52,22 @@ Limit = Annotated[
     int | None,
     typer.Option("--limit", "-k", metavar="N", min=1, help="How many at most.", show_default=False),
 ]
+
+
+def shares(given: Sequence[str]) -> dict[str, float]:
+    """Shares as they stand on a command line, "retrieved=0.6".
+
+    Raises:
+        UsageError: one is not so.
+    """
+    found: dict[str, float] = {}
+    for one in given:
+        layer, _, number = one.partition("=")
+        try:
+            found[layer.strip()] = float(number)
+        except ValueError as error:
+            raise UsageError(f"--share {one!r} is no share", hint="such as --share retrieved=0.6") from error
+    return found
 
 
 def hand_down(context: typer.Context, home: str | None, json: bool) -> None:

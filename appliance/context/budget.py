@@ -1,9 +1,4 @@
-"""Filling a token budget: what goes in whole, what is shortened, what is named only, what stays out.
-
-The cost of an item is counted on the very text that it adds to the prompt. Tokens of a whole can differ
-by a few from the sum of its parts, so the finished prompt is counted again, and gives items back until
-it fits.
-"""
+"""Making a text smaller: the sentences that matter, whole, and a bound on what is worth counting."""
 
 from __future__ import annotations
 
@@ -18,6 +13,12 @@ CountTokens = Callable[[str], int]
 SHORTEST = 24
 """Fewer tokens than this say nothing: a shortened memory is not made smaller."""
 
+LONGEST_TOKEN = 128
+"""No token of the published tables has more characters: a text of more than so many a token can't fit, and need not
+be counted to know it."""
+
+LEFT_OUT = "[…] "
+
 _SENTENCE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+[\"'»”)\]]*|\n|$)\s*")
 _WORD = re.compile(r"\w+")
 
@@ -28,6 +29,11 @@ class Shortened:
 
     text: str
     tokens: int
+
+
+def fits(text: str, room: int, count: CountTokens) -> bool:
+    """Whether a text has at most ``room`` tokens."""
+    return len(text) <= LONGEST_TOKEN * room and count(text) <= room
 
 
 def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> Shortened | None:
@@ -44,10 +50,12 @@ def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> S
     kept: set[int] = set()
     spent = 0
     for i in order:
-        cost = count(sentences[i]) + 2
-        if spent + cost <= room:
-            kept.add(i)
-            spent += cost
+        if room - spent <= 2:
+            break
+        if not fits(sentences[i], room - spent - 2, count):
+            continue
+        kept.add(i)
+        spent += count(sentences[i]) + 2
     if not kept:
         return None
     short = _joined(sentences, kept)
@@ -64,6 +72,6 @@ def _joined(sentences: Sequence[str], kept: set[int]) -> str:
     for i, sentence in enumerate(sentences):
         if i in kept:
             parts.append(sentence)
-        elif not parts or parts[-1] != "[…] ":
-            parts.append("[…] ")
+        elif not parts or parts[-1] != LEFT_OUT:
+            parts.append(LEFT_OUT)
     return "".join(parts).strip()

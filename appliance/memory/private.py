@@ -141,7 +141,9 @@ class PrivateSession:
             namespace=info.namespace,
             budget=budget,
             encoding=encoding,
+            auto_recall=self.auto_recall,
             turns=turns,
+            counted=False,
         )
 
     def branch(self, at: str | None = None, *, title: str | None = None) -> PrivateSession:

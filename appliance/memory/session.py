@@ -60,7 +60,9 @@ class BuildContext(Protocol):
         namespace: str = "",
         budget: int | None = None,
         encoding: str | None = None,
+        auto_recall: bool | None = None,
         turns: Sequence[Message] = (),
+        counted: bool = True,
     ) -> Context: ...
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store.messages import NewMessage, message_id, message_key
+from appliance.store.messages import NewMessage, get, message_id, message_key, public
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.sql import LISTED, listed, marks, pages
+from appliance.types import Message
 
 
 def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
@@ -24,10 +25,17 @@ def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | 
     return {key: (before, after) for key, before, after in rows}
 
 
-def before_each(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
-    """The message directly before each of the given ones, by public id."""
+def beside_each(
+    db: sqlite3.Connection, ids: Sequence[str]
+) -> dict[str, tuple[Message | None, Message | None]]:
+    """The messages directly before and after each of the given ones, by public id."""
     found = pairs(db, [key for id in ids if (key := message_key(id)) is not None])
-    return {message_id(key): message_id(before) for key, (before, _) in found.items() if before is not None}
+    rows = get(db, {key for both in found.values() for key in both if key is not None})
+    there = {key: public(row) for key, row in rows.items()}
+    return {
+        message_id(key): (there.get(before or 0), there.get(after or 0))
+        for key, (before, after) in found.items()
+    }
 
 
 def of_each(db: sqlite3.Connection, keys: Sequence[int], reach: int) -> dict[int, tuple[int, ...]]:

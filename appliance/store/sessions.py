@@ -316,6 +316,12 @@ def keeping(db: sqlite3.Connection, parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(part for part in parts if db.execute(query, (part.session,)).fetchone())
 
 
+def options(db: sqlite3.Connection, key: int) -> dict[str, Any]:
+    """What a session says for itself, by the names of options; empty where it says nothing."""
+    row = db.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
+    return dict(msgspec.json.decode(row[0])) if row else {}
+
+
 def heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:
     """What hits say of the sessions of the given keys. A title that was found in the first words is none that
     would tell a reader more: it would only take the room of other words in a context."""

@@ -129,11 +129,12 @@ def test_context_prints_the_text_alone(run: Run, kept: Path) -> None:
     result = run("context", "which hotel is it?")
     assert result.exit_code == 0
     assert result.stdout == run_clean(document(run("context", "which hotel is it?", "--json"))["text"])
+    assert result.stdout.startswith("# Memories") and not result.stdout.endswith("\n\n")
     assert "of 8,000 tokens" in result.stderr
 
 
 def run_clean(text: str) -> str:
-    return text.replace("\x1b", "␛") + "\n"
+    return text.replace("\x1b", "␛")
 
 
 def test_context_prints_the_contracts_shape(run: Run, kept: Path) -> None:
@@ -151,6 +152,26 @@ def test_context_prints_the_contracts_shape(run: Run, kept: Path) -> None:
 
 def test_context_refuses_an_empty_budget(run: Run, kept: Path) -> None:
     assert run("context", "x", "--budget", "0").exit_code == 2
+
+
+def test_context_takes_a_preset_shares_and_no_recall(run: Run, kept: Path) -> None:
+    def tokens(*options: str) -> dict[str, int]:
+        built = document(run("context", "which hotel?", "--session", "help", "--json", *options))
+        return {layer["name"]: layer["tokens"] for layer in built["layers"]}
+
+    assert list(tokens()) == ["profile", "retrieved", "summary", "recent"]
+    assert tokens("--preset", "code")["recent"]
+    assert not tokens("--share", "recent=0")["recent"]
+    alone = tokens("--no-recall")
+    assert alone["recent"] and not alone["retrieved"]
+    for wrong in (
+        ["--preset", "butler"],
+        ["--share", "recent"],
+        ["--share", "recent=2"],
+        ["--share", "old=0.1"],
+    ):
+        refused = run("context", "x", *wrong)
+        assert refused.exit_code == 2 and wrong[1].partition("=")[0] in refused.output
 
 
 def test_context_names_another_encoding(run: Run, kept: Path) -> None:

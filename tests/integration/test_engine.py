@@ -257,9 +257,10 @@ def test_a_context_never_exceeds_its_budget(memory: Appliance, tmp_path: Path, b
     assert sum(counter.count(m["content"]) for m in context.messages) <= budget
     assert context.budget == budget
     if budget >= 400:
-        retrieved, recent = context.layers
+        retrieved, recent = (layer for layer in context.layers if layer.name in ("retrieved", "recent"))
         assert retrieved.items and recent.items
         assert {i.message_id for i in retrieved.items}.isdisjoint({i.message_id for i in recent.items})
+    assert sum(layer.tokens for layer in context.layers) == context.tokens
     if budget == 400:
         assert any(item.fidelity == "compressed" for layer in context.layers for item in layer.items)
 

@@ -14,12 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from appliance import Appliance, Hit, IngestReport, Message, moments
-from appliance.context import layers
+from appliance import Appliance, IngestReport, moments
 from appliance.context.budget import SHORTEST, shorten
 from appliance.recall.snippet import snippet
 from appliance.store import lexical
-from appliance.types import Source
 from appliance_models import HashEmbedder, encoding_for
 
 pieces = st.one_of(
@@ -33,68 +31,6 @@ pieces = st.one_of(
 )
 texts = st.lists(pieces, max_size=12).map("".join)
 COUNTER = encoding_for()
-
-
-def hit(number: int, text: str, author: str | None, title: str | None, stamp: str | None) -> Hit:
-    return Hit(
-        rank=number,
-        score=1 / number,
-        message_id=f"m{number}",
-        external_id=f"x{number}",
-        session_id=f"s{number % 3}",
-        external_session_id="x",
-        session_title=title,
-        role="user",
-        author=author,
-        timestamp=stamp,
-        text=text,
-        snippet="",
-        source=Source("native", None),
-        tier="hot",
-        why={},
-    )
-
-
-names = st.one_of(st.none(), st.text(min_size=1, max_size=20))
-hits = st.lists(
-    st.tuples(texts, names, names, st.sampled_from((None, "2024-03-01T10:00:00+00:00"))), max_size=8
-).map(lambda given: [hit(i, *values) for i, values in enumerate(given, 1)])
-turns = st.lists(st.tuples(st.sampled_from(("user", "assistant")), texts, names), max_size=6).map(
-    lambda given: [
-        Message(f"m{i}", "s9", f"t{i}", role, author, None, text, None, {})
-        for i, (role, text, author) in enumerate(given, 100)
-    ]
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    query=texts,
-    hits=hits,
-    turns=turns,
-    budget=st.one_of(st.integers(1, 120), st.integers(1, 3_000)),
-    share=st.floats(0, 1),
-)
-def test_a_context_keeps_to_its_budget_and_says_what_became_of_each(
-    query: str, hits: list[Hit], turns: list[Message], budget: int, share: float
-) -> None:
-    words = lexical.words(query)
-    plan = layers.Plan(query, words, budget, share, 3, COUNTER.name, COUNTER.count)
-    context = layers.build(plan, hits, turns)
-    assert context.tokens == COUNTER.count(context.text) <= budget
-    assert sum(COUNTER.count(message["content"]) for message in context.messages) <= budget
-    retrieved, recent = context.layers
-    told = [item.message_id for item in retrieved.items] + [
-        dropped.message_id for dropped in context.dropped if int(dropped.message_id[1:]) < 100
-    ]
-    assert sorted(told) == sorted(hit.message_id for hit in hits), "each memory is in, or named as left out"
-    whole = {value.message_id: value.text for value in hits} | {value.id: value.text for value in turns}
-    for item in (*retrieved.items, *recent.items):
-        assert item.text.rstrip() in context.text
-        if item.fidelity == "full":
-            assert item.text == whole[item.message_id]
-    kept = [item.message_id for item in recent.items]
-    assert kept == [turn.id for turn in turns][len(turns) - len(kept) :], "the newest turns, in their order"
 
 
 @settings(max_examples=200, deadline=None)

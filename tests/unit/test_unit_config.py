@@ -50,7 +50,9 @@ def test_the_home_variable_is_no_setting(place: Home) -> None:
         ("[search]\nlimit = '7'", "search.limit"),
         ("[search]\nlimit = 0", "search.limit"),
         ("[search]\nlimit = true", "search.limit"),
-        ("[context]\nrecent = 1.5", "context.recent"),
+        ("[context.shares]\nrecent = 1.5", "context.shares"),
+        ("[context.shares]\nolder = 0.5", "context.shares"),
+        ("[context]\npreset = 'butler'", "context.preset"),
         ("[context]\nbudget = 3", "context.budget"),
         ("[chunk]\noverlap = -0.1", "chunk.overlap"),
         ("[chunk]\noverlap = nan", "chunk.overlap"),
@@ -74,7 +76,7 @@ def test_a_wrong_file_is_an_error_that_names_file_and_setting(place: Home, text:
         ("APPLIANCE_SEARCH_LIMIT", "many", "search.limit"),
         ("APPLIANCE_SEARCH_LIMIT", "0", "search.limit"),
         ("APPLIANCE_SEARCH_LIMIT", "", "search.limit"),
-        ("APPLIANCE_CONTEXT_RECENT", "2", "context.recent"),
+        ("APPLIANCE_CONTEXT_PRESET", "butler", "context.preset"),
     ],
 )
 def test_a_wrong_variable_is_an_error_that_names_it(

@@ -1,0 +1,169 @@
+"""What an assistant is given for a question: the present conversation, what it asks for, and what is remembered of it.
+
+``remember`` reads top to bottom. It stands between the engine and the rooms, and joins recall, memory and context.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from appliance import moments
+from appliance.context import layers, retrieved
+from appliance.context.plan import Material, Plan
+from appliance.context.shares import Shares
+from appliance.recall import followups
+from appliance.store import lexical, messages, neighbours, sessions
+from appliance.store.database import Database
+from appliance.types import Context, Fact, Hits, Message, Scope, SessionInfo, Summary, Window
+
+TURNS = 200
+"""How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+
+class Search(Protocol):
+    """``Appliance.search``, as far as a context needs it."""
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        limit: int,
+        profile: str,
+        per_session: int,
+        user_id: str | None,
+        namespace: str,
+        asked_in: str | None,
+    ) -> Hits: ...
+
+
+class Counter(Protocol):
+    """Counts tokens as one encoding does; ``appliance_models.TokenCounter`` is one."""
+
+    name: str
+    note: str
+
+    def count(self, text: str) -> int: ...
+
+
+def _none(*about: object) -> tuple[()]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where what is remembered comes from. ``profile`` gives the facts that hold now, ``window`` the working memory
+    of a session; where there is none, the session's latest turns stand for it."""
+
+    database: Database
+    search: Search
+    session: Callable[[str, str | None], SessionInfo]
+    profile: Callable[[Scope], Sequence[Fact]] = _none
+    window: Callable[[SessionInfo], Window | None] = lambda session: None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for, and how. ``scope`` is the caller's; ``user_id`` is None where none was named, and then a
+    session stands for its owner. ``ranking`` is the profile that memories are ranked by. ``auto_recall`` of None is
+    as the session says, else as ``recalls`` says; where it is off, nothing is looked up, and only the session's own
+    window is given. ``turns`` are those of a conversation that is stored nowhere."""
+
+    query: str
+    session_id: str | None
+    user_id: str | None
+    scope: Scope
+    budget: int
+    counter: Counter
+    shares: Shares
+    ranking: str
+    per_session: int
+    auto_recall: bool | None
+    recalls: bool
+    turns: Sequence[Message] = ()
+
+
+def remember(sources: Sources, request: Request) -> Context:
+    """The context for a request: session → turns → what is asked → search → facts and summaries → layers.
+
+    Raises:
+        NotFound: no such session.
+        UsageError: the standing instructions alone are more than the budget.
+    """
+    db = sources.database.read()
+    session = sources.session(request.session_id, request.user_id) if request.session_id is not None else None
+    scope = Scope(session.user_id, session.namespace) if session is not None else request.scope
+    window = sources.window(session) if session is not None else None
+    turns = window.turns if window is not None else _latest(db, session) or request.turns
+    asked, material, told = request.query, Material(turns=turns, window=window), []
+    if _recalls(db, request, session):
+        said = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
+        hits, asked = _found(sources, request, scope, said)
+        ids = [hit.message_id for hit in hits]
+        importance, pinned = messages.weighed(db, ids)
+        material = Material(
+            turns=turns,
+            window=window,
+            hits=hits,
+            facts=sources.profile(scope),
+            summaries=[one for one in _summaries(hits) if session is None or one.session_id != session.id],
+            beside=neighbours.beside_each(db, ids[: retrieved.NEIGHBOURS]),
+            importance=importance,
+            pinned=pinned,
+        )
+        told = list(hits.notes)
+    plan = Plan(
+        query=request.query,
+        words=lexical.words(asked),
+        budget=request.budget,
+        shares=request.shares,
+        encoding=request.counter.name,
+        count=request.counter.count,
+        per_session=request.per_session,
+        now=moments.now(),
+    )
+    return layers.build(plan, material, [*told, *filter(None, [request.counter.note])])
+
+
+def _latest(db: sqlite3.Connection, session: SessionInfo | None) -> list[Message]:
+    """A session's latest turns, oldest first."""
+    if session is None:
+        return []
+    rows = messages.of_session(db, sessions.key(session), last=TURNS, talk_only=True)
+    return [messages.public(row) for row in rows]
+
+
+def _recalls(db: sqlite3.Connection, request: Request, session: SessionInfo | None) -> bool:
+    """Whether anything is to be looked up: as the caller says, else the session, else the settings."""
+    if request.auto_recall is not None:
+        return request.auto_recall
+    own = sessions.options(db, sessions.key(session)).get("auto_recall") if session is not None else None
+    return own if isinstance(own, bool) else request.recalls
+
+
+def _summaries(hits: Hits) -> list[Summary]:
+    return [hit.summary for hit in hits.summaries]
+
+
+def _found(sources: Sources, request: Request, scope: Scope, said: Sequence[str]) -> tuple[Hits, str]:
+    """The memories that answer, and the question as it was understood: one that lives on what was ``said`` just
+    before is asked with its words too."""
+
+    def search(query: str) -> Hits:
+        return sources.search(
+            query,
+            limit=retrieved.wanted(request.budget),
+            profile=request.ranking,
+            per_session=0,
+            user_id=scope.user_id,
+            namespace=scope.namespace,
+            asked_in=request.session_id,
+        )
+
+    plain = search(request.query)
+    if not said or not followups.depends(request.query):
+        return plain, request.query
+    asked = followups.augmented(request.query, said)
+    return followups.blended(plain, search(asked), said), asked
