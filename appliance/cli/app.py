@@ -27,6 +27,7 @@ from appliance.cli import (
     models,
     out,
     read,
+    sessions,
     summaries,
     tour,
     watching,
@@ -57,7 +58,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Out": {
         "search": find.search,
         "context": find.context,
-        "sessions": read.sessions,
+        "sessions": sessions.verbs,
         "show": read.show,
         "summaries": summaries.verbs,
         "export": read.export,

@@ -259,9 +259,9 @@ def add(
             options.own_session(memory, session, user)
             or memory.sessions.create(external_id=session, title=session, user_id=user).info
         )
-        message = memory.sessions.get(info.id).add(
-            cast("Role", role), said, author=author, metadata={"pinned": True} if pin else {}
-        )
+        kept = memory.sessions.resume(info.id)
+        message = kept.add(cast("Role", role), said, author=author, metadata={"pinned": True} if pin else {})
+        info = kept.info
         # A backlog of an earlier ingest is left to 'reindex --pending'; one message is done at once.
         if memory.status()["counts"]["pending"] <= SOON:
             memory.embed_pending()

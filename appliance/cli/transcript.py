@@ -146,7 +146,14 @@ def marks(message: Message) -> list[str]:
 def _heading(info: SessionInfo) -> None:
     _print(info.title or info.external_id, "bold cyan")
     span = " to ".join(out.moment(t) for t in dict.fromkeys((info.first_at, info.last_at)) if t) or "no time"
-    about = [info.id, info.format, out.plural(info.messages, "message"), span, f"of {info.user_id}"]
+    about = [
+        info.id,
+        info.format,
+        out.plural(info.messages + info.shared, "message"),
+        span,
+        f"of {info.user_id}",
+    ]
+    about += [f"branch of {info.branch_of} at {info.branch_at}"] if info.branch_of else []
     _print(" · ".join(about), "dim")
     _print("")
 

@@ -11,9 +11,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from appliance import moments
 from appliance.errors import InputError, UsageError
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
@@ -214,7 +215,7 @@ def add(
         before(tx)
         known = messages.known(tx, session, [external_id]).get(external_id)
         said_now = record.sent_at is None
-        sent_at: datetime | None = record.sent_at or datetime.now(UTC)
+        sent_at: datetime | None = record.sent_at or moments.moment(moments.now())
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
         record = replace(record, external_id=external_id, sent_at=sent_at)
