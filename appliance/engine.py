@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths
+from appliance import __version__, config, paths, remembering
 from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
@@ -75,10 +75,13 @@ class Appliance:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._lock = lock
         self._database = Database(home.database)
-        self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
-        self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self._tasks: list[Task] = []
+        self._working = remembering.working_memory(self._database, settings, self.events.tell)
+        self.sessions = Sessions(
+            Host(self._database, settings.user, self._take, self.context, self._working.window)
+        )
+        self._serving = Serving(home, settings, self._database, embedder)
+        self._tasks: list[Task] = [self._working.tend]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()
@@ -440,6 +443,7 @@ class Appliance:
     def _take(self, record: MessageRecord, info: SessionInfo) -> int:
         """Store a message that somebody says now."""
         key = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
+        self._working.note(sessions.key(info))
         self._wake()
         return key
 
