@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths, summarising
+from appliance import __version__, config, paths, summarising, windowing
 from appliance.errors import UsageError
 from appliance.forgetting import Forgetting
 from appliance.ingest import pipeline as intake
@@ -79,12 +79,17 @@ class Appliance:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._lock = lock
         self._database = Database(home.database)
-        self.sessions = Sessions(
-            Host(self._database, settings.user, settings.session.ttl, self._take, self.context, self._wake)
-        )
         self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
-        self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
+        told, model = self.events.tell, summarising.endpoint(settings)
+        self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
+        self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
+        self.sessions = Sessions(
+            Host(
+                self._database, settings.user, settings.session.ttl, self._take, self.context, self._wake,
+                self._working.window,
+            )
+        )  # fmt: skip
         self.keeping = Keeping(self._database, lambda: self._wake())
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
         self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
@@ -92,6 +97,7 @@ class Appliance:
         self._tasks: list[Task] = [
             self.forgetting.finish,
             self.sessions.clear_away,
+            self._working.tend,
             self.keeping.weigh,
             self.keeping.write,
             self.facts.read_due,
@@ -366,6 +372,7 @@ class Appliance:
             database=self._database,
             search=self.search,
             session=lambda id, user: self.sessions.info(id, user_id=user),
+            window=lambda info: self._working.window(sessions.key(info)),
             profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace),
         )
         request = remembering.Request(
@@ -481,6 +488,7 @@ class Appliance:
         """Store a message that somebody says now."""
         into = self._intake(Scope(info.user_id, info.namespace))
         key = intake.add(record, sessions.key(info), into, before)
+        self._working.note(sessions.key(info))
         self._wake()
         return key
 

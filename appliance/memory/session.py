@@ -30,6 +30,7 @@ from appliance.types import (
     SessionInfo,
     SessionRecord,
     StorageScope,
+    Window,
 )
 
 Before = Callable[[sqlite3.Connection], None]
@@ -69,7 +70,8 @@ class BuildContext(Protocol):
 @dataclass(frozen=True, slots=True)
 class Host:
     """What sessions need of the engine that they live in. ``owner`` is the configured user, ``ttl`` the seconds
-    that a session stays which sets none; ``wake`` lets the background see to what has changed."""
+    that a session stays which sets none; ``wake`` lets the background see to what has changed; ``window`` gives the
+    working memory of a session's key."""
 
     database: Database
     owner: str
@@ -77,6 +79,7 @@ class Host:
     take: Take
     context: BuildContext
     wake: Callable[[], None]
+    window: Callable[[int], Window]
 
 
 class Session:
@@ -158,6 +161,15 @@ class Session:
     def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
         """What an assistant in this conversation would be given for ``query``; see Appliance.context."""
         return self._host.context(query, session_id=self.id, budget=budget, encoding=encoding)
+
+    def window(self) -> Window:
+        """Its working memory: the running summary and the latest turns, as its option ``working`` or the settings have
+        it.
+
+        Raises:
+            UsageError: the option can't be.
+        """
+        return self._host.window(sessions.key(self.info))
 
     def branch(self, at: str | None = None, *, title: str | None = None) -> Session:
         """A conversation with the same past, up to and including the message ``at`` (the last one without), and a

@@ -139,7 +139,7 @@ ENGLISH = Language(
         r"|sound good",
     ),
     greets=(
-        r"i (?:totally |completely |really |so )?agree|hey+|hi+|hello|good (?:morning|afternoon|evening"
+        r"i (?:[\w%]+ )?agree|hey+|hi+|hello|good (?:morning|afternoon|evening"
         r"|night|day)|thanks?|thank you|thx|bye|goodbye|see (?:you|ya)"
         r"|take care|you're welcome|no problem|no worries|sure|ok(?:ay)?|great|awesome|wow|cool|nice|yeah"
         r"|yes|yep|no"
