@@ -125,7 +125,7 @@ def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
         life.search,
         lambda id, user: life.sessions.info(id, user_id=user),
         profile,
-        lambda info: Window(info.id, "summary_buffer", greeted.text, (greeted,), 4, (turn,), 0, 2000, "x", "extractive"),
+        lambda one: Window(one.id, "summary_buffer", greeted.text, (greeted,), 4, (turn,), 0, 2000, "", "extractive"),
         summaries,
     )  # fmt: skip
     request = Request(
