@@ -38,6 +38,8 @@ def test_a_question_that_leans_on_what_came_before(question: str) -> None:
         "",
         "?!",
         "deadline",
+        "O'Neill's phone number",
+        "E-Mail von Ben",
         "wifi password",
         "KLP-512",
         "when is my deadline?",
