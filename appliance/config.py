@@ -72,7 +72,8 @@ class ContextSettings(Section, frozen=True):
     shares: dict[Literal["profile", "retrieved", "summary", "recent"], Share] = msgspec.field(
         default_factory=dict
     )
-    """Shares of your own; the layers that these don't name share the rest as the preset has it."""
+    """Shares of your own, for calls that name no preset; the layers that these don't name share the rest as the
+    preset has it."""
     auto_recall: bool = True
     """Whether anything but the session's own window is looked up and given."""
     profile: str = "balanced"

@@ -227,10 +227,11 @@ def resume(
     with options.reading(home, "sessions resume") as memory:
         session = memory.sessions.resume(reference, user_id=user, namespace=namespace, agent_id=agent)
         info, last = session.info, session.messages()[-transcript.NEIGHBOURS :]
+        summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
     if json:
-        out.document({"session": info, "messages": last})
+        out.document({"session": info, "summary": summary, "messages": last})
         return
-    transcript.show_session(info, last)
+    transcript.show_session(info, last, summary)
     out.say(f"'appliance add TEXT --session {info.id}' goes on; 'appliance show {info.id}' reads all of it")
 
 

@@ -7,7 +7,8 @@ all that is left of the budget; what they leave goes back to the turns, the prof
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 
 from appliance.context import present, profile, render, retrieved
@@ -29,6 +30,8 @@ def build(plan: Plan, material: Material, notes: Sequence[str] = ()) -> Context:
     Raises:
         UsageError: the standing instructions alone are more than the budget.
     """
+    # The same parts are counted again and again, to see what fits.
+    plan = replace(plan, count=cache(plan.count))
     dropped: list[Dropped] = []
     pieces: dict[str, list[Piece]] = {layer: [] for layer in LAYERS}
     pieces["profile"] = profile.instructions(plan, material.facts)

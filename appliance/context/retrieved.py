@@ -23,6 +23,9 @@ LEAST = 16
 FEWEST = 40
 """A small budget chooses from as many hits."""
 
+FULL = 100
+"""A hundredth of the budget is not worth looking for somebody who fits: it takes as long as all that went before."""
+
 FLOOR = 0.05
 """Memories that score less than this share of the best are left out. Of 760 questions on LoCoMo none loses a cited
 message by it, with 0.1 two do, with 0.4 thirty-five. What quotation marks add is not counted: what answers stands
@@ -127,6 +130,9 @@ def choose(
     whole_room = shelf.room
     for memory in memories:
         if memory.id in shelf.pieces:  # it is there, quoted beside another
+            continue
+        if shelf.room <= plan.budget // FULL:
+            dropped.append(Dropped(memory.id, NO_ROOM))
             continue
         piece = _in(shelf, memory, max(allowance(plan, memory, whole_room), SMALL))
         if piece is None or not shelf.put(piece):

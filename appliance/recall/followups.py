@@ -18,6 +18,9 @@ from appliance.types import Hit, Hits
 TURNS = 2
 """So many of the latest turns say what a question is about: what was asked last, and the answer to it."""
 
+CHARACTERS = 1_000
+"""How much of a turn and of a memory is looked at; a pasted page tells what it is about at its beginning."""
+
 TERMS = 24
 """So many of their words go into the second query; a pasted page has hundreds, and would drown the question."""
 
@@ -42,7 +45,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _BEGINS = re.compile(
     r"[\W_]*(?:and|but|or|what about|how about|what else|since when"
     r"|und|aber|oder|was ist mit|wie ist es mit|wie wäre|was noch|seit wann"
-    r"|y|e|pero|o|qué tal|qué hay de|qué más|desde cuándo)(?!\w)",
+    r"|y|e|pero|o|qué tal|qué hay de|qué más|desde cuándo)(?![\w'’-])",
     re.IGNORECASE,
 )
 
@@ -81,7 +84,7 @@ def augmented(question: str, turns: Sequence[str]) -> str:
     oldest first."""
     words: dict[str, None] = {}
     for text in reversed(turns[-TURNS:]):
-        words.update(dict.fromkeys(lexical.words(text)))
+        words.update(dict.fromkeys(lexical.words(text[:CHARACTERS])))
     return " ".join([question, *list(words)[:TERMS]])
 
 
@@ -91,7 +94,7 @@ def blended(plain: Hits, augmented: Hits, turns: Sequence[str]) -> Hits:
     A score is now a share of the best: 1 for a hit that is the best of both and says something new. ``why["score"]``
     gives its parts.
     """
-    said = {stem(word) for text in turns[-TURNS:] for word in lexical.words(text)}
+    said = {stem(word) for text in turns[-TURNS:] for word in lexical.words(text[:CHARACTERS])}
     own, wider = _shares(plain), _shares(augmented)
     found = []
     for id, hit in {hit.message_id: hit for hit in (*augmented, *plain)}.items():
@@ -117,5 +120,5 @@ def _shares(hits: Sequence[Hit]) -> Mapping[str, float]:
 
 def _new(text: str, said: Set[str]) -> float:
     """The share of a text's words that have not been said; of a long one, its first words tell."""
-    words = {stem(word) for word in lexical.words(text)}
+    words = {stem(word) for word in lexical.words(text[:CHARACTERS])}
     return len(words - said) / len(words) if words else 0.0

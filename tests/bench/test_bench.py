@@ -9,10 +9,21 @@ from pathlib import Path
 import pytest
 
 import appliance_models
-from tests.bench import copies, embedding, ingest, material, measure, parsing, rerank, scale, startup
+from tests.bench import (
+    contexts,
+    copies,
+    embedding,
+    ingest,
+    material,
+    measure,
+    parsing,
+    rerank,
+    scale,
+    startup,
+)
 from tests.eval.datasets import Conversation, Question
 
-ALL = ("copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup")
+ALL = ("contexts", "copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -26,6 +37,15 @@ def test_help_says_how_to_run_it(name: str) -> None:
         check=True,
     )
     assert f"python -m tests.bench.{name}" in done.stdout
+
+
+def test_contexts_in_short(tmp_path: Path) -> None:
+    texts = material.texts()[0]
+    scale.build(tmp_path / "alone", None, 300, [scale.ALONE])
+    found = contexts.run(tmp_path / "alone", scale.ALONE, 1_000, material.questions(texts, 6))
+    assert found["chunks"] > 300 and found["tokens"]["most"] <= 1_000
+    assert found["context_beyond_search_ms"]["calls"] == found["search_for_context_ms"]["calls"] == 6
+    assert found["where"]["layers.build"]["ms_a_context"] > 0
 
 
 def test_embedding_in_short() -> None:

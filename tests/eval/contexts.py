@@ -38,8 +38,8 @@ from tests.eval.runner import SETS
 BUDGET = 4_000
 COUNTER = appliance_models.encoding_for("o200k_base")
 
-GRID = tuple(product((EVIDENCE.name, BALANCED.name), (3, 12, 1_000), (0.05, 0.4), (0.35, 1.0)))
-"""Profile, ``per_session``, ``FLOOR`` and ``LARGEST`` that a fold may choose from."""
+GRID = tuple(product((EVIDENCE.name, BALANCED.name), (3, 12), (0.05, 0.4)))
+"""Profile, ``per_session`` and ``FLOOR`` that a fold may choose from."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ def stands(text: str, shown: Mapping[str, str], message: Message) -> bool:
     return words in shown.get(message.id, "") and render.quoted(words) in text
 
 
+def shown_by(context: Context) -> dict[str, str]:
+    """What a context has of each message, in that message's words."""
+    items = (item for layer in context.layers for item in layer.items)
+    return {item.message_id: item.text for item in items if item.fidelity != "placeholder"}
+
+
 def row(question: Question, cited: Mapping[str, Message], text: str, shown: Mapping[str, str]) -> Row:
     found = [one in cited and stands(text, shown, cited[one]) for one in question.relevant]
     return Row(question.kind, fmean(found), all(found), COUNTER.count(text), len(shown))
@@ -71,7 +77,7 @@ def row(question: Question, cited: Mapping[str, Message], text: str, shown: Mapp
 def of_context(question: Question, talk: Talk, context: Context, seconds: float) -> Row:
     assert context.tokens == COUNTER.count(context.text) <= context.budget
     items = [item for layer in context.layers for item in layer.items]
-    shown = {item.message_id: item.text for item in items if item.fidelity != "placeholder"}
+    shown = shown_by(context)
     one_head_each = sum(
         COUNTER.count(_alone(talk.by_id[item.message_id], talk.titles.get(item.message_id), item.text))
         for item in items
@@ -179,7 +185,7 @@ def folds(memory: Appliance, conversation: Conversation, budget: int) -> dict[tu
     """Each choice of the grid on each question."""
     talk = talk_of(memory)
     rows: dict[tuple[object, ...], list[Row]] = {choice: [] for choice in GRID}
-    shipped = retrieved.FLOOR, retrieved.LARGEST
+    shipped = retrieved.FLOOR
     try:
         for question in conversation.questions:
             found = {
@@ -193,12 +199,12 @@ def folds(memory: Appliance, conversation: Conversation, budget: int) -> dict[tu
                 for name, hits in found.items()
             }
             for choice in GRID:
-                name, per_session, retrieved.FLOOR, retrieved.LARGEST = choice
+                name, per_session, retrieved.FLOOR = choice
                 material = Material(hits=found[name], beside=beside[name])
                 context = layers.build(_plan(question.text, budget, per_session), material)
-                rows[choice].append(of_context(question, talk, context, 0.0))
+                rows[choice].append(row(question, talk.by_external, context.text, shown_by(context)))
     finally:
-        retrieved.FLOOR, retrieved.LARGEST = shipped
+        retrieved.FLOOR = shipped
     return rows
 
 

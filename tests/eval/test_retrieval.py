@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 
-from tests.eval import datasets
+from appliance import Appliance
+from tests.eval import contexts, datasets
+from tests.eval.fit import home_of
 from tests.eval.runner import SETS, run
 
 needs_data = pytest.mark.skipif(not datasets.FOLDER.is_dir(), reason="no evaluation data beside the project")
@@ -30,3 +34,22 @@ def test_locomo_floor() -> None:
 @pytest.mark.campaign
 def test_beam_floor() -> None:
     assert overall("beam")["recall@10"] >= 0.64
+
+
+@needs_data
+def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:
+    """One chat of five, in 4,000 tokens; all five give 0.91."""
+    chat = next(datasets.locomo())
+    with Appliance.open(home_of(chat, tmp_path), worker=False) as memory:
+        rows = contexts.measure(memory, chat, contexts.BUDGET)
+    share = {system: fmean(row.every for row in found) for system, found in rows.items()}
+    assert share["context"] >= 0.85
+    assert share["context"] >= max(share["dense top-k"], share["BM25 top-k"]) + 0.08
+
+
+@needs_data
+@pytest.mark.campaign
+def test_contexts_of_all_chats(tmp_path: Path) -> None:
+    found: Any = contexts.run(tmp_path, contexts.BUDGET)
+    assert found["locomo"]["context"]["every cited message"] >= 0.89
+    assert found["beam"]["context"]["every cited message"] >= 0.55

@@ -1,0 +1,145 @@
+"""What a context is given of the present conversation and of earlier ones, through the public verbs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from appliance import Appliance, Context
+from appliance.context.shares import shares
+from appliance.errors import UsageError
+from appliance.remembering import Request, Sources, remember
+from appliance.types import Fact, Quote, Scope, Summary, Window
+from appliance_models import encoding_for
+from tests.eval import followups
+
+
+@pytest.fixture
+def life(memory: Appliance, tmp_path: Path) -> Appliance:
+    records = [record for one in followups.memories() for record in one.records]
+    path = tmp_path / "life.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    memory.ingest(path)
+    return memory
+
+
+def retrieved(context: Context) -> list[str]:
+    return [item.text for layer in context.layers for item in layer.items if layer.name == "retrieved"]
+
+
+def test_a_follow_up_is_understood_by_the_turns_before_it(life: Appliance) -> None:
+    session = life.sessions.create()
+    session.add("user", "I am still thinking about the oak worktop.")
+    session.add("assistant", "It suits the room, and it ages well.")
+    asked = session.context("how much was it again?", budget=300)
+    assert "1,240 pounds" in asked.text
+    alone = life.context("how much was it again?", budget=120)
+    assert "1,240 pounds" not in alone.text, "without the turns nobody can know what it is"
+
+
+def test_a_question_that_was_added_already_does_not_speak_for_itself(life: Appliance) -> None:
+    session = life.sessions.create()
+    session.add("user", "I am still thinking about the oak worktop.")
+    session.add("assistant", "It suits the room, and it ages well.")
+    session.add("user", "how much was it again?")
+    assert "1,240 pounds" in session.context("how much was it again?", budget=300).text
+
+
+def test_without_recall_only_the_session_s_own_window_is_given(life: Appliance) -> None:
+    session = life.sessions.create()
+    session.add("user", "I am still thinking about the oak worktop.")
+    off = life.context("the oak worktop", session_id=session.id, auto_recall=False)
+    assert not retrieved(off) and "I am still thinking" in off.text and not off.dropped
+    assert not life.context("the oak worktop", auto_recall=False).text
+    with life._database.write() as tx:
+        tx.execute("UPDATE session SET options = ?", ('{"auto_recall": false}',))
+    assert not retrieved(life.context("the oak worktop", session_id=session.id)), "as the session says"
+    assert retrieved(life.context("the oak worktop", session_id=session.id, auto_recall=True)), (
+        "the caller knows best"
+    )
+
+
+def test_recall_can_be_off_by_the_settings(home: Path) -> None:
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.toml").write_text("[context]\nauto_recall = false\n[context.shares]\nrecent = 0\n")
+    from appliance_models import HashEmbedder
+
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        session = memory.sessions.create()
+        session.add("user", "the lighthouse has a keeper")
+        other = memory.sessions.create()
+        other.add("user", "and who is it")
+        assert not other.context("the lighthouse keeper").text, "no recall, and no share for the turns"
+        assert "and who is it" in memory.context("keeper", session_id=other.id, preset="code").text
+
+
+def test_presets_and_shares_that_cannot_be(life: Appliance) -> None:
+    with pytest.raises(UsageError, match="butler"):
+        life.context("x", preset="butler")
+    with pytest.raises(UsageError, match="add up"):
+        life.context("x", shares={"recent": 0.9, "profile": 0.9})
+
+
+def test_a_pinned_message_comes_first_among_equals(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    added = [session.add("user", f"The lighthouse keeper's rule number {n}") for n in range(30)]
+    memory.embed_pending()
+    few = {
+        item.message_id
+        for item in memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
+    }
+    left_out = next(one.id for one in added if one.id not in few)
+    with memory._database.write() as tx:
+        tx.execute("UPDATE message SET pinned = 1, importance = 0.2 WHERE id = ?", (int(left_out[1:]),))
+    items = memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
+    why = {item.message_id: item.why for item in items}
+    assert why[left_out]["pinned"] and why[left_out]["importance"] == 0.2
+
+
+def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
+    session = life.sessions.create()
+    turn = session.add("user", "I am still thinking about the oak worktop.")
+    seen: list[object] = []
+    greeted = Quote("m4", 0, 13, "They greeted.")
+
+    def profile(scope: Scope) -> list[Fact]:
+        seen.append(scope)
+        quote = Quote("m3", 0, 5, "metric")
+        return [
+            Fact("f1", "me", "", "instruction", "me", "units", "metric", "Always answer in metric.", 0.9, "held",
+                 None, None, None, "rule", (quote,))
+        ]  # fmt: skip
+
+    def summaries(query: str, scope: Scope) -> list[Summary]:
+        seen.append(query)
+        return [
+            Summary(id, session_id, "session", "They spoke of worktops.", (), "extractive", "m1", "m6", 6, None, None,
+                    "2025-01-01", {})
+            for id, session_id in (("sum1", "s1"), ("sum2", session.id))
+        ]  # fmt: skip
+
+    sources = Sources(
+        life._database,
+        life.search,
+        lambda id, user: life.sessions.info(id, user_id=user),
+        profile,
+        lambda one: Window(one.id, "summary_buffer", greeted.text, (greeted,), 4, (turn,), 0, 2000, "", "extractive"),
+        summaries,
+    )  # fmt: skip
+    request = Request(
+        query="how much was it again?", session_id=session.id, user_id=None, scope=Scope("me"), budget=600,
+        counter=encoding_for(), shares=shares("assistant", {}), ranking="balanced", per_session=12, auto_recall=None,
+        recalls=True,
+    )  # fmt: skip
+    context = remember(sources, request)
+    by_layer = {layer.name: [item.message_id for item in layer.items] for layer in context.layers}
+    assert by_layer["profile"] == ["f1"] and by_layer["summary"] == ["m4"] and by_layer["recent"] == [turn.id]
+    assert "sum1" in by_layer["retrieved"] and "sum2" not in by_layer["retrieved"], (
+        "its own summary is no news to it"
+    )
+    assert Scope("me") in seen and any("oak" in str(one) for one in seen), (
+        "summaries are asked for with the turns' words too"
+    )
+    assert context.tokens == sum(layer.tokens for layer in context.layers) <= 600
