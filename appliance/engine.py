@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths
+from appliance import __version__, config, paths, summarising
 from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
@@ -81,7 +81,8 @@ class Appliance:
         self.events = Events()
         self.keeping = Keeping(self._database, lambda: self._wake())
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
-        self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write]
+        self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
+        self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write, self.summaries.tend]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
         self._wake()

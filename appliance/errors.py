@@ -10,6 +10,7 @@
     │   └── StoreCorrupt          a file of the home is damaged                     3
     ├── NotFound                  no such session, message or file                  4
     ├── ModelUnavailable          an embedding model is missing or damaged          5
+    ├── EndpointError             the local language model does not answer          5
     └── InputError                an input can't be read at all                     1
 
 Each error says what happened (``str(error)``), and may say where (``where``: a file and a place in
@@ -75,6 +76,12 @@ class NotFound(ApplianceError):
 
 class ModelUnavailable(ApplianceError):
     """An embedding model is missing, incomplete or damaged."""
+
+    exit_code = 5
+
+
+class EndpointError(ApplianceError):
+    """The endpoint of the local language model does not answer, or with what is no answer."""
 
     exit_code = 5
 

@@ -17,7 +17,7 @@ from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.recall.shelf import Reranking, Shelf
-from appliance.store import chunks, derived, lexical, variants
+from appliance.store import chunks, derived, lexical, pieces, variants
 from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
@@ -296,6 +296,7 @@ class Serving:
         stores = self._open(new)
         try:
             self._chunk_all(new, self.chunker(model))
+            self._cut_all(new, self.chunker(model))
             done = _work_off(self._database, stores, model, lambda: True, progress)
         except BaseException:
             stores.close()
@@ -305,6 +306,7 @@ class Serving:
             # rest later.
             with self._database.write() as tx:
                 self._chunk_all(new, self.chunker(model))
+                self._cut_all(new, self.chunker(model))
                 gone = chunks.activate(tx, new.id)
             self._let_go()
             self._derived = stores
@@ -323,6 +325,17 @@ class Serving:
                 chunks.put(tx, generation.id, [*zip(page, chunker.split(page), strict=True)])
             after = page[-1].id
 
+    def _cut_all(self, generation: Generation, chunker: Chunker) -> None:
+        """Cut every summary into pieces of a generation that lack them."""
+        after = 0
+        while True:
+            with self._database.write() as tx:
+                page = pieces.without_pieces(tx, generation.id, after)
+                if not page:
+                    return
+                pieces.put(tx, generation.id, [*zip(page, chunker.split(page), strict=True)])
+            after = page[-1].id
+
     def _forget_unfinished(self) -> None:
         """Discard what an interrupted rebuild left."""
         while (left := chunks.generation(self._database.read(), "building")) is not None:
@@ -338,16 +351,16 @@ def _identity(model: Embedder) -> str:
 def _work_off(
     database: Database, stores: Derived, model: Embedder, goes_on: Callable[[], bool], progress: OnProgress
 ) -> int:
-    done = 0
+    done = rounds = 0
 
     def told(count: int) -> None:
-        nonlocal done
-        done += count
+        nonlocal done, rounds
+        done, rounds = done + count, rounds + 1
         progress(done, chunks.pending(database.read(), stores.generation.id))
 
     bench = embed.Bench(database, stores.generation.id, stores.ledger, stores.index, model.embed_passages)
     try:
         return embed.drain(bench, goes_on=goes_on, progress=told)
     finally:
-        if done:
+        if rounds:
             stores.make_private()

@@ -30,6 +30,7 @@ Within the session itself everything is found."""
 Level = Literal["exchange", "topic", "session", "procedure"]
 """What a summary is of: a question with its answer, a stretch about one thing, a whole conversation; or the steps of
 something that worked."""
+LEVELS: tuple[Level, ...] = ("exchange", "topic", "session", "procedure")
 
 FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
 FactState = Literal["held", "ended", "superseded", "review", "rejected"]
@@ -310,7 +311,8 @@ class Filters:
     records are found only when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time
-    match neither. ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key.
+    match neither. ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key. With
+    ``levels``, summaries of these levels are meant, and no messages.
     """
 
     scope: Scope
@@ -319,6 +321,7 @@ class Filters:
     sources: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
+    levels: tuple[Level, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,16 +368,29 @@ class WhyNot:
     why: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryHit:
+    """A found summary with its reasons. ``why`` has each leg's part of the score, ``dense`` and ``gist``."""
+
+    rank: int
+    score: float
+    summary: Summary
+    session_title: str | None
+    why: Mapping[str, float]
+
+
 class Hits(list[Hit]):
     """The hits, best first, with what the search has to say about itself.
 
     ``mode`` is what was asked for; ``notes`` says in words which leg could not run and why, so that
     nothing is left out silently; ``took_ms`` is wall time; ``why_not`` is about the message asked about,
-    ``times`` are the words of the query that name a time, by which what was said then comes first.
+    ``times`` are the words of the query that name a time, by which what was said then comes first;
+    ``summaries`` are the few that say most of what was asked for, best first.
     """
 
     why_not: WhyNot | None = None
     times: tuple[str, ...] = ()
+    summaries: tuple[SummaryHit, ...] = ()
 
     def __init__(self, hits: Sequence[Hit], *, query: str, mode: Mode, notes: Sequence[str], took_ms: float):
         super().__init__(hits)

@@ -1,4 +1,4 @@
-"""The second speed of an ingest: every waiting chunk gets its vector and its point.
+"""The second speed of an ingest: every waiting chunk gets its vector and its point, and every summary after them.
 
 A round takes some hundred chunks off the outbox, most pressing first; embeds the texts that have no vector
 yet; appends those to the ledger; puts the points; and only when ledger and index have reached the disk
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.ingest import copies
-from appliance.store import chunks
-from appliance.store.chunks import Waiting
+from appliance.store import chunks, pieces
+from appliance.store.chunks import Queued, Waiting
 from appliance.store.database import Database
 from appliance.store.index.base import Fields, Index, Point
 from appliance.store.vectors import Ledger, as_stored
@@ -47,19 +47,22 @@ class Bench:
 def drain(bench: Bench, *, goes_on: Callable[[], bool], progress: Callable[[int], None]) -> int:
     """Work the outbox off until it is empty or ``goes_on`` says no; how many chunks were put.
 
-    ``progress`` is told of each round's count.
+    ``progress`` is told of each round's count, of summaries' rounds 0.
     """
-    done = settled = 0
+    done = unsettled = 0
     drop_points(bench)
     while goes_on():
-        count = one_round(bench)
+        count, gists = one_round(bench), 0
         if not count:
-            break
+            gists = one_round_of_summaries(bench)
+            if not gists:
+                break
         done += count
+        unsettled += count + gists
         progress(count)
-        if done - settled >= SETTLE_AFTER:
+        if unsettled >= SETTLE_AFTER:
             bench.index.settle()
-            settled = done
+            unsettled = 0
     bench.index.settle()
     return done
 
@@ -81,8 +84,22 @@ def one_round(bench: Bench) -> int:
     return len(waiting)
 
 
+def one_round_of_summaries(bench: Bench) -> int:
+    """Put the next pieces of summaries; how many."""
+    waiting = pieces.next_puts(bench.database.read(), bench.generation, ROUND)
+    if not waiting:
+        return 0
+    rows, vectors = _vectors(bench, waiting)
+    bench.index.upsert([_gist(w, vectors[w.digest]) for w in waiting])
+    bench.index.flush()
+    with bench.database.write() as tx:
+        chunks.settle(tx, bench.generation, put=waiting, rows=rows)
+    bench.ledger.acknowledge(bench.ledger.rows + len(rows))
+    return len(waiting)
+
+
 def _vectors(
-    bench: Bench, waiting: Sequence[Waiting]
+    bench: Bench, waiting: Sequence[Queued]
 ) -> tuple[dict[bytes, int], dict[bytes, NDArray[np.float32]]]:
     """The new ledger rows by digest, and every vector by digest; what is not in the ledger is computed."""
     there = {w.digest: w.row for w in waiting if w.row is not None}
@@ -120,5 +137,26 @@ def _point(waiting: Waiting, vector: NDArray[np.float32]) -> Point:
             source=waiting.source,
             talk=bool(waiting.talk),
             at=waiting.at,
+        ),
+    )
+
+
+def _gist(waiting: pieces.Waiting, vector: NDArray[np.float32]) -> Point:
+    return Point(
+        id=waiting.point,
+        vector=vector,
+        own="",
+        window="",
+        gist=waiting.text,
+        fields=Fields(
+            user_id=waiting.user_id,
+            namespace=waiting.namespace,
+            agent_id=waiting.agent_id,
+            session=waiting.session,
+            role="summary",
+            source=waiting.source,
+            talk=False,
+            at=waiting.at,
+            level=waiting.level,
         ),
     )

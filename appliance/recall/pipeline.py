@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 
+from appliance.recall import gists
 from appliance.recall.candidates import Candidates
 from appliance.recall.diversify import Chosen, diversify, reasons
 from appliance.recall.legs import find, understand
@@ -33,8 +34,10 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
         candidates, ranking, variants.groups(shelf.db, candidates.messages.tolist()), wish.per_session
     )
     hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
+    gist = gists.beside(shelf, asked)
     took = (time.perf_counter() - began) * 1000
     answer = Hits(hits, query=wish.text, mode=wish.mode, notes=notes, took_ms=took)
+    answer.summaries = gist
     answer.times = tuple(dict.fromkeys(stretch.words for stretch in asked.times))
     if about is not None:
         answer.why_not = why_not(shelf, asked, candidates, ranking, chosen, limit, about)

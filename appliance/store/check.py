@@ -9,15 +9,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appliance.errors import StoreCorrupt
-from appliance.store import chunks, lexical, variants
+from appliance.store import chunks, lexical, summaries, variants
 from appliance.store.database import RESTORE, Database
 from appliance.store.derived import Derived
 from appliance.store.messages import message_id
+from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.sql import PAGE
 from appliance.types import Problem
 
 SAME_VECTOR = 0.999
 """The least cosine between a vector in the ledger and the same one in the index, which rounds differently."""
+
+_POINTS = (
+    "(SELECT id, digest FROM chunk WHERE generation = ?1"
+    f" UNION ALL SELECT id + {SUMMARY_POINTS}, digest FROM summary_chunk WHERE generation = ?1)"
+)
+"""What has a point, by its id: the chunks of messages and the pieces of summaries."""
 
 BY_HAND = "(by hand)"
 """Stands for the source of what no file brought."""
@@ -80,6 +87,7 @@ def _check_all(
     if derived is not None:
         generation = derived.generation.id
         check_coverage(db, generation, window, findings)
+        check_summaries(db, generation, findings)
         check_ledger(db, derived, findings)
         check_index(db, derived, findings)
 
@@ -178,6 +186,32 @@ def _messages_with_chunks(db: sqlite3.Connection, generation: int) -> Iterator[_
         after = page[-1][0]
 
 
+def check_summaries(db: sqlite3.Connection, generation: int, findings: Findings) -> None:
+    """Every summary quotes messages of its own session, within their texts, and lies in pieces whose digests are
+    those of their texts."""
+    again = "run 'appliance summaries make' for its session"
+    after = 0
+    while page := summaries.page(db, after):
+        said = summaries.lengths(db, page)
+        pieces = summaries.pieces_of(db, generation, page)
+        for one in page:
+            where = summaries.public_id(one.id)
+            for message, start, stop in one.sentences:
+                if not 0 <= start < stop <= said.get((one.session_id, message), 0):
+                    findings.add(where, f"quotes {message_id(message)} where it has no such words: {again}")
+            covered = 0
+            for piece, start, stop, digest in pieces.get(one.id, ()):
+                if start > covered or chunks.digest(one.text[start:stop]) != digest:
+                    findings.add(
+                        where, f"piece {piece} does not go with its text: run 'appliance reindex --vectors'"
+                    )
+                covered = max(covered, stop)
+            if covered < len(one.text):
+                findings.add(where, f"characters {covered} to {len(one.text)} are in no piece")
+            findings.count("summaries")
+        after = page[-1].id
+
+
 def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -> None:
     """Every acknowledged row is whole and holds the text that the truth says."""
     expected = dict(
@@ -193,9 +227,8 @@ def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -
         elif expected[row] != digest:
             findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
     for (lost,) in db.execute(
-        "SELECT count(*) FROM chunk c"
-        " LEFT JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
-        " WHERE c.generation = ? AND e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
+        f"SELECT count(*) FROM {_POINTS} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
+        " WHERE e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
         (derived.generation.id,),
     ):
         if lost:
@@ -211,9 +244,8 @@ def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) ->
     findings.count("pending", len(queued))
     expected: list[tuple[int, int]] = []
     for key, row in db.execute(
-        "SELECT c.id, e.row FROM chunk c"
-        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
-        " WHERE c.generation = ? ORDER BY c.id",
+        f"SELECT c.id, e.row FROM {_POINTS} c JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
+        " ORDER BY c.id",
         (generation,),
     ):
         if key in queued:

@@ -11,10 +11,11 @@ import hashlib
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from appliance.moments import now
 from appliance.store.importance import PINNED, UNWEIGHED, WORTH
+from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
 from appliance.types import Role
 
@@ -32,6 +33,9 @@ PRIORITY = (
     f" + CAST(CASE WHEN m.pinned THEN {PINNED} ELSE coalesce(m.importance, {UNWEIGHED}) END * {WORTH} AS INTEGER)"
 )
 """What ``priority`` computes, of a stored message ``m``."""
+
+SUMMARIES_LAST = 1 << 60
+"""Taken off the priority of a summary: what it was made from is embedded before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,22 @@ class Waiting:
         return passage(self.author, self.text)
 
 
+class Queued(Protocol):
+    """What is in the outbox, a message's chunk or a summary's piece."""
+
+    @property
+    def ticket(self) -> int: ...
+
+    @property
+    def digest(self) -> bytes: ...
+
+    @property
+    def row(self) -> int | None: ...
+
+    @property
+    def passage(self) -> str: ...
+
+
 def passage(author: str | None, text: str) -> str:
     """A text as the model is given it: who said it is part of what is remembered.
 
@@ -159,6 +179,7 @@ def activate(tx: sqlite3.Connection, generation: int) -> list[int]:
 
 def discard(tx: sqlite3.Connection, generation: int) -> None:
     """Forget a generation: its chunks, its outbox and its row. Its files are the caller's."""
+    tx.execute("DELETE FROM summary_chunk WHERE generation = ?", (generation,))  # it queues drops
     tx.execute("DELETE FROM outbox WHERE generation = ?", (generation,))
     tx.execute("DELETE FROM embedding WHERE generation = ?", (generation,))
     tx.execute("DELETE FROM chunk WHERE generation = ?", (generation,))
@@ -218,11 +239,17 @@ def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
 
 
 def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
-    """Queue every chunk of a generation: its index is being made again."""
+    """Queue every chunk of a generation, summaries' pieces too: its index is being made again."""
     tx.execute(
         "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
         f" SELECT c.id, c.generation, 'put', {PRIORITY}"
         " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
+        (generation,),
+    )
+    tx.execute(
+        "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
+        f" SELECT {SUMMARY_POINTS} + p.id, p.generation, 'put', s.last_order - {SUMMARIES_LAST}"
+        " FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE p.generation = ?",
         (generation,),
     )
 
@@ -271,7 +298,8 @@ def move_up(tx: sqlite3.Connection, messages: Collection[int]) -> None:
 def pending(db: sqlite3.Connection, generation: int) -> int:
     """How many chunks wait for their vector or their point."""
     (count,) = db.execute(
-        "SELECT count(*) FROM outbox WHERE generation = ? AND work = 'put'", (generation,)
+        "SELECT count(*) FROM outbox WHERE generation = ? AND work = 'put' AND chunk_id < ?",
+        (generation, SUMMARY_POINTS),
     ).fetchone()
     return int(count)
 
@@ -290,12 +318,12 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
         "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
         " w.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        "       ORDER BY priority DESC, chunk_id LIMIT ?2) o"
+        "       AND chunk_id < ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
         " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY o.priority DESC, c.id",
-        (generation, limit),
+        (generation, limit, SUMMARY_POINTS),
     ).fetchall()
     # Cut here, because SQLite's substr ends at a NUL character; and each text is read once.
     texts: dict[int, str] = {}
@@ -310,7 +338,7 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
 def settle(
     tx: sqlite3.Connection,
     generation: int,
-    put: Sequence[Waiting] = (),
+    put: Sequence[Queued] = (),
     dropped: Sequence[tuple[int, int]] = (),
     rows: Mapping[bytes, int] | None = None,
 ) -> None:

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.paths import Home, make_private
-from appliance.store import chunks
+from appliance.store import chunks, pieces
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.index import edge, shard
 from appliance.store.index.base import Index
+from appliance.store.sql import LISTED, listed
 from appliance.store.vectors import Ledger
 
 _GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
@@ -100,15 +106,39 @@ def _open_edge(folder: Path, dimension: int, points: int) -> tuple[Index, str]:
 
 
 def _points(database: Database, generation: Generation) -> int:
-    """How many points the index has at least: every chunk that is not in the outbox."""
+    """How many points the index has at least: every chunk, and every piece of a summary, that is not in the
+    outbox."""
     db = database.read()
-    return chunks.count(db, generation.id) - chunks.pending(db, generation.id)
+    made = chunks.count(db, generation.id) + pieces.count(db, generation.id)
+    return made - chunks.pending(db, generation.id) - pieces.pending(db, generation.id)
 
 
 def _open_remote(url: str, collection: str, dimension: int) -> Index:
     from appliance.store.index.remote import open_remote
 
     return open_remote(url, collection, dimension)
+
+
+def message_vectors(
+    db: sqlite3.Connection, derived: Derived, keys: Sequence[int]
+) -> NDArray[np.float32] | None:
+    """The vectors of messages, (messages, dimension), of one in several chunks their mean; None where any has none."""
+    rows: dict[int, list[int]] = {}
+    for message, row in db.execute(
+        "SELECT c.message_id, e.row FROM chunk c"
+        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        f" WHERE c.generation = ? AND c.message_id IN {LISTED}",
+        (derived.generation.id, listed(keys)),
+    ).fetchall():
+        rows.setdefault(message, []).append(row)
+    if len(rows) < len(set(keys)):
+        return None
+    wanted = [rows[key] for key in keys]
+    vectors = derived.ledger.read([row for some in wanted for row in some])
+    starts = np.cumsum([0, *(len(some) for some in wanted[:-1])])
+    sums: NDArray[np.float32] = np.add.reduceat(vectors, starts, axis=0)
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    return sums
 
 
 def remove(home: Home, generation: int) -> None:

@@ -239,6 +239,11 @@ def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
     return found
 
 
+def texts(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """The texts of the messages of the given keys; those that are not there are absent."""
+    return dict(db.execute(f"SELECT id, text FROM message WHERE id IN {LISTED}", (listed(keys),)).fetchall())
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """Who said a message and how it begins, in which session."""
@@ -271,6 +276,20 @@ def of_session(
         " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?"
     )
     return [Row(*values) for values in db.execute(query, (session, last))][::-1]
+
+
+def talk_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[Row], list[Row]]:
+    """What was said in a session in the open, and the records of tools, these without their texts; each in order."""
+    columns = COLUMNS.replace("m.text", "CASE WHEN m.talk THEN m.text ELSE '' END")
+    rows = [
+        Row(*values)
+        for values in db.execute(
+            f"SELECT {columns} FROM message m WHERE m.session_id = ? AND (m.talk OR m.role = 'tool')"
+            " ORDER BY m.order_at, m.position, m.id",
+            (session,),
+        )
+    ]
+    return [row for row in rows if row.talk], [row for row in rows if not row.talk]
 
 
 def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:

@@ -24,6 +24,10 @@ NEIGHBOUR_CHARACTERS = 400
 assistant answers; the neighbour's whole text is searchable as its own message."""
 
 
+SUMMARY_POINTS = 1 << 62
+"""The points of summaries' pieces in the index have the piece's key plus this: no chunk ever gets so far."""
+
+
 def _neighbours(sign: str, order: str, piece: str) -> str:
     return f"""(SELECT group_concat({piece}, ' ') FROM (
         SELECT n.text FROM message n
@@ -200,36 +204,57 @@ SCHEMA_9 = (
 
 
 # Summaries with their pieces for the index, and what is due: sessions with messages that no summary has seen.
-# sentences are [message, start, stop] each. covers is the digest of what it was made from, by which it is known to be
-# stale. A point's number is that of its piece behind all that a chunk will ever have.
+# sentences are [message, start, stop] each, covers is the digest of what it was made from, by which it is known to be
+# stale, and from first to last are the places of what it covers, as they were then. Of what is due, edits are changes
+# of messages that were there before, torn says that a summary went with one, and at is when the last was said: of an
+# import that names no times, long ago.
+_PLACE = "(OLD.order_at, OLD.position, OLD.id)"
+_SAYING_OLD = (
+    "session_id = OLD.session_id"
+    f" AND (first_order, first_position, first_id) <= {_PLACE} AND (last_order, last_position, last_id) >= {_PLACE}"
+)
+_SAID_AT = "min(coalesce({0}.at, CASE WHEN {0}.source_id IS NULL THEN {0}.added_at ELSE 0 END), {0}.added_at)"
+_TORN = (
+    " INSERT INTO summary_due (session_id, changes, edits, torn, at) VALUES"
+    f" (OLD.session_id, 1, 1, EXISTS (SELECT 1 FROM summary WHERE {_SAYING_OLD}), {_SAID_AT.format('OLD')})"
+    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, edits = edits + 1, torn = max(torn, excluded.torn);"
+    f" DELETE FROM summary WHERE {_SAYING_OLD};"
+)
+_SAID = "text, talk, role, author, sent_at, order_at, position"
+
 SCHEMA_10 = (
     "CREATE TABLE summary (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " session_id INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,"
     " level TEXT NOT NULL CHECK (level IN ('exchange', 'topic', 'session', 'procedure')),"
-    " first_id INTEGER NOT NULL, last_id INTEGER NOT NULL, messages INTEGER NOT NULL, since TEXT, until TEXT,"
+    " first_id INTEGER NOT NULL, first_order INTEGER NOT NULL, first_position INTEGER NOT NULL,"
+    " last_id INTEGER NOT NULL, last_order INTEGER NOT NULL, last_position INTEGER NOT NULL,"
+    " messages INTEGER NOT NULL, since TEXT, until TEXT,"
     " at INTEGER, text TEXT NOT NULL, sentences TEXT NOT NULL, made_by TEXT NOT NULL, metadata TEXT NOT NULL,"
     " covers BLOB NOT NULL, made_at INTEGER NOT NULL)",
-    "CREATE INDEX summary_session ON summary (session_id, level, first_id)",
+    "CREATE INDEX summary_session ON summary (session_id, level, first_order, first_position)",
     "CREATE TABLE summary_chunk (id INTEGER PRIMARY KEY AUTOINCREMENT,"
     " summary_id INTEGER NOT NULL REFERENCES summary ON DELETE CASCADE,"
     " generation INTEGER NOT NULL REFERENCES generation, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
     " digest BLOB NOT NULL)",
     "CREATE INDEX summary_chunk_summary ON summary_chunk (summary_id, generation, start)",
+    # Whatever takes a summary away takes its points away too. Their numbers lie behind all that a chunk ever has.
+    "CREATE TRIGGER summary_chunk_gone AFTER DELETE ON summary_chunk BEGIN"
+    " INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
+    f" VALUES ({SUMMARY_POINTS} + OLD.id, OLD.generation, 'drop', 0); END",
     "CREATE TABLE summary_due (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
-    " changes INTEGER NOT NULL, at INTEGER NOT NULL)",
+    " changes INTEGER NOT NULL, edits INTEGER NOT NULL, torn INTEGER NOT NULL, at INTEGER NOT NULL)",
     "CREATE TRIGGER summary_due_new AFTER INSERT ON message WHEN NEW.talk BEGIN"
-    " INSERT INTO summary_due (session_id, changes, at) VALUES (NEW.session_id, 1, NEW.added_at)"
-    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, at = max(at, NEW.added_at); END",
-    "CREATE TRIGGER summary_due_changed AFTER UPDATE OF text, talk ON message"
-    " WHEN (OLD.text, OLD.talk) IS NOT (NEW.text, NEW.talk) BEGIN"
-    " INSERT INTO summary_due (session_id, changes, at) VALUES (NEW.session_id, 1, NEW.added_at)"
-    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1; END",
-    "CREATE TRIGGER summary_due_gone AFTER DELETE ON message WHEN OLD.talk"
-    " AND EXISTS (SELECT 1 FROM session WHERE id = OLD.session_id) BEGIN"
-    " INSERT INTO summary_due (session_id, changes, at) VALUES (OLD.session_id, 1, OLD.added_at)"
-    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1; END",
-    "INSERT INTO summary_due SELECT session_id, count(*), max(added_at) FROM message WHERE talk = 1"
-    " GROUP BY session_id",
+    " INSERT INTO summary_due (session_id, changes, edits, torn, at)"
+    f" VALUES (NEW.session_id, 1, 0, 0, {_SAID_AT.format('NEW')})"
+    " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, at = max(at, excluded.at); END",
+    # The words of a message that is gone or says something else now live on in no summary: not for a moment.
+    f"CREATE TRIGGER summary_torn AFTER UPDATE OF {_SAID} ON message WHEN (OLD.talk OR NEW.talk OR OLD.role = 'tool')"
+    f" AND ({', '.join(f'OLD.{c}' for c in _SAID.split(', '))})"
+    f" IS NOT ({', '.join(f'NEW.{c}' for c in _SAID.split(', '))}) BEGIN{_TORN} END",
+    "CREATE TRIGGER summary_gone AFTER DELETE ON message WHEN (OLD.talk OR OLD.role = 'tool')"
+    f" AND EXISTS (SELECT 1 FROM session WHERE id = OLD.session_id) BEGIN{_TORN} END",
+    "INSERT INTO summary_due SELECT m.session_id, count(*), 0, 0,"
+    f" max({_SAID_AT.format('m')}) FROM message m WHERE m.talk = 1 GROUP BY m.session_id",
     # The running summary of a session's working memory: what stands for the messages up to a place.
     "CREATE TABLE working (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
     " order_at INTEGER NOT NULL, position INTEGER NOT NULL, message_id INTEGER NOT NULL, folded INTEGER NOT NULL,"

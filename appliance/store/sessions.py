@@ -90,6 +90,10 @@ def holding(
     return max(counts.items(), key=lambda item: item[1], default=None)
 
 
+def exists(db: sqlite3.Connection, key: int) -> bool:
+    return db.execute("SELECT 1 FROM session WHERE id = ?", (key,)).fetchone() is not None
+
+
 # --- read back ---------------------------------------------------------------------------------------
 
 

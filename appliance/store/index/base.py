@@ -6,7 +6,10 @@ qdrant-client. Both hold the same points: ids, three vectors and filter fields, 
     dense     the chunk's embedding (cosine)
     own       BM25 sparse vector of the chunk's text            } inverse document frequency is
     window    BM25 sparse vector of the message with neighbours } applied by the index at query time,
-                                                                  over the same user's texts
+    gist      BM25 sparse vector of a summary's piece           } over the same user's texts
+
+A message's chunk has own and window, a summary's piece has gist in their place: how rare a word is among messages
+does not depend on what was summarised.
 """
 
 from __future__ import annotations
@@ -18,41 +21,47 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.types import Filters, Role, Scope
+from appliance.types import Filters, Level, Role, Scope
 
-Leg = Literal["dense", "own", "window"]
-LEGS: tuple[Leg, ...] = ("dense", "own", "window")
+Leg = Literal["dense", "own", "window", "gist"]
+LEGS: tuple[Leg, ...] = ("dense", "own", "window", "gist")
+
+Kind = Role | Literal["summary"]
+"""What a point is of: a message of some role, or a summary."""
 
 # Grows whenever a point would be written otherwise (fields, vectors, the way texts are encoded), so that an
 # index made before is rebuilt instead of being searched wrongly.
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
     """A point's filter fields. ``talk`` is True for what a person or an assistant said in the open;
-    ``at`` is microseconds since 1970, None where the source gave no time."""
+    ``at`` is microseconds since 1970, None where the source gave no time. ``level`` is a summary's, and None for
+    a message."""
 
     user_id: str
     namespace: str
     agent_id: str
     session: int
-    role: Role
+    role: Kind
     source: str
     talk: bool
     at: int | None
+    level: Level | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One chunk. ``id`` is the chunk's key (> 0); ``vector`` has shape (dimension,), float32, finite,
-    of unit length; ``own`` and ``window`` are texts, turned into sparse vectors by the index."""
+    """One chunk, or one piece of a summary. ``id`` is its key (> 0); ``vector`` has shape (dimension,), float32,
+    finite, of unit length; ``own``, ``window`` and ``gist`` are texts, turned into sparse vectors by the index."""
 
     id: int
     vector: NDArray[np.float32]
     own: str
     window: str
     fields: Fields
+    gist: str = ""
 
 
 class Scored(NamedTuple):

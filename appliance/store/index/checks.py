@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from appliance.errors import UsageError
 from appliance.store.index.base import LEGS, Fields, LegQuery, Point
-from appliance.types import ROLES, Filters, Scope
+from appliance.types import LEVELS, ROLES, Filters, Scope
 
 # Keys come from SQLite: signed 64 bits.
 _LARGEST = 2**63 - 1
@@ -39,6 +39,7 @@ def check_points(points: Sequence[Point], dimension: int) -> None:
         check_vector(point.vector, dimension, where)
         _check_text(point.own, f"{where}, own")
         _check_text(point.window, f"{where}, window")
+        _check_text(point.gist, f"{where}, gist")
         _check_fields(point.fields, where)
 
 
@@ -98,6 +99,8 @@ def check_filters(filters: Filters) -> None:
     check_scope(filters.scope)
     for role in filters.roles:
         _check_role(role, "filter")
+    for level in filters.levels:
+        _check_level(level, "filter")
     for source in filters.sources:
         _check_encodable(source, "filter, source")
     for name, value in (("session", filters.session), ("since", filters.since), ("until", filters.until)):
@@ -111,7 +114,12 @@ def _check_fields(fields: Fields, where: str) -> None:
     _check_encodable(fields.agent_id, f"{where}, agent_id")
     _check_encodable(fields.source, f"{where}, source")
     _check_signed(fields.session, f"{where}, session")
-    _check_role(fields.role, where)
+    if fields.level is None:
+        _check_role(fields.role, where)
+    else:
+        _check_level(fields.level, where)
+        if fields.role != "summary" or fields.talk:
+            raise UsageError(f"{where}: a summary is a point of its own kind, and no talk")
     if not isinstance(fields.talk, bool):
         raise UsageError(f"{where}, talk: {fields.talk!r} is not a bool")
     if fields.at is not None:
@@ -121,6 +129,11 @@ def _check_fields(fields: Fields, where: str) -> None:
 def _check_role(role: object, where: str) -> None:
     if role not in ROLES:
         raise UsageError(f"{where}: there is no role {role!r}")
+
+
+def _check_level(level: object, where: str) -> None:
+    if level not in LEVELS:
+        raise UsageError(f"{where}: there is no level {level!r}")
 
 
 def _check_signed(value: object, where: str) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreError
 from appliance.store.index import sparse
-from appliance.store.index.base import LegQuery, Point, Scored
+from appliance.store.index.base import Leg, LegQuery, Point, Scored
 from appliance.store.index.checks import (
     check_dimension,
     check_filters,
@@ -42,7 +42,7 @@ from appliance.store.index.narrow import (
     scope_key,
 )
 from appliance.store.index.shard import REINDEX, open_shard, translated
-from appliance.types import Filters, Scope
+from appliance.types import LEVELS, Filters, Scope
 
 # A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held
 # in memory several times over while it is written.
@@ -86,7 +86,9 @@ class EdgeIndex:
         self._shard: q.EdgeShard | None = shard
         self._lock = threading.Lock()
         self._scopes = self._find_scopes()
-        self._is_all_talk = self.count() == self._count([OneOf("talk", tuple(self._scopes))])
+        summaries = self._count([OneOf("level", LEVELS)])
+        self._has_summaries = summaries > 0
+        self._is_all_talk = self.count() - summaries == self._count([OneOf("talk", tuple(self._scopes))])
 
     def upsert(self, points: Sequence[Point]) -> None:
         check_points(points, self.dimension)
@@ -126,9 +128,12 @@ class EdgeIndex:
         if filters is not None:
             check_filters(filters)
         with self._engine("search") as shard:
-            narrowed = self._narrowed(conditions(filters))
+            wanted = conditions(filters)
             statistics = self._statistics(None if filters is None else filters.scope)
-            requests = [_request(query, narrowed, limit, _RESCORED, statistics) for query in queries]
+            requests = [
+                _request(query, self._narrowed(wanted, query.leg), limit, _RESCORED, statistics)
+                for query in queries
+            ]
             answers = _answers(shard, requests)
         return [_ranked(answer) for answer in answers]
 
@@ -190,20 +195,22 @@ class EdgeIndex:
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """Whose texts the inverse document frequency is counted over; None for everybody's, which is the
         same and three times as fast while the index holds one user's only."""
-        narrowed = None if scope is None else self._narrowed(corpus(scope))
+        narrowed = None if scope is None else self._narrowed(corpus(scope), "own")
         return None if narrowed is None else q.SearchParams(idf=q.IdfParams(corpus=narrowed))
 
-    def _narrowed(self, wanted: Sequence[Condition]) -> q.Filter | None:
-        """A filter of the conditions that not every point passes: without one, a flat scan of 100,000 points
-        takes two thirds of the time."""
-        return _filter([one for one in wanted if not self._is_passed_by_all(one)])
+    def _narrowed(self, wanted: Sequence[Condition], leg: Leg) -> q.Filter | None:
+        """A filter of the conditions that not every point of a leg passes: without one, a flat scan of 100,000
+        points takes two thirds of the time."""
+        return _filter([one for one in wanted if not self._is_passed_by_all(one, leg)])
 
-    def _is_passed_by_all(self, condition: Condition) -> bool:
+    def _is_passed_by_all(self, condition: Condition, leg: Leg) -> bool:
         match condition:
             case Equal("scope", whose):
                 return self._scopes <= {whose}
             case Equal("talk", whose):
-                return self._is_all_talk and self._scopes <= {whose}
+                # Of the legs of words, own and window are those of messages alone.
+                only_messages = leg in ("own", "window") or not self._has_summaries
+                return only_messages and self._is_all_talk and self._scopes <= {whose}
         return False
 
     def _find_scopes(self) -> set[str]:
@@ -218,7 +225,9 @@ class EdgeIndex:
     def _note(self, added: Sequence[Point]) -> None:
         if len(self._scopes) < 2:
             self._scopes |= {scope_key(point.fields.user_id, point.fields.namespace) for point in added}
-        self._is_all_talk = self._is_all_talk and all(point.fields.talk for point in added)
+        messages = [point.fields.talk for point in added if point.fields.level is None]
+        self._has_summaries = self._has_summaries or len(messages) < len(added)
+        self._is_all_talk = self._is_all_talk and all(messages)
 
     @contextmanager
     def _engine(self, what: str) -> Iterator[q.EdgeShard]:
@@ -232,7 +241,10 @@ class EdgeIndex:
 
 
 def _point(point: Point) -> q.Point:
-    vectors: dict[str, Any] = {"dense": point.vector.tolist(), **sparse.documents(point.own, point.window)}
+    vectors: dict[str, Any] = {
+        "dense": point.vector.tolist(),
+        **sparse.documents(point.own, point.window, point.gist),
+    }
     return q.Point(point.id, vectors, payload(point.fields))
 
 

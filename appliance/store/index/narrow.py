@@ -57,6 +57,8 @@ def payload(fields: Fields) -> dict[str, str | int]:
         stored["talk"] = whose
     if fields.at is not None:
         stored["at"] = fields.at
+    if fields.level is not None:
+        stored["level"] = fields.level
     return stored
 
 
@@ -70,7 +72,7 @@ def corpus(scope: Scope) -> list[Condition]:
 
 
 def conditions(filters: Filters | None) -> list[Condition]:
-    """What must hold, all of it; nothing for None. Without roles, only talk passes."""
+    """What must hold, all of it; nothing for None. Without roles or levels, only talk passes."""
     if filters is None:
         return []
     scope = filters.scope
@@ -78,6 +80,8 @@ def conditions(filters: Filters | None) -> list[Condition]:
     found: list[Condition] = [Equal("talk", whose)]
     if filters.roles:
         found = [Equal("scope", whose), OneOf("role", filters.roles)]
+    if filters.levels:
+        found = [Equal("scope", whose), OneOf("level", filters.levels)]
     if scope.agent_id is not None:
         found.append(Equal("agent_id", scope.agent_id))
     if filters.session is not None:

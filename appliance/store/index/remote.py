@@ -204,7 +204,7 @@ def _create(client: QdrantClient, collection: str, dimension: int) -> None:
             leg: models.SparseVectorParams(
                 modifier=models.Modifier.IDF, index=models.SparseIndexParams(on_disk=True)
             )
-            for leg in ("own", "window")
+            for leg in sparse.LEGS
         },
         on_disk_payload=True,
         metadata={"schema": SCHEMA},
@@ -214,7 +214,7 @@ def _create(client: QdrantClient, collection: str, dimension: int) -> None:
         "scope": keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
         **{
             name: keyword(type=models.KeywordIndexType.KEYWORD)
-            for name in ("talk", "agent_id", "role", "source")
+            for name in ("talk", "agent_id", "role", "level", "source")
         },
         "session": integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False),
         "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),
@@ -265,7 +265,8 @@ def _point(point: Point) -> models.PointStruct:
     from qdrant_client import models
 
     vectors: dict[str, Any] = {"dense": point.vector.tolist()}
-    vectors |= {leg: _sparse(vector) for leg, vector in sparse.documents(point.own, point.window).items()}
+    texts = sparse.documents(point.own, point.window, point.gist)
+    vectors |= {leg: _sparse(vector) for leg, vector in texts.items()}
     return models.PointStruct(id=point.id, vector=vectors, payload=payload(point.fields))
 
 

@@ -20,6 +20,7 @@ import qdrant_edge as q
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreError, StoreVersion
 from appliance.paths import FOLDER_MODE, write_small_file
+from appliance.store.index import sparse
 from appliance.store.index.base import SCHEMA
 
 REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messages and vectors"
@@ -104,7 +105,7 @@ def _config(dimension: int) -> q.EdgeConfig:
         },
         sparse_vectors={
             leg: q.EdgeSparseVectorParams(modifier=q.Modifier.Idf, memory=q.Memory.Cold)
-            for leg in ("own", "window")
+            for leg in sparse.LEGS
         },
         payload_memory=q.Memory.Cold,
         # m=0: a segment is settled without a graph.
@@ -120,7 +121,10 @@ def _field_indexes() -> list[q.UpdateOperation]:
     cold = q.Memory.Cold
     return [
         create("scope", q.KeywordIndexParams(is_tenant=True, memory=cold)),
-        *(create(name, q.KeywordIndexParams(memory=cold)) for name in ("talk", "agent_id", "role", "source")),
+        *(
+            create(name, q.KeywordIndexParams(memory=cold))
+            for name in ("talk", "agent_id", "role", "level", "source")
+        ),
         create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
         create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
     ]

@@ -17,6 +17,8 @@ import qdrant_edge as q
 
 from appliance.store.scripts import single_characters, spaced
 
+Lexical = Literal["own", "window", "gist"]
+
 _NOTHING = q.StopwordsSet()
 
 
@@ -41,20 +43,25 @@ def _encoder(*, stopwords: q.Stopwords, b: float = 0.0, average: float = 1.0) ->
 _DOCUMENTS = {
     "own": _encoder(stopwords=_NOTHING, b=0.5, average=25.0),
     "window": _encoder(stopwords=_NOTHING, b=0.75, average=115.0),
+    # A summary's piece is about as long as a window; there is no set to fit it on.
+    "gist": _encoder(stopwords=_NOTHING, b=0.75, average=115.0),
 }
+LEGS = tuple(_DOCUMENTS)
+
 # Stop words in a query cost 2 to 5 points of recall@10.
 _QUERY = _encoder(stopwords=q.Language.English)
 _QUERY_OF_STOPWORDS = _encoder(stopwords=_NOTHING)
 
 
-def documents(own: str, window: str) -> dict[str, q.SparseVector]:
+def documents(own: str, window: str, gist: str = "") -> dict[str, q.SparseVector]:
     """The sparse vectors of a point by leg. A text without a word gets none: an empty one would count in the
     statistics of one engine and not of the other."""
-    vectors = {"own": document(own, "own"), "window": document(window, "window")}
+    texts: dict[Lexical, str] = {"own": own, "window": window, "gist": gist}
+    vectors = {leg: document(text, leg) for leg, text in texts.items() if text}
     return {leg: vector for leg, vector in vectors.items() if vector.indices}
 
 
-def document(text: str, leg: Literal["own", "window"]) -> q.SparseVector:
+def document(text: str, leg: Lexical) -> q.SparseVector:
     """The vector of an indexed text; empty when the text has no word (punctuation, emoji)."""
     plain = _plain(text)
     singles = single_characters(text)
