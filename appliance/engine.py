@@ -44,7 +44,7 @@ from appliance.types import (
     Scope,
     SessionInfo,
 )
-from appliance.upkeep import Events, GoesOn, Task, Worker, work_off
+from appliance.upkeep import LOOK_AGAIN, Events, GoesOn, Task, Worker, work_off
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -84,7 +84,9 @@ class Appliance:
         self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
         self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write, self.summaries.tend]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
-        self._upkeep = Worker("appliance-upkeep", lambda on: work_off(self._tasks, on)) if worker else None
+        self._upkeep = (
+            Worker("appliance-upkeep", lambda on: work_off(self._tasks, on), LOOK_AGAIN) if worker else None
+        )
         self._wake()
 
     @classmethod
@@ -392,7 +394,8 @@ class Appliance:
     def status(self) -> dict[str, Any]:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
         trouble = self._worker.trouble if self._worker else None
-        return status(self.home, self._database.read(), self._serving.model_name, trouble)
+        found = status(self.home, self._database.read(), self._serving.model_name, trouble)
+        return {**found, "summaries": self.summaries.state()}
 
     def verify(self, *, deep: bool = False) -> check.Findings:
         """Check that every character is in a chunk and that all stores agree; writes nothing. ``deep`` also

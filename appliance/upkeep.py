@@ -29,13 +29,19 @@ def work_off(tasks: Sequence[Task], goes_on: GoesOn) -> int:
     return done
 
 
+LOOK_AGAIN = 60.0
+"""Seconds after which a background looks by itself for what has come due: a conversation that fell silent."""
+
+
 class Worker:
     """A background thread that works whenever it is woken. It starts at the first ``wake``."""
 
-    def __init__(self, name: str, work: Callable[[GoesOn], object]) -> None:
-        """``work`` is given a function that says whether to go on."""
+    def __init__(self, name: str, work: Callable[[GoesOn], object], again: float | None = None) -> None:
+        """``work`` is given a function that says whether to go on. After ``again`` seconds without being woken it
+        works by itself, for what comes due as time passes."""
         self._name = name
         self._work = work
+        self._again = again
         self._wanted = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -57,7 +63,7 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._wanted.wait()
+            self._wanted.wait(self._again)
             self._wanted.clear()
             if self._stopping.is_set():
                 return

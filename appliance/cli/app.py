@@ -16,7 +16,20 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, keeping, measuring, models, out, read, tour, watching
+from appliance.cli import (
+    about,
+    care,
+    find,
+    intake,
+    keeping,
+    measuring,
+    models,
+    out,
+    read,
+    summaries,
+    tour,
+    watching,
+)
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -45,6 +58,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "context": find.context,
         "sessions": read.sessions,
         "show": read.show,
+        "summaries": summaries.verbs,
         "export": read.export,
     },
     "Keep": {"pin": keeping.pin, "unpin": keeping.unpin},

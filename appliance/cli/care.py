@@ -12,7 +12,7 @@ from appliance import __version__
 from appliance.cli import options, out
 from appliance.errors import StoreError, UsageError
 
-NOT_YET_KEPT = ("archived", "summaries", "facts")
+NOT_YET_KEPT = ("archived", "facts")
 """Counts that the shape has and this version has nothing of."""
 
 TOLD = 10
@@ -39,6 +39,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         "daemon": facts.get("daemon"),
         "health": facts["health"],
         "files": facts["files"],
+        "summaries": facts["summaries"],
     }
     if json:
         out.document(shape)
@@ -54,12 +55,20 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "home": root,
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
             "model": model["name"] + made,
+            **({"summaries due": due} if (due := _due(shape["summaries"])) else {}),
             "disk": disk,
             **({"watched files": watched} if (watched := _watched(shape["files"])) else {}),
         }
     )
     for trouble in shape["files"]["troubles"][:TOLD]:
         out.line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _due(state: dict[str, Any]) -> str:
+    told = [f"{out.plural(state['due'], 'session')}: 'appliance summaries make'"] if state["due"] else []
+    if state["fallback"]:
+        told.append(f"{state['model']} does not write them: {state['fallback']}")
+    return "; ".join(told)
 
 
 def _watched(files: dict[str, Any]) -> str:

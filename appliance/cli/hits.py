@@ -17,7 +17,7 @@ from appliance.store.lexical import stem
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from appliance.types import Context, Hit, Hits, WhyNot
+    from appliance.types import Context, Hit, Hits, SummaryHit, WhyNot
 
 LEGS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
 """What each leg's raw score is."""
@@ -40,8 +40,16 @@ def shape(hits: Hits) -> dict[str, Any]:
         "took_ms": hits.took_ms,
         "notes": list(hits.notes),
         "times": list(hits.times),
+        "summaries": [summary_shape(found) for found in hits.summaries],
         **({"why_not": msgspec.to_builtins(hits.why_not)} if hits.why_not else {}),
     }
+
+
+def summary_shape(found: SummaryHit) -> dict[str, Any]:
+    """A found summary as ``search --json`` prints it."""
+    built: dict[str, Any] = msgspec.to_builtins(found)
+    summary = built.pop("summary")
+    return {**built, **summary}
 
 
 def verdict(why_not: WhyNot) -> str:

@@ -241,6 +241,27 @@ def progress() -> Iterator[tuple[OnFile, OnEmbedded]]:
         yield on_file, on_embedded
 
 
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A callback for steps done of all there are, drawn on stderr if it is a terminal, silent if not."""
+    if not on_terminal(sys.stderr):
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(file=sys.stderr, highlight=False, markup=False, emoji=False),
+        transient=True,
+    ) as drawn:
+        task = drawn.add_task(what, total=None)
+        yield lambda done, of: drawn.update(task, completed=done, total=of)
+
+
 def fields(pairs: Mapping[str, Any]) -> None:
     """Print names and values as two columns."""
     columns([[name, str(value)] for name, value in pairs.items()])

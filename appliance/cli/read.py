@@ -103,6 +103,7 @@ def show(
             variants = memory.variants(message.id)
             importance = memory.keeping.importance(message.id)
             memory.keeping.recalled([message.id])
+        summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
     if message is not None:
         if json:
             where = transcript.place(message, messages)
@@ -111,9 +112,9 @@ def show(
         else:
             transcript.show_message(message, info, messages, variants, importance)
     elif json:
-        out.document({"session": info, "messages": messages})
+        out.document({"session": info, "summary": summary, "messages": messages})
     else:
-        transcript.show_session(info, messages)
+        transcript.show_session(info, messages, summary)
 
 
 def export(

@@ -12,7 +12,7 @@ from appliance.errors import NotFound
 
 if TYPE_CHECKING:
     from appliance.engine import Appliance
-    from appliance.types import Importance, Message, SessionInfo
+    from appliance.types import Importance, Message, SessionInfo, Summary
 
 NEIGHBOURS = 3
 """How many messages before and after one are shown with it."""
@@ -68,9 +68,13 @@ def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
             "after": ids[at + 1 : at + 1 + NEIGHBOURS]}  # fmt: skip
 
 
-def show_session(info: SessionInfo, messages: Sequence[Message]) -> None:
-    """Print a conversation as it went."""
+def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None) -> None:
+    """Print a conversation as it went, its summary on top."""
     _heading(info)
+    if summary is not None:
+        _print(f"summary  {summary.id}  {summary.made_by}", "dim")
+        _words(summary.text, brief=False, quiet=True)
+        _print("")
     for message in messages:
         _turn(message)
 

@@ -120,7 +120,7 @@ def _once(writer: Writer, prior: str, turns: Sequence[Message], said: Sequence[M
     answer = writer.complete(
         [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": question}]
     )
-    notes = _notes(answer, question)
+    notes = _notes(answer, question, asked("", [turn for turn in turns if turn.id in numbers], numbers))
     by_number = {str(number): key for key, number in numbers.items()}
     words, figures = stems(source), set(_NUMBER.findall(source))
     lines = []
@@ -190,8 +190,8 @@ def _shortened(text: str) -> str:
     return f"{text[: TURN - TURN // 3]} … {text[-(TURN // 3) :]}"
 
 
-def _notes(answer: str, question: str) -> list[str]:
-    """The lines of an answer that are notes.
+def _notes(answer: str, question: str, turns: str) -> list[str]:
+    """The lines of an answer that are notes. What it was given as notes it may give back, ``turns`` not.
 
     Raises:
         Nonsense: it is empty, an echo, far too long, repeats itself, or has nothing to do with the turns.
@@ -202,7 +202,7 @@ def _notes(answer: str, question: str) -> list[str]:
         lines = lines[1:]
     if not lines or not _WORD.search(text):
         raise Nonsense("it wrote nothing")
-    given = {line.strip() for line in (*question.splitlines(), *INSTRUCTIONS.splitlines()) if len(line) > 20}
+    given = {line.strip() for line in (*turns.splitlines(), *INSTRUCTIONS.splitlines()) if len(line) > 20}
     given |= {_BULLET.sub("", line) for line in given}
     if ASKED in text or sum(line in given for line in lines) > len(lines) / 2:
         raise Nonsense("it repeats what it was asked")

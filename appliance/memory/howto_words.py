@@ -59,7 +59,8 @@ ENGLISH = Language(
     ),
     asks_not=(
         r"how (?:do|can|could|should|would|might) (?:i|we|one|you) (?:feel|like|know|think|mean|look|say|help|thank"
-        r"|spell|support|accept|balance|sound|seem|repay|trust|believe|rate|see|find|cope|manage|stay|live|spend|celebrate|be|have)",
+        r"|spell|support|accept|balance|sound|seem|repay|trust|believe|rate|see|find|cope|manage|stay|live|spend"
+        r"|celebrate|be|have)",
         r"know how to \w+(?=[^?\n]{0,80}(?:[.!]|$))(?<!you know how to)",
     ),
     worked=(
@@ -283,10 +284,10 @@ LANGUAGES = (ENGLISH, GERMAN, SPANISH)
 
 _SIGNS = (
     "worked works working did_it trick fixed solved runs running compiles builds pass boots prints connects loads"
-    " starts to_work to_run to_build to_compile to_print to_boot _up sorted success gone disappeared green no_more no_error"
-    " no_warning no_problem funktion klapp läuft lief geht ging startet druckt gelöst behoben grün weg verschwunden"
-    " erledigt geschafft fehler funcion sirvi _va arranca imprime compila resolvi solucion arregl resuelt desapareci"
-    " sin_errores ya_no"
+    " starts to_work to_run to_build to_compile to_print to_boot _up sorted success gone disappeared green no_more"
+    " no_error no_warning no_problem funktion klapp läuft lief geht ging startet druckt gelöst behoben grün weg"
+    " verschwunden erledigt geschafft fehler funcion sirvi _va arranca imprime compila resolvi solucion arregl resuelt"
+    " desapareci sin_errores ya_no"
 )
 SIGNS = tuple(sign.replace("_", " ") for sign in _SIGNS.split())
 """One of these stands in every text that says that something worked, in small letters: most texts have none, and need

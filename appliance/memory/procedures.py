@@ -30,6 +30,9 @@ BETWEEN = 1
 SHORTEST_REQUEST = 3
 """Words of a request; less is "go on", and says not what was done."""
 
+END = 64
+"""Characters at either end of a turn that tell whether it takes something back."""
+
 MOST_STEPS = 40
 LONGEST_STEP = 2_000
 """Characters of a step; of a longer one its beginning is quoted, up to the end of a line."""
@@ -139,7 +142,7 @@ def _before(
 ) -> Stretch | None:
     """What an outcome is the outcome of, and the last failure on the way to it."""
     person = said[outcome]
-    if confirmed is None and (howto.failed(person.text) or _TAKES_BACK.search(person.text)):
+    if confirmed is None and (howto.failed(person.text) or _takes_back(person.text)):
         return None
     failed = answered = request = -1
     between = 0
@@ -160,7 +163,11 @@ def _before(
             between += 1
         if between > BETWEEN or confirmed is None:
             break
-    if request < 0 or answered < request or len(said[request].text.split()) < SHORTEST_REQUEST:
+    if (
+        request < 0
+        or answered < request
+        or len(said[request].text[: howto.LOOKED_AT].split()) < SHORTEST_REQUEST
+    ):
         return None
     return Stretch(request, request, outcome, True, confirmed)
 
@@ -180,11 +187,15 @@ def _speaker(message: Message) -> tuple[str, str | None]:
 
 
 _TAKES_BACK = re.compile(
-    r"^\W*(?:no|nope|wait|stop|hold on|hmm|actually|undo|revert|nein|halt|warte|doch nicht|espera|para"
-    r"|deshaz)\b|[?？]\s*$",
+    r"\W*(?:no|nope|wait|stop|hold on|hmm|actually|undo|revert|nein|halt|warte|doch nicht|espera|para|deshaz)\b",
     re.IGNORECASE,
 )
-"""A turn after which what was done does not count as accepted: a correction, or a question, which may be a doubt."""
+
+
+def _takes_back(text: str) -> bool:
+    """Whether what was done does not count as accepted after a turn: a correction, or a question, which may be a
+    doubt."""
+    return text[-END:].rstrip().endswith(("?", "？")) or _TAKES_BACK.match(text[:END]) is not None
 
 
 def read(stretch: Stretch, said: Sequence[Message], records: Sequence[Message]) -> Procedure | None:
@@ -391,8 +402,9 @@ def _command(call: Message) -> Quote | None:
     named = _COMMAND.search(call.text, 0, _RESULT)
     if named is None:
         return None
-    following = _NEXT_ARGUMENT.search(call.text, named.end())
-    return _step(call, named.end(), following.start() if following else len(call.text))
+    end = min(len(call.text), named.end() + 2 * LONGEST_STEP)
+    following = _NEXT_ARGUMENT.search(call.text, named.end(), end)
+    return _step(call, named.end(), following.start() if following else end)
 
 
 def _went_wrong(text: str) -> bool:

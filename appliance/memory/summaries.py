@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -127,6 +127,13 @@ class Summaries:
         host = self._host
         return summaries.due_count(host.database.read(), host.every, host.silent)
 
+    def state(self) -> Mapping[str, int | str | None]:
+        """How many sessions are ``due``, the ``model`` that is to write, None without one, and in ``fallback`` why it
+        did not write the latest that it was to write."""
+        writer = self._host.writer
+        fallback = summaries.last_fallback(self._host.database.read()) if writer else None
+        return {"due": self.pending(), "model": writer.name if writer else None, "fallback": fallback}
+
     # --- made -----------------------------------------------------------------------------------------
 
     def make(self, session_id: str) -> Sequence[Summary]:
@@ -141,7 +148,7 @@ class Summaries:
         for _ in range(TRIES):
             if self._make(key, again=True, goes_on=lambda: True):
                 break
-        self._host.drain(lambda: True)
+        self._embed(lambda: True, pieces.any_pending)
         return summaries.public(db, summaries.of_session(db, key))
 
     def tend(self, goes_on: GoesOn) -> int:
@@ -174,27 +181,30 @@ class Summaries:
             rows, beside = messages.talk_and_tools(db, key)
             there = summaries.of_session(db, key)
             tools = Tools(host.embed, self._vectors, host.writer, again, goes_on)
-            plan = making.plan(making.talk(rows, beside), there, tools)
+            talk = making.talk(rows, beside)
+            plan = making.plan(talk, there, tools)
+            making.add_procedures(talk, there, lambda keys: messages.texts(db, keys), plan)
             written = self._write(key, due, plan)
         if written and plan.new:
             host.tell(Event("summarised", sessions.public_id(key), _told(plan)))
         return written
 
     def _write(self, key: int, due: Due, plan: Plan) -> bool:
-        self._host.target()  # loads the model, if it is not yet: not while others wait to write
+        if plan.new:
+            self._host.target()  # loads the model, if it is not yet: not while others wait to write
         with self._host.database.write() as tx:
             if not sessions.exists(tx, key):
                 return True
             if summaries.unseen(tx, key).edits != due.edits:
                 return False
             summaries.drop(tx, plan.gone)
-            keys = summaries.put(tx, key, plan.new)
-            texts = [
-                Chunkable(number, None, new.text, False, new.last.order_at)
-                for number, new in zip(keys, plan.new, strict=True)
-            ]
-            generation, splitter = self._host.target()
-            pieces.put(tx, generation, [*zip(texts, splitter.split(texts), strict=True)])
+            if plan.new:
+                texts = [
+                    Chunkable(number, None, new.text, False, new.last.order_at)
+                    for number, new in zip(summaries.put(tx, key, plan.new), plan.new, strict=True)
+                ]
+                generation, splitter = self._host.target()
+                pieces.put(tx, generation, [*zip(texts, splitter.split(texts), strict=True)])
             summaries.seen(tx, key, due)
         return True
 

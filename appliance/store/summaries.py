@@ -107,7 +107,8 @@ def key_of(public: str) -> int | None:
 # --- what is due -------------------------------------------------------------------------------------
 
 
-_IS_DUE = "(d.torn OR d.changes >= :every OR d.at <= :silent_since)"
+# What was said in a future, by a clock that has been put right since, counts as said long ago.
+_IS_DUE = "(d.torn OR d.changes >= :every OR abs(:now - d.at) >= :silent)"
 
 
 def due(db: sqlite3.Connection, every: int, silent: float, limit: int = -1) -> list[int]:
@@ -115,7 +116,7 @@ def due(db: sqlite3.Connection, every: int, silent: float, limit: int = -1) -> l
     seconds, that have so many messages more, or that lost a summary with a message that changed."""
     rows = db.execute(
         f"SELECT d.session_id FROM summary_due d WHERE {_IS_DUE} ORDER BY d.at DESC, d.session_id DESC LIMIT :limit",
-        {"every": every, "silent_since": now() - int(silent * 1e6), "limit": limit},
+        {**_limits(every, silent), "limit": limit},
     )
     return [key for (key,) in rows.fetchall()]
 
@@ -123,9 +124,13 @@ def due(db: sqlite3.Connection, every: int, silent: float, limit: int = -1) -> l
 def due_count(db: sqlite3.Connection, every: int, silent: float) -> int:
     (number,) = db.execute(
         f"SELECT count(*) FROM summary_due d WHERE {_IS_DUE}",
-        {"every": every, "silent_since": now() - int(silent * 1e6)},
+        _limits(every, silent),
     ).fetchone()
     return int(number)
+
+
+def _limits(every: int, silent: float) -> dict[str, int]:
+    return {"every": every, "now": now(), "silent": int(silent * 1e6)}
 
 
 def unseen(db: sqlite3.Connection, session: int) -> Due:

@@ -11,37 +11,47 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from appliance.memory import procedures
-from tests.eval.procedure_talks import QUESTIONS, TRAPS, WORKED, Talk
+from tests.eval.procedure_talks import Talk, questions, talks
 
 
-def as_labelled(talk: Talk) -> tuple[bool, int]:
-    """Whether what is found is what the label says, and how many procedures were found."""
+def as_labelled(talk: Talk) -> tuple[int, int]:
+    """How many procedures were found in a conversation, and how many of them are what the label says."""
     found = procedures.find(talk.messages())
     if talk.goal is None:
-        return not found, len(found)
+        return len(found), 0
     right = [one for one in found if one.goal.text.startswith(talk.goal) and len(one.steps) == talk.steps]
-    return len(found) == len(right) == 1, len(found)
+    return len(found), min(1, len(right))
+
+
+def scored(talks: Sequence[Talk]) -> dict[str, Any]:
+    outcomes = [as_labelled(talk) for talk in talks]
+    found, right = (sum(column) for column in zip(*outcomes, strict=True))
+    worked = sum(talk.goal is not None for talk in talks)
+    return {
+        "conversations": len(talks),
+        "traps": len(talks) - worked,
+        "precision": round(right / found, 3),
+        "recall": round(right / worked, 3),
+        "wrong": [talk.name for talk, (all_, good) in zip(talks, outcomes, strict=True) if all_ > good],
+        "missed": [
+            talk.name for talk, (all_, _) in zip(talks, outcomes, strict=True) if talk.goal and not all_
+        ],
+    }
 
 
 def measured() -> dict[str, Any]:
-    outcomes = {talk: as_labelled(talk) for talk in (*WORKED, *TRAPS)}
-    found = sum(count for _, count in outcomes.values())
-    right = sum(outcomes[talk][0] for talk in WORKED)
-    told = {(text, label): procedures.is_how_to(text) for label, texts in QUESTIONS.items() for text in texts}
+    labelled = questions()
+    told = {text: procedures.is_how_to(text) for text in labelled}
     return {
-        "conversations": len(outcomes),
-        "traps": len(TRAPS),
-        "precision": round(right / found, 3),
-        "recall": round(right / len(WORKED), 3),
-        "wrong": [talk.name for talk in (*TRAPS, *WORKED) if outcomes[talk][1] and not outcomes[talk][0]],
-        "missed": [talk.name for talk in WORKED if not outcomes[talk][1]],
+        **scored(talks()),
         "questions": {
             "count": len(told),
-            "taken for one": [text for (text, label), said in told.items() if said and not label],
-            "not known": [text for (text, label), said in told.items() if label and not said],
+            "taken for one": [text for text, said in told.items() if said and not labelled[text]],
+            "not known": [text for text, said in told.items() if labelled[text] and not said],
         },
     }
 

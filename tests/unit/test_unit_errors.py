@@ -21,6 +21,7 @@ CODES = {
     "StoreCorrupt": 3,
     "NotFound": 4,
     "ModelUnavailable": 5,
+    "EndpointError": 5,
 }
 
 

@@ -1,0 +1,494 @@
+"""Summaries from the outside: made when due, kept up to date, found, and gone with what they were made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import Appliance
+from appliance.errors import NotFound, UsageError
+from appliance.types import Event, Summary
+from appliance_models import HashEmbedder
+from tests.llm_server import nobody, response, serving
+from tests.summary_talk import chat, noted, write
+
+
+@pytest.fixture
+def told(memory: Appliance) -> list[Event]:
+    events: list[Event] = []
+    memory.events.listen(events.append)
+    return events
+
+
+@pytest.fixture
+def filled(memory: Appliance, tmp_path: Path) -> Appliance:
+    memory.ingest(write(tmp_path / "harbour.jsonl", chat("harbour", 48)))
+    return memory
+
+
+def check(memory: Appliance) -> None:
+    """Every quote is verbatim, every summary is of messages that are there, and all stores agree."""
+    for summary in memory.summaries.list():
+        texts = {m.id: m.text for m in memory.sessions.messages(summary.session_id)}
+        assert summary.first_id in texts and summary.last_id in texts
+        for quote in summary.quotes:
+            assert texts[quote.message_id][quote.start : quote.end] == quote.text != ""
+            if summary.made_by == "extractive":
+                assert " ".join(quote.text.split()) in summary.text
+    assert not memory.verify().problems
+
+
+def levels(found: list[Summary] | Any) -> Counter[str]:
+    return Counter(summary.level for summary in found)
+
+
+def everything(memory: Appliance) -> str:
+    """All words that any summary has, in whatever field."""
+    rows = memory._database.read().execute("SELECT text, metadata FROM summary").fetchall()
+    return " ".join(" ".join(row) for row in rows)
+
+
+# --- made -------------------------------------------------------------------------------------------------
+
+
+def test_an_import_is_summarised_at_once_at_three_levels(filled: Appliance, told: list[Event]) -> None:
+    assert filled.summaries.pending() == 1 and filled.summaries.list() == []
+    assert filled.tend() == 1
+    found = filled.summaries.list()
+    counts = levels(found)
+    assert counts["session"] == 1 and counts["topic"] > 1 and counts["exchange"] == 24
+    assert [s.level for s in found] == sorted(
+        (s.level for s in found), key=["session", "topic", "exchange"].index
+    )
+    whole = found[0]
+    assert whole.messages == 48 and whole.made_by == "extractive"
+    assert whole.since == "2024-03-01T10:00:00+00:00" and whole.until == "2024-03-01T10:47:00+00:00"
+    assert sum(s.messages for s in found if s.level == "topic") == 48
+    assert told == [Event("summarised", "s1", {**counts, "made_by": "extractive"})]
+    assert filled.summaries.pending() == 0 and filled.tend() == 0
+    assert filled.status()["counts"]["summaries"] == len(found)
+    check(filled)
+
+
+def test_what_is_shorter_than_a_summary_has_none(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    session.add("user", "The crane is broken.")
+    session.add("assistant", "Then we need oil.")
+    assert memory.summaries.make(session.id) == []
+    assert memory.summaries.pending() == 0
+
+
+def test_the_last_active_conversation_comes_first(
+    memory: Appliance, told: list[Event], tmp_path: Path
+) -> None:
+    for number, name in enumerate(("old", "new", "older")):
+        year = {"old": 2020, "new": 2023, "older": 2018}[name]
+        lines = [
+            line | {"timestamp": line["timestamp"].replace("2024", str(year))} for line in chat(name, 12)
+        ]
+        memory.ingest(write(tmp_path / f"{number}.jsonl", lines))
+    memory.tend()
+    ids = [memory.sessions.get(event.about).info.external_id for event in told]
+    assert ids == ["new", "old", "older"]
+
+
+def test_a_running_conversation_is_summarised_every_dozen_messages(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    for number, line in enumerate(chat("x", 30), 1):
+        session.add(line["role"], line["content"])
+        memory.tend()
+        expected = number - number % memory.settings.summaries.every
+        whole = memory.summaries.list(session_id=session.id, level="session")
+        assert [s.messages for s in whole] == ([expected] if expected else [])
+    check(memory)
+
+
+def test_one_that_fell_silent_is_summarised(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[summaries]\nsilent = 0.0\n")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        session = memory.sessions.create()
+        for line in chat("x", 5):
+            session.add(line["role"], line["content"])
+        assert memory.tend() == 1
+        assert memory.summaries.list()[0].messages == 5
+
+
+def test_what_has_not_changed_keeps_its_summary(filled: Appliance) -> None:
+    filled.tend()
+    before = {s.id: s for s in filled.summaries.list()}
+    session = filled.sessions.get("harbour")
+    for line in chat("harbour", 60)[48:]:
+        session.add(line["role"], line["content"])
+    assert filled.tend() == 1
+    after = {s.id: s for s in filled.summaries.list()}
+    kept = before.keys() & after.keys()
+    assert all(before[id] == after[id] for id in kept)
+    gone = [before[id] for id in before.keys() - after.keys()]
+    counts = levels(gone)
+    assert counts["session"] == 1 and counts["topic"] <= 1 and not counts["exchange"], "what goes on"
+    assert sum(s.messages for s in after.values() if s.level == "topic") == 60
+    check(filled)
+
+
+def test_a_change_refreshes_what_covers_it_and_nothing_else(filled: Appliance) -> None:
+    filled.tend()
+    before = {s.id for s in filled.summaries.list()}
+    session = filled.sessions.get("harbour")
+    session.add("user", "The walrus " * 60, external_id="harbour-20")
+    assert filled.tend() == 1
+    after = {s.id for s in filled.summaries.list()}
+    gone = before - after
+    assert len(gone) == 3, "the session, one topic, one exchange"
+    assert levels(filled.summaries.list())["session"] == 1
+    check(filled)
+
+
+def test_the_words_of_a_message_leave_its_summaries_in_the_same_transaction(filled: Appliance) -> None:
+    filled.tend()
+    quote = filled.summaries.list(level="session")[0].quotes[0]
+    assert quote.text in everything(filled)
+    key = int(quote.message_id[1:])
+    with filled._database.write() as tx:
+        tx.execute("DELETE FROM chunk WHERE message_id = ?", (key,))
+        tx.execute("DELETE FROM message WHERE id = ?", (key,))
+        left = " ".join(row[0] for row in tx.execute("SELECT text || metadata FROM summary"))
+        assert quote.text not in left
+    assert quote.text not in everything(filled)
+    filled.tend()
+    assert quote.text not in everything(filled)
+    assert filled.summaries.list(level="session")[0].messages == 47
+
+
+def test_an_edit_that_comes_while_a_summary_is_made_is_not_written_over(
+    filled: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words that the message had before must not come back with a summary that was begun before."""
+    from appliance.memory import making
+
+    plan = making.plan
+    session = filled.sessions.get("harbour")
+
+    def meanwhile(*given: Any) -> Any:
+        made = plan(*given)
+        monkeypatch.setattr(making, "plan", plan)
+        session.add("user", "The walrus sleeps here now, and nobody may wake it.", external_id="harbour-0")
+        return made
+
+    monkeypatch.setattr(making, "plan", meanwhile)
+    old = filled.message("harbour-0").text
+    found = filled.summaries.make("harbour")
+    assert found and old not in everything(filled)
+    check(filled)
+
+
+def test_what_is_said_while_a_summary_is_made_waits_for_the_next(
+    filled: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from appliance.memory import making
+
+    plan = making.plan
+    session = filled.sessions.get("harbour")
+
+    def meanwhile(*given: Any) -> Any:
+        made = plan(*given)
+        monkeypatch.setattr(making, "plan", plan)
+        for line in chat("later", 13):
+            session.add(line["role"], line["content"])
+        return made
+
+    monkeypatch.setattr(making, "plan", meanwhile)
+    assert filled.summaries.tend(lambda: True) == 1
+    assert filled.summaries.list(level="session")[0].messages == 48
+    assert filled.summaries.pending() == 1, "thirteen more"
+    filled.tend()
+    assert filled.summaries.list(level="session")[0].messages == 61
+    check(filled)
+
+
+def test_a_conversation_that_is_deleted_takes_its_summaries_along(filled: Appliance) -> None:
+    filled.tend()
+    with filled._database.write() as tx:
+        from appliance.store import chunks
+
+        keys = [key for (key,) in tx.execute("SELECT id FROM message")]
+        chunks.drop(tx, keys)
+        tx.execute("DELETE FROM message_fts")
+        tx.execute("DELETE FROM session")
+    assert filled.summaries.list() == []
+    filled.embed_pending()
+    assert filled.verify().checked.get("points", 0) == 0
+    assert filled.tend() == 0
+
+
+def test_the_background_makes_them(home: Path, tmp_path: Path) -> None:
+    import threading
+
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        made = threading.Event()
+        memory.events.listen(lambda event: made.set())
+        memory.ingest(write(tmp_path / "a.jsonl", chat("harbour", 30)), wait=False)
+        assert made.wait(60)
+        session = memory.sessions.create()
+        session.add("user", "An add does not wait for any of this.")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        assert memory.summaries.list()
+        memory.embed_pending()
+        check(memory)
+
+
+def test_a_very_long_conversation_is_summarised_from_its_topics(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(write(tmp_path / "long.jsonl", chat("long", 1_100)))
+    memory.tend()
+    (whole,) = memory.summaries.list(level="session")
+    assert whole.messages == 1_100 and 5 < len(whole.quotes) <= 30
+    quoted = {q for s in memory.summaries.list(level="topic") for q in s.quotes}
+    assert set(whole.quotes) <= quoted
+    check(memory)
+
+
+# --- kept -------------------------------------------------------------------------------------------------
+
+
+def test_they_survive_a_rebuild_and_another_model(filled: Appliance) -> None:
+    filled.tend()
+    before = filled.summaries.list()
+    hits = [h.summary.id for h in filled.summaries.search("tomato greenhouse")]
+    points = filled.verify().checked["points"]
+    assert points >= filled.status()["counts"]["chunks"] + len(before)
+    filled.reindex()
+    assert [h.summary.id for h in filled.summaries.search("tomato greenhouse")] == hits
+    filled.reindex(vectors=True)
+    assert [h.summary.id for h in filled.summaries.search("tomato greenhouse")] == hits
+    assert filled.summaries.list() == before
+    assert filled.verify().checked["points"] == points
+    check(filled)
+
+
+def test_verify_names_a_summary_that_does_not_agree(filled: Appliance) -> None:
+    filled.tend()
+    with filled._database.write() as tx:
+        tx.execute("UPDATE summary SET sentences = '[[1,0,99999]]' WHERE id = 1")
+        tx.execute("UPDATE summary SET text = text || ' and more' WHERE id = 2")
+    problems = {p.where: p.message for p in filled.verify().problems}
+    assert "quotes m1 where it has no such words" in problems["sum1"]
+    assert "piece" in problems["sum2"]
+
+
+def test_a_long_summary_has_several_pieces(filled: Appliance) -> None:
+    filled.tend()
+    db = filled._database.read()
+    longest = max(filled.summaries.list(), key=lambda s: len(s.text))
+    key = int(longest.id[3:])
+    spans = db.execute(
+        "SELECT start, stop FROM summary_chunk WHERE summary_id = ? ORDER BY start", (key,)
+    ).fetchall()
+    assert spans[0][0] == 0 and spans[-1][1] == len(longest.text)
+
+
+# --- found ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(filled: Appliance, tmp_path: Path) -> Appliance:
+    lines = [line | {"session_title": "Apart"} for line in chat("apart", 20, seed=1)]
+    filled.ingest(write(tmp_path / "apart.jsonl", lines))
+    filled.tend()
+    return filled
+
+
+def test_a_search_for_summaries_finds_them_by_meaning_and_words(two: Appliance) -> None:
+    hits = two.summaries.search("watering the tomato in the greenhouse", limit=5)
+    assert hits and "tomato" in hits[0].summary.text
+    assert [h.rank for h in hits] == list(range(1, len(hits) + 1))
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.values()))
+    assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
+    assert list(two.summaries.search("watering the tomato in the greenhouse", limit=2)) == hits[:2]
+
+
+def test_of_several_that_cover_the_same_messages_the_best_is_shown(two: Appliance) -> None:
+    hits = two.summaries.search("crane oil", limit=50)
+    order = {m.id: n for s in ("harbour", "apart") for n, m in enumerate(two.sessions.messages(s))}
+    for number, hit in enumerate(hits):
+        for other in hits[:number]:
+            if hit.summary.session_id == other.summary.session_id:
+                assert (
+                    order[hit.summary.last_id] < order[other.summary.first_id]
+                    or order[other.summary.last_id] < order[hit.summary.first_id]
+                )
+
+
+@pytest.mark.parametrize("level", ["session", "topic", "exchange"])
+def test_a_level_can_be_asked_for(two: Appliance, level: Any) -> None:
+    hits = two.summaries.search("the crane and the oil", level=level, limit=20)
+    assert hits and {h.summary.level for h in hits} == {level}
+    assert {s.level for s in two.summaries.list(level=level)} == {level}
+
+
+def test_a_session_can_be_asked_for(two: Appliance) -> None:
+    apart = two.sessions.get("apart").id
+    assert {h.summary.session_id for h in two.summaries.search("crane", session_id=apart, limit=30)} == {
+        apart
+    }
+    assert {s.session_id for s in two.summaries.list(session_id="apart")} == {apart}
+
+
+def test_message_searches_never_show_a_summary_and_bring_the_best_beside(two: Appliance) -> None:
+    bare = two.search("watering the tomato in the greenhouse", limit=50)
+    assert all(hit.message_id.startswith("m") for hit in bare)
+    assert 0 < len(bare.summaries) <= 3
+    assert "tomato" in bare.summaries[0].summary.text
+    for roles in (["user"], ["tool", "system"]):
+        assert two.search("tomato", roles=roles).summaries == ()  # type: ignore[arg-type]
+
+
+def test_summaries_change_nothing_in_what_a_message_search_finds(filled: Appliance) -> None:
+    questions = ("watering the tomato in the greenhouse", "crane oil", "latency of the query")
+    before = [[(h.message_id, h.score) for h in filled.search(q, limit=40)] for q in questions]
+    assert all(not filled.search(q).summaries for q in questions)
+    filled.tend()
+    after = [[(h.message_id, h.score) for h in filled.search(q, limit=40)] for q in questions]
+    for one, other in zip(before, after, strict=True):
+        assert [id for id, _ in one] == [id for id, _ in other]
+        assert [s for _, s in one] == pytest.approx([s for _, s in other], abs=1e-5)
+
+
+def test_what_a_session_keeps_to_itself_is_found_within_it_only(two: Appliance) -> None:
+    harbour = two.sessions.get("harbour").id
+    everywhere = {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
+    assert harbour in everywhere
+    for kept in ("none",):
+        with two._database.write() as tx:
+            tx.execute("UPDATE session SET storage_scope = ? WHERE external_id = 'harbour'", (kept,))
+        found = {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
+        assert found and harbour not in found
+        assert all(h.summary.session_id != harbour for h in two.search("tomato crane").summaries)
+        assert two.summaries.search("tomato crane", session_id=harbour)
+    for given in ("summaries_only", "conversational"):
+        with two._database.write() as tx:
+            tx.execute("UPDATE session SET storage_scope = ? WHERE external_id = 'harbour'", (given,))
+        assert harbour in {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
+
+
+def test_bad_requests_are_clear(two: Appliance) -> None:
+    with pytest.raises(NotFound, match="sum999"):
+        two.summaries.get("sum999")
+    with pytest.raises(NotFound, match="m1"):
+        two.summaries.get("m1")
+    with pytest.raises(NotFound):
+        two.summaries.make("s999")
+    with pytest.raises(UsageError, match="level"):
+        two.summaries.list(level="chapter")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="level"):
+        two.summaries.search("x", level="chapter")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="limit"):
+        two.summaries.search("x", limit=0)
+    assert two.summaries.search("") is not None
+    first = two.summaries.list()[0]
+    assert two.summaries.get(first.id) == first
+
+
+# --- by a local model -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(home: Path, tmp_path: Path) -> Iterator[Any]:
+    home.mkdir()
+    kept: list[Appliance] = []
+
+    def open_with(base_url: str, timeout: float = 10.0) -> Appliance:
+        (home / "config.toml").write_text(
+            f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\ntimeout = {timeout}\n'
+        )
+        kept.append(Appliance.open(home, worker=False, embedder=HashEmbedder()))
+        kept[-1].ingest(write(tmp_path / "harbour.jsonl", chat("harbour", 48)))
+        return kept[-1]
+
+    yield open_with
+    for memory in kept:
+        memory.close()
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_local_model_writes_topics_and_sessions(opened: Any) -> None:
+    with serving(noted) as server:
+        memory = opened(server.base_url)
+        memory.tend()
+        found = memory.summaries.list()
+        assert {s.made_by for s in found if s.level != "exchange"} == {"tiny"}
+        assert {s.made_by for s in found if s.level == "exchange"} == {"extractive"}
+        assert len(server.asked) == sum(s.level != "exchange" for s in found)
+        whole = found[0]
+        assert whole.level == "session" and whole.quotes and f"[{whole.quotes[0].message_id}]" in whole.text
+        assert "decisions" in whole.metadata and "fallback" not in whole.metadata
+        assert memory.status()["summaries"] == {"due": 0, "model": "tiny", "fallback": None}
+        check(memory)
+
+        # What is said later goes with the notes that there are.
+        session = memory.sessions.get("harbour")
+        for line in chat("later", 12):
+            session.add(line["role"], line["content"])
+        memory.tend()
+        last = server.asked[-1]["messages"][1]["content"]
+        assert last.startswith("NOTES SO FAR:\n") and last.count("We should see to") < 12 * 5 + 5
+
+
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (response(b"{}", "500 Internal Server Error"), "answers 500"),
+        (response(b"{oh no"), "something else than a chat completion"),
+        ("", "wrote nothing"),
+        ("I like trains, planes and automobiles, honestly.", "hardly a word"),
+        ("- We should see to the crane or the garden or the server. [77777]", "do not exist"),
+        (None, "did not answer within 0.3 s"),
+    ],
+    ids=["fails", "garbage", "empty", "nonsense", "invented ids", "hangs"],
+)
+def test_a_model_that_does_not_do_it_is_fallen_back_from_and_that_is_said(
+    opened: Any, answer: Any, says: str
+) -> None:
+    with serving(lambda body: answer) as server:
+        memory = opened(server.base_url, 0.3)
+        events: list[Event] = []
+        memory.events.listen(events.append)
+        memory.tend()
+    found = memory.summaries.list()
+    assert {s.made_by for s in found} == {"extractive"}
+    for summary in found:
+        assert (says in summary.metadata.get("fallback", "")) == (summary.level != "exchange")
+    assert says in events[0].detail["fallback"]
+    assert says in memory.status()["summaries"]["fallback"]
+    if not isinstance(answer, str):
+        assert len(server.asked) == 1, "one that is down is not asked for each"
+    check(memory)
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_an_echo_is_refused(opened: Any) -> None:
+    with serving(lambda body: body["messages"][1]["content"]) as server:
+        memory = opened(server.base_url)
+        memory.tend()
+        assert "repeats what it was asked" in memory.summaries.list()[0].metadata["fallback"]
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_once_the_model_is_there_they_are_written_anew_on_demand(opened: Any, home: Path) -> None:
+    with nobody() as base_url:
+        memory = opened(base_url)
+        memory.tend()
+        assert "can't be reached" in memory.status()["summaries"]["fallback"]
+        memory.close()
+    with serving(noted) as server:
+        memory = opened(server.base_url)
+        memory.tend()
+        assert {s.made_by for s in memory.summaries.list()} == {"extractive"}, "nothing has changed"
+        found = memory.summaries.make("harbour")
+        assert {s.made_by for s in found if s.level != "exchange"} == {"tiny"}
+        assert memory.status()["summaries"]["fallback"] is None
