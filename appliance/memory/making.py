@@ -6,9 +6,10 @@ Pure but for what it is given: the messages, the summaries that are there, and h
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import EndpointError
+from appliance.memory import procedures
 from appliance.memory.abstract import Nonsense, Writer, written
 from appliance.memory.summarise import Draft, Embed, exchanges, rendered, summarise, topics
 from appliance.store import messages, summaries
@@ -41,6 +43,9 @@ NAMES = ("tools", "files", "entities")
 
 Range = tuple[int, int]
 """From an index up to another, without it."""
+
+TextsOf = Callable[[Sequence[int]], Mapping[int, str]]
+"""The texts of messages, by key."""
 
 VectorsOf = Callable[[Sequence[Row]], NDArray[np.float32]]
 """Vectors of messages, (messages, dimension), to see where one topic ends."""
@@ -156,6 +161,52 @@ def plan(talk: Talk, there: Sequence[summaries.Row], tools: Tools) -> Plan:
                     topics_made.append((part, made))
     found.gone = [row.id for row in by_place.values()]
     return found
+
+
+def add_procedures(talk: Talk, there: Sequence[summaries.Row], texts: TextsOf, found: Plan) -> None:
+    """Add to a plan what is to become of a conversation's procedures. ``texts`` reads those of tools' records, of which
+    the talk has none."""
+    known = {row.covers: row for row in there if row.level == "procedure"}
+    rows = {message.id: row for message, row in zip(talk.said, talk.rows, strict=True)}
+    said = [message for message in talk.said if procedures.is_said(message)]
+    places = [_place(rows[message.id]) for message in said]
+    beside = [_place(row) for row in talk.beside]
+    behind = [bisect(beside, place) for place in places]
+    ran = {number for number, (one, other) in enumerate(pairwise(behind), 1) if one < other}
+    for stretch in procedures.stretches(said, ran):
+        between = talk.beside[behind[stretch.failed] : behind[stretch.outcome]][-procedures.MOST_RECORDS :]
+        words = texts([row.id for row in between])
+        records = [messages.public(replace(row, text=words.get(row.id, ""))) for row in between]
+        procedure = procedures.read(stretch, said, records)
+        if procedure is None:
+            continue
+        draft = procedures.draft(procedure)
+        covers = _digest_of(draft.quotes)
+        if covers in known:
+            found.kept.append(known.pop(covers))
+            continue
+        first, last = rows[draft.first], rows[draft.last]
+        found.new.append(
+            New(
+                level="procedure",
+                first=first,
+                last=last,
+                messages=draft.messages,
+                text=draft.text,
+                quotes=draft.quotes,
+                made_by=EXTRACTIVE,
+                metadata=draft.metadata,
+                covers=covers,
+            )
+        )
+    found.gone += [row.id for row in known.values()]
+
+
+def _digest_of(quotes: Sequence[Quote]) -> bytes:
+    whole = hashlib.blake2b(digest_size=16)
+    for quote in quotes:
+        whole.update(f"{quote.message_id}\0{quote.start}\0{quote.text}\0".encode("utf-8", "surrogatepass"))
+    return whole.digest()
 
 
 def _is_to_be_rewritten(row: summaries.Row, level: Level, tools: Tools) -> bool:

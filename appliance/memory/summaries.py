@@ -181,7 +181,9 @@ class Summaries:
             rows, beside = messages.talk_and_tools(db, key)
             there = summaries.of_session(db, key)
             tools = Tools(host.embed, self._vectors, host.writer, again, goes_on)
-            plan = making.plan(making.talk(rows, beside), there, tools)
+            talk = making.talk(rows, beside)
+            plan = making.plan(talk, there, tools)
+            making.add_procedures(talk, there, lambda keys: messages.texts(db, keys), plan)
             written = self._write(key, due, plan)
         if written and plan.new:
             host.tell(Event("summarised", sessions.public_id(key), _told(plan)))
