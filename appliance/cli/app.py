@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, measuring, models, out, read, tour, watching
+from appliance.cli import about, care, facts, find, intake, measuring, models, out, read, tour, watching
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -45,6 +45,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "context": find.context,
         "sessions": read.sessions,
         "show": read.show,
+        "facts": facts.verbs,
         "export": read.export,
     },
     "Care": {
