@@ -19,6 +19,7 @@ from appliance import __version__
 from appliance.cli import (
     about,
     care,
+    facts,
     find,
     forgetting,
     intake,
@@ -61,6 +62,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "sessions": sessions.verbs,
         "show": read.show,
         "summaries": summaries.verbs,
+        "facts": facts.verbs,
         "export": read.export,
     },
     "Keep": {"pin": keeping.pin, "unpin": keeping.unpin},

@@ -12,8 +12,15 @@ from appliance.errors import UsageError
 
 def show(
     reference: Annotated[
-        str, typer.Argument(metavar="ID", help="A session (s12) or a message (m345), or an external id.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="ID", help="A session (s12) or a message (m345), or an external id.", show_default=False
+        ),
+    ] = None,
+    what_you_know: Annotated[
+        bool, typer.Option("--what-you-know", help="Instead, what is known of you, with its evidence.")
+    ] = False,
+    user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -23,9 +30,18 @@ def show(
     Examples:
       appliance show s12
       appliance show m345 --json
+      appliance show --what-you-know
     """
-    from appliance.cli import transcript
+    from appliance.cli import facts, transcript
 
+    if (reference is None) != what_you_know:
+        raise UsageError("show needs an ID, or --what-you-know", hint="one of the two")
+    if user is not None and not what_you_know:
+        raise UsageError("--user goes with --what-you-know", hint="an ID says whose it is")
+    if reference is None:
+        with options.reading(home, "show") as memory:
+            facts.what_you_know(memory, user, json)
+        return
     with options.reading(home, "show") as memory:
         message, info = transcript.resolve(memory, reference)
         messages = memory.sessions.messages(info.id)

@@ -323,7 +323,7 @@ def tool(look: Look, at: int) -> Read | None:
             )
     if look.language.all_nouns_capital or tokens[0][0] in look.language.hollow | look.language.not_names:
         return None
-    run: list[tuple[str, int, int]] = []
+    run = []
     for token in tokens[:4]:
         if not look.text[token[1]].isupper() and not (run and re.fullmatch(r"v?\d[\w.]*", token[0])):
             break

@@ -1,6 +1,5 @@
 """How people say in Spanish who they are, what they have and what they want."""
 
-# ruff: noqa: E501 - a rule is a line
 # fmt: off
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+"""What the rules find in the labelled statements, of which half are traps."""
+
+from __future__ import annotations
+
+import pytest
+
+from appliance.memory.facts import reader
+from appliance.memory.facts.passages import lowered
+from tests.eval.facts import PARTS, lines, measure
+
+
+def test_there_are_enough_statements_and_half_of_them_are_traps() -> None:
+    everything = [line for part in PARTS for line in lines(part)]
+    traps = [line for line in everything if line["trap"]]
+    assert len(everything) >= 300 and 0.4 <= len(traps) / len(everything) <= 0.6
+    assert {line["lang"] for line in everything} == {"en", "de", "es"}
+    assert len({line["text"] for line in everything}) == len(everything), "no statement is in both parts"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_found_is_right_and_most_of_it_is_found(part: str) -> None:
+    _, figures = measure(lines(part))
+    for language in ("all", "en", "de", "es"):
+        assert figures[language]["precision"] >= 0.95, figures[language]
+        assert figures[language]["recall"] >= 0.6, figures[language]
+
+
+def test_a_rule_that_matches_is_never_passed_over_for_its_words() -> None:
+    """The words by which rules are looked up only save time."""
+    for line in (line for part in PARTS for line in lines(part)):
+        low = lowered(line["text"])
+        quick = {rule.name for rules in reader._candidates(low).values() for rule in rules}
+        slow = {rule for language in reader.LANGUAGES for rule in language.rules if rule.pattern.search(low)}
+        for rule in slow:
+            if rule.name not in quick and not rule.also:
+                given = reader._Text(line["text"], None)
+                language = next(one for one in reader.LANGUAGES if rule in one.rules)
+                elsewhere = language.elsewhere.search(given.prepared)
+                upto = elsewhere.start() if elsewhere else len(low)
+                assert not list(reader._by_rule(rule, given, language, upto)), (rule.name, line["text"])

@@ -1,0 +1,182 @@
+"""What a message states, one family of rules after the other; and that no text makes the reading slow."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from appliance.memory.facts.reader import read
+
+SAID = date(2025, 6, 11)
+"""A Wednesday."""
+
+
+def found(text: str, said: date | None = SAID) -> list[tuple[str, str, str]]:
+    return [(one.subject, one.attribute, one.value) for one in read(text, said) if one.mode != "ended"]
+
+
+def ended(text: str) -> list[tuple[str, str]]:
+    return [(one.attribute, one.value) for one in read(text, SAID) if one.mode == "ended"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My name is Ida Sund.", ("me", "name", "Ida Sund")),
+        ("call me Bo", ("me", "called", "Bo")),
+        ("I'm 44 years old", ("me", "age", "44")),
+        ("I was born on 2 May 1990.", ("me", "birthday", "1990-05-02")),
+        ("I live in Kraków.", ("me", "home", "Kraków")),
+        ("Right now we live in San Jose, and it's hot.", ("me", "home", "San Jose")),
+        ("I come from Malta.", ("me", "origin", "Malta")),
+        ("I work at a bakery downtown.", ("me", "employer", "a bakery downtown")),
+        ("I work as a pharmacist", ("me", "job", "pharmacist")),
+        ("I speak Greek", ("me", "language", "Greek")),
+        ("I'm vegan.", ("me", "diet", "vegan")),
+        ("I am severely allergic to bees.", ("me", "allergy", "bees")),
+        ("I suffer from migraines", ("me", "health", "migraines")),
+        ("My wife's name is Uma.", ("me", "partner", "Uma")),
+        ("We have a parrot called Kiwi", ("me", "parrot", "Kiwi")),
+        ("My brother works for Ikea.", ("brother", "employer", "Ikea")),
+        ("I hate olives.", ("me", "dislikes", "olives")),
+        ("My favourite season is autumn.", ("me", "favourite season", "autumn")),
+        ("I prefer dark mode.", ("me", "prefers", "dark mode")),
+        ("The deadline for the tax return is October 1", ("tax return", "deadline", "2025-10-01")),
+        ("My surgery is on May 2.", ("me", "surgery", "2026-05-02")),
+        ("I'm using Kotlin 2.1", ("me", "uses", "Kotlin 2.1")),
+        ("I'm building a game called Moss", ("me", "project", "Moss")),
+        ("Never use exclamation marks.", ("me", "instruction", "Never use exclamation marks")),
+        ("Ich wohne in Ulm.", ("me", "home", "Ulm")),
+        ("Vivo en Murcia.", ("me", "home", "Murcia")),
+    ],
+)  # fmt: skip
+def test_a_statement_is_understood(text: str, expected: tuple[str, str, str]) -> None:
+    assert found(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I no longer use Slack.", [("uses", "Slack")]),
+        ("I lived in Oslo until 2019", [("home", "Oslo")]),
+        ("I don't live in Oslo anymore", [("home", "Oslo")]),
+        ("We broke up.", [("partner", "")]),
+        ("Ya no uso Docker.", [("uses", "Docker")]),
+        ("Ich wohne nicht mehr in Bonn.", [("home", "Bonn")]),
+    ],
+)
+def test_an_end_is_understood(text: str, expected: list[tuple[str, str]]) -> None:
+    assert ended(text) == expected and not found(text)
+
+
+def test_a_time_that_is_named_with_it_is_when_it_held() -> None:
+    (lived,) = read("I lived in Oslo from 2012 to 2019.", SAID)
+    assert (lived.since, lived.until) == ("2012", "2019")
+    (moved,) = read("We moved to Lyon in March 2024.", SAID)
+    assert moved.since == "2024-03"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Ana said "I live in Rome".',
+        "> I live in Rome",
+        "If I live in Rome, what then?",
+        "Imagine that I live in Rome.",
+        "Do I live in Rome?",
+        "I live in Rome, right?",
+        "I don't live in Rome.",
+        "I want to live in Rome.",
+        "The people I live in Rome with",
+        "Translate this: I live in Rome",
+        "```\nI live in Rome\n```",
+        "Ana: I live in Rome\nBen: ok",
+        "Write a story about a man. I live in Rome, he says.",
+        "Stell dir vor, ich wohne in Rom.",
+        "¿Vivo en Roma?",
+    ],
+)
+def test_what_is_not_the_writer_s_own_statement_is_none(text: str) -> None:
+    assert read(text, SAID) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [(date(2024, 12, 30), "2025-01-05"), (date(2025, 1, 5), "2025-01-05"), (date(2025, 1, 6), "2026-01-05"), (None, "01-05")],
+)  # fmt: skip
+def test_a_day_without_its_year_is_the_next_one(said: date | None, expected: str) -> None:
+    assert found("My exam is on January 5.", said) == [("me", "exam", expected)]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("tomorrow", "2025-06-12"), ("on Friday", "2025-06-13"), ("on Wednesday", "2025-06-18"), ("next Monday", "2025-06-16"),
+     ("in two weeks", "2025-06-25"), ("on 2025-07-01", "2025-07-01"), ("on Feb 29, 2028", "2028-02-29")],
+)  # fmt: skip
+def test_a_day_is_counted_from_when_it_was_said(words: str, expected: str) -> None:
+    assert found(f"My exam is {words}.") == [("me", "exam", expected)]
+
+
+@pytest.mark.parametrize("words", ["on February 30", "on 3/4/2025", "on Feb 29, 2027", "soon"])
+def test_a_day_that_is_none_or_two_is_not_guessed(words: str) -> None:
+    assert found(f"My exam is {words}.") == []
+
+
+PIECES = ["I live in ", "my ", "wife ", "is ", "called ", "Ana", ", ", ". ", "\n", '"', "'", "```", "`", "> ", "if ", "?", "İ",
+          "deadline ", "March 5", " I'm ", "always use ", "from ", "to ", "ich ", "vivo en ", "ı", "ß", "\x00", "9" * 30]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.text(max_size=200)))
+def test_whatever_is_read_is_within_the_text(text: str) -> None:
+    for one in read(text, SAID):
+        assert 0 <= one.start < one.end <= len(text)
+        assert one.value == one.value.strip() and len(one.value) <= 400
+    assert read(text, SAID) == read(text, SAID)
+
+
+MEGABYTE = 1_000_000
+HOSTILE = {
+    "one rule again and again": "i live in ", "quotes": "'a ", "double quotes": '"a ', "ticks": "`", "fences": "```\n",
+    "speakers": "a: ", "brackets": "> ", "spaces": " ", "one word": "a", "lines": "\n", "lists": "I love a, b, c, ",
+    "relations": "my wife, ", "dates": "my a b c deadline for the ", "instructions": "always ", "sentences": "I live in Rome. ",
+    "dots": ". ", "not cased": "İ my name is ", "stories": "write me a b c d ", "German": "ich habe einen ",
+    "Spanish": "mi mujer se llama ", "ages": "i'm 5 my son is 6 ", "labels": "[1] a (b): ",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_a_megabyte_of_anything_is_read_in_seconds(piece: str) -> None:
+    text = piece * (MEGABYTE // len(piece))
+    began = time.process_time()
+    assert len(read(text, SAID)) < 100
+    assert time.process_time() - began < 10, "some 2 s on a slow machine"
+
+
+def test_random_letters_are_read_in_seconds() -> None:
+    text = "".join(random.Random(1).choices("imy' \n.:,?<>[]()\"abt0`-", k=MEGABYTE))
+    began = time.process_time()
+    read(text, SAID)
+    assert time.process_time() - began < 10
+
+
+def test_ordinary_messages_are_read_fast() -> None:
+    """Twenty thousand a second on the machine that this was made on; a quarter of it is asked of any other."""
+    talk = [
+        "Hey, how was the weekend? We went to the lake with the kids and it rained all the time, of course!",
+        "That sounds great, thanks for telling me. I was thinking about what you said about the garden.",
+        "Can you explain how a hash table works and when one would use a tree instead?",
+        "Wow, congratulations! You must be so proud of her, the photos look amazing. What comes next?",
+        "I tried the recipe yesterday and it turned out a bit dry, maybe the oven was too hot for it.",
+    ]
+    read("warm up")
+    began = time.process_time()
+    for _ in range(400):
+        for text in talk:
+            read(text, SAID)
+    assert 2000 / (time.process_time() - began) > 5_000
