@@ -108,7 +108,7 @@ def show(
         else:
             transcript.show_message(message, info, messages, variants)
     elif json:
-        out.document({"session": info, "summary": summary, "messages": messages})
+        out.document({"session": info, "messages": messages, "summary": summary})
     else:
         transcript.show_session(info, messages, summary)
 
