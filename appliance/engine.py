@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths, summarising
+from appliance import __version__, config, paths, remembering, summarising
 from appliance.errors import UsageError
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
@@ -76,13 +76,18 @@ class Appliance:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._lock = lock
         self._database = Database(home.database)
-        self.sessions = Sessions(Host(self._database, settings.user, self._take, self.context))
-        self._serving = Serving(home, settings, self._database, embedder)
         self.events = Events()
+        self._serving = Serving(home, settings, self._database, embedder)
+        told, model = self.events.tell, summarising.endpoint(settings)
+        self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
+        self._working = remembering.working_memory(self._database, settings, told, summarising.notes(model))
+        self.sessions = Sessions(
+            Host(self._database, settings.user, self._take, self.context, self._working.window)
+        )
         self.keeping = Keeping(self._database, lambda: self._wake())
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
-        self.summaries = summarising.summaries(self._database, self._serving, settings, self.events.tell)
-        self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write, self.summaries.tend]
+        self._tasks: list[Task] = [self.keeping.weigh, self.keeping.write]
+        self._tasks += [self._working.tend, self.summaries.tend]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = (
             Worker("appliance-upkeep", lambda on: work_off(self._tasks, on), LOOK_AGAIN) if worker else None
@@ -454,6 +459,7 @@ class Appliance:
     def _take(self, record: MessageRecord, info: SessionInfo) -> int:
         """Store a message that somebody says now."""
         key = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
+        self._working.note(sessions.key(info))
         self._wake()
         return key
 

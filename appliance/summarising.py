@@ -7,15 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-import appliance_models
 from appliance.config import Settings
+from appliance.errors import EndpointError
 from appliance.llm import Endpoint
+from appliance.memory.abstract import Nonsense, cited, written
+from appliance.memory.folding import Write
 from appliance.memory.summaries import Host, Summaries
+from appliance.memory.summarise import Draft
 from appliance.recall import gists
+from appliance.remembering import sentence_vectors
 from appliance.serving import Serving
 from appliance.store import derived
 from appliance.store.database import Database
-from appliance.types import Event, Filters, SummaryHit
+from appliance.types import Event, Filters, Message, SummaryHit
 
 
 def endpoint(settings: Settings) -> Endpoint | None:
@@ -30,17 +34,28 @@ def endpoint(settings: Settings) -> Endpoint | None:
     return Endpoint(llm.base_url, llm.model, api_key=llm.api_key, timeout=llm.timeout)
 
 
+def notes(model: Endpoint | None) -> Write | None:
+    """Has the model write the running summary of a working memory; what it can't is left to the sentences."""
+    if model is None:
+        return None
+
+    def write(prior: str, turns: Sequence[Message]) -> tuple[str | None, str]:
+        try:
+            return written(model, prior, turns, turns, Draft("", (), {}), cited(prior)).text, model.name
+        except (EndpointError, Nonsense):
+            return None, model.name
+
+    return write
+
+
 def summaries(
-    database: Database, serving: Serving, settings: Settings, tell: Callable[[Event], None]
+    database: Database,
+    serving: Serving,
+    settings: Settings,
+    tell: Callable[[Event], None],
+    model: Endpoint | None,
 ) -> Summaries:
-    """The summaries of an open home.
-
-    Raises:
-        ConfigError: the language model's address or name can't be.
-    """
-
-    def embed(sentences: Sequence[str]) -> NDArray[np.float32]:
-        return appliance_models.load_lexicon().vectors(sentences)
+    """The summaries of an open home, written by a language model if there is one."""
 
     def vectors(keys: Sequence[int]) -> NDArray[np.float32] | None:
         with serving.reading() as stores:
@@ -57,9 +72,9 @@ def summaries(
         silent=settings.summaries.silent,
         target=serving.target,
         drain=serving.drain_idly,
-        embed=embed,
+        embed=sentence_vectors,
         vectors=vectors,
-        writer=endpoint(settings),
+        writer=model,
         find=find,
         tell=tell,
     )

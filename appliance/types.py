@@ -276,7 +276,9 @@ class Window:
     """The working memory of a session: what an assistant has before it of the present conversation.
 
     ``summary`` stands for the ``folded`` messages before ``turns``; None where none are. ``tokens`` counts both
-    in ``encoding``, as they are rendered.
+    in ``encoding``, as they are rendered (``memory.window.text``). They are at most ``budget``, unless the latest turns
+    that always stand as they were said take more by themselves: then ``notes`` say so. ``made_by`` is "" without a
+    summary.
     """
 
     session_id: str
@@ -289,6 +291,7 @@ class Window:
     budget: int | None
     encoding: str
     made_by: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ notes of these turns is refused (``Nonsense``), and what the turns do not say in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from appliance.memory.summarise import Draft
@@ -83,18 +83,24 @@ class Writer(Protocol):
 
 
 def written(
-    writer: Writer, prior: str, turns: Sequence[Message], said: Sequence[Message], draft: Draft
+    writer: Writer,
+    prior: str,
+    turns: Sequence[Message],
+    said: Sequence[Message],
+    draft: Draft,
+    known: Collection[str] = (),
 ) -> Draft:
-    """The notes of a conversation, from those so far and the next turns. ``said`` is the whole conversation, ``draft``
-    its extractive summary, whose metadata stay.
+    """The notes of a conversation, from those so far and the next turns. ``said`` is the whole conversation, or what is
+    at hand of it beside the ``known`` messages, which notes may cite too; ``draft`` is its extractive summary, whose
+    metadata stay.
 
     Raises:
         EndpointError: the model does not answer.
         Nonsense: what it answers is no summary.
     """
-    notes = prior
+    notes, known = prior, {*known, *(message.id for message in said)}
     for batch in batches(turns):
-        notes = _once(writer, notes, batch, said)
+        notes = _once(writer, notes, batch, known)
     return Draft(notes, evidence(notes, said), draft.metadata)
 
 
@@ -112,9 +118,9 @@ def batches(turns: Sequence[Message]) -> Iterator[list[Message]]:
         yield batch
 
 
-def _once(writer: Writer, prior: str, turns: Sequence[Message], said: Sequence[Message]) -> str:
+def _once(writer: Writer, prior: str, turns: Sequence[Message], known: Collection[str]) -> str:
     """The notes after some more turns, with the ids of the messages that they cite."""
-    numbers = _numbered(prior, turns, said)
+    numbers = _numbered(prior, turns, known)
     question = asked(prior, turns, numbers)
     source = question.removesuffix(ASKED)
     answer = writer.complete(
@@ -148,10 +154,9 @@ def _once(writer: Writer, prior: str, turns: Sequence[Message], said: Sequence[M
     return "\n".join(lines)
 
 
-def _numbered(prior: str, turns: Sequence[Message], said: Sequence[Message]) -> dict[str, int]:
+def _numbered(prior: str, turns: Sequence[Message], known: Collection[str]) -> dict[str, int]:
     """A small number for each message that may be cited: what the notes so far cite, the turns, and what these cite
     in their turn."""
-    known = {message.id for message in said}
     ids = [
         key for text in (prior, *(turn.text for turn in turns if turn.id not in known)) for key in cited(text)
     ]

@@ -6,7 +6,7 @@ A ``Session`` is a handle, not a copy: everything it shows is read from the stor
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -24,6 +24,7 @@ from appliance.types import (
     Scope,
     SessionInfo,
     SessionRecord,
+    Window,
 )
 
 
@@ -49,6 +50,7 @@ class Host:
     owner: str
     take: Take
     context: BuildContext
+    window: Callable[[int], Window]
 
 
 class Session:
@@ -109,6 +111,15 @@ class Session:
     def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
         """What an assistant in this conversation would be given for ``query``; see Appliance.context."""
         return self._sessions.context(self.id, query, budget, encoding)
+
+    def window(self) -> Window:
+        """Its working memory: the running summary and the latest turns, as its option ``working`` or the settings have
+        it.
+
+        Raises:
+            UsageError: the option can't be.
+        """
+        return self._sessions.window(self.id)
 
     def __repr__(self) -> str:
         return f"Session({self.id!r})"
@@ -187,6 +198,10 @@ class Sessions:
     def context(self, id: str, query: str, budget: int | None, encoding: str | None) -> Context:
         """See ``Session.context``."""
         return self._host.context(query, session_id=id, budget=budget, encoding=encoding)
+
+    def window(self, id: str) -> Window:
+        """See ``Session.window``."""
+        return self._host.window(sessions.key(self.info(id)))
 
     def _user(self, user_id: str | None) -> str:
         return self._host.owner if user_id is None else user_id

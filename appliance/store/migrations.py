@@ -203,6 +203,12 @@ SCHEMA_9 = (
 )
 
 
+_FOLDED = (
+    "DELETE FROM working WHERE session_id IN (SELECT session_id FROM working_past WHERE past_id = {0}.session_id)"
+    " AND (session_id <> {0}.session_id"
+    " OR ({0}.order_at, {0}.position, {0}.id) <= (order_at, position, message_id));"
+)
+
 # Summaries with their pieces for the index, and what is due: sessions with messages that no summary has seen.
 # sentences are [message, start, stop] each, covers is the digest of what it was made from, by which it is known to be
 # stale, and from first to last are the places of what it covers, as they were then. Of what is due, edits are changes
@@ -220,7 +226,7 @@ _TORN = (
     " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, edits = edits + 1, torn = max(torn, excluded.torn);"
     f" DELETE FROM summary WHERE {_SAYING_OLD};"
 )
-_SAID = "text, talk, role, author, sent_at, order_at, position"
+_SAID = "text, talk, role, author, sent_at, order_at, position, session_id"
 
 SCHEMA_10 = (
     "CREATE TABLE summary (id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -242,7 +248,8 @@ SCHEMA_10 = (
     " INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
     f" VALUES ({SUMMARY_POINTS} + OLD.id, OLD.generation, 'drop', 0); END",
     "CREATE TABLE summary_due (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
-    " changes INTEGER NOT NULL, edits INTEGER NOT NULL, torn INTEGER NOT NULL, at INTEGER NOT NULL)",
+    " changes INTEGER NOT NULL, edits INTEGER NOT NULL DEFAULT 0, torn INTEGER NOT NULL DEFAULT 0,"
+    " at INTEGER NOT NULL)",
     "CREATE TRIGGER summary_due_new AFTER INSERT ON message WHEN NEW.talk BEGIN"
     " INSERT INTO summary_due (session_id, changes, edits, torn, at)"
     f" VALUES (NEW.session_id, 1, 0, 0, {_SAID_AT.format('NEW')})"
@@ -255,10 +262,24 @@ SCHEMA_10 = (
     f" AND EXISTS (SELECT 1 FROM session WHERE id = OLD.session_id) BEGIN{_TORN} END",
     "INSERT INTO summary_due SELECT m.session_id, count(*), 0, 0,"
     f" max({_SAID_AT.format('m')}) FROM message m WHERE m.talk = 1 GROUP BY m.session_id",
-    # The running summary of a session's working memory: what stands for the messages up to a place.
+    # The running summary of a session's working memory: what stands for the messages up to a place, as its habits have
+    # it (a session may change them). sentences are [message, start, stop, number] each. working_past has the sessions
+    # whose messages it was made from, itself and those that it is a branch of. When one of the messages changes or
+    # goes, or comes in late before the place, it is made anew: nothing of an erased message stays in it.
     "CREATE TABLE working (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
     " order_at INTEGER NOT NULL, position INTEGER NOT NULL, message_id INTEGER NOT NULL, folded INTEGER NOT NULL,"
-    " text TEXT NOT NULL, sentences TEXT NOT NULL, made_by TEXT NOT NULL, made_at INTEGER NOT NULL)",
+    " text TEXT NOT NULL, sentences TEXT NOT NULL, made_by TEXT NOT NULL, habits TEXT NOT NULL,"
+    " made_at INTEGER NOT NULL)",
+    "CREATE TABLE working_past (past_id INTEGER NOT NULL, session_id INTEGER NOT NULL"
+    " REFERENCES working ON DELETE CASCADE, PRIMARY KEY (past_id, session_id)) WITHOUT ROWID",
+    "CREATE TRIGGER working_changed AFTER UPDATE OF text, talk, role, author, sent_at, order_at, position ON message"
+    " WHEN (OLD.text, OLD.talk, OLD.role, OLD.author, OLD.sent_at, OLD.order_at, OLD.position)"
+    " IS NOT (NEW.text, NEW.talk, NEW.role, NEW.author, NEW.sent_at, NEW.order_at, NEW.position)"
+    f" BEGIN {_FOLDED.format('OLD')} {_FOLDED.format('NEW')} END",
+    f"CREATE TRIGGER working_gone AFTER DELETE ON message BEGIN {_FOLDED.format('OLD')} END",
+    "CREATE TRIGGER working_late AFTER INSERT ON message WHEN NEW.talk BEGIN"
+    " DELETE FROM working WHERE session_id = NEW.session_id"
+    " AND (NEW.order_at, NEW.position, NEW.id) <= (order_at, position, message_id); END",
 )
 
 

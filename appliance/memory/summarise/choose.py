@@ -1,80 +1,98 @@
-"""Which sentences stand for all: those that the others are like, that say much and settle something, each
-something else (maximal marginal relevance: Carbonell and Goldstein 1998)."""
+"""Which sentences stand for all: those that say much of something in few words, each something else.
+
+How much a sentence says is weighed by what showed on conversations with human summaries (docs/decisions/0013): words
+that are no small words, times, names, what people say of themselves, what replies to a question. What is most like all
+the others says least, because people agree about what is general: centrality is no part of it. Diversity is maximal
+marginal relevance (Carbonell and Goldstein 1998).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.memory.summarise.cues import Cue
 from appliance.memory.summarise.reading import Reading, Sentence
-
-FEWEST_WORDS = 3
-FULL_WORDS = 14
-"""A sentence of so many words says as much as a longer one."""
-
-CUES = {"decided": 0.35, "solved": 0.3, "promised": 0.25, "open": 0.2, "concluded": 0.2, "problem": 0.1}
-OTHERS = 0.3
-"""What a sentence that is like the chosen ones loses, at most."""
-
-PERSON = 0.35
-"""What the person's own words have before the assistant's: they say what the assistant cannot know."""
-EDGE = 0.1
-"""What an assistant's first and last sentences have before its others: answer and conclusion."""
-ASKS = -0.25
-LENGTH = 0.5
 
 Scores = NDArray[np.float64]
 
+FEWEST_WORDS = 2
+"""That say something; a sentence of fewer only makes sense where it was said."""
 
-def how_many(sentences: int) -> int:
-    """Sentences of a summary of so many: about the square root, so that a day's talk is a page and not a book."""
-    return max(1, min(MOST, round(math.sqrt(sentences)), sentences))
+TELLING, TELLING_WORDS = 0.35, 16
+"""What the words that say something add, and how many of them say as much as more would."""
+TIMES, MOST_TIMES = 0.2, 3
+NAMES, MOST_NAMES = 0.07, 2
+OWN = 0.07
+REPLIES = 0.05
+"""A sentence of a message that follows a question."""
+CUES: dict[Cue, float] = {
+    "decided": 0.1, "solved": 0.1, "promised": 0.05, "open": 0.05, "concluded": 0.05, "problem": 0.03
+}  # fmt: skip
 
+PERSON = 0.3
+"""What the person says where an assistant answers: nobody else knows it."""
+FIRST = 0.1
+"""There, a message's first sentence: what is wanted, or what the answer is."""
+
+LEAST = 0.05
+"""So much every sentence says, for being one."""
+LENGTH = 0.4
+"""The power of its words by which what a sentence says is divided: a summary has room for so many."""
+ALIKE = 0.1
+"""What a sentence that repeats a chosen one loses."""
 
 MOST = 30
+"""Sentences of a summary, at most."""
 
 
-def relevance(reading: Reading) -> Scores:
-    """How much each sentence stands for all; -inf for what nobody would quote."""
-    vectors = reading.vectors.astype(np.float64)
-    able = np.array([_able(reading, s) for s in reading.sentences])
-    scores = np.full(len(able), -np.inf)
+def how_many(sentences: int) -> int:
+    """Sentences of a summary of so many: the square root, so that a day's talk is a page and not a book."""
+    return max(1, min(MOST, round(math.sqrt(sentences)))) if sentences else 0
+
+
+def scores(reading: Reading) -> Scores:
+    """How much each sentence says for its length; -inf for what nobody would quote."""
+    able = np.array([_able(reading, one) for one in reading.sentences], bool)
+    found = np.full(len(able), -np.inf)
     if not able.any():
-        return scores
-    centre = vectors[able].mean(axis=0)
-    central = vectors @ centre / max(float(np.linalg.norm(centre)), 1e-9)
-    bonus = np.array([_bonus(reading, s) for s in reading.sentences])
-    scores[able] = (central + bonus)[able]
-    return scores
+        return found
+    said = np.array([_said(reading, one) for one in reading.sentences])
+    words = np.array([max(one.words, 1) for one in reading.sentences])
+    found[able] = (said + LEAST)[able] / words[able] ** LENGTH
+    return found
 
 
 def _able(reading: Reading, sentence: Sentence) -> bool:
-    return not sentence.empty and len(reading.text(sentence).split()) >= FEWEST_WORDS
+    """Whether a sentence can be quoted by itself; what ends in a colon announces the next."""
+    if sentence.empty or sentence.telling < FEWEST_WORDS:
+        return False
+    return not reading.messages[sentence.message].text.startswith((":", "："), sentence.end - 1)
 
 
-def _bonus(reading: Reading, sentence: Sentence) -> float:
-    words = len(reading.text(sentence).split())
-    value = LENGTH * min(1.0, words / FULL_WORDS)
-    value += max((CUES[cue] for cue in sentence.cues), default=0.0)
-    value += ASKS if sentence.asks else 0.0
+def _said(reading: Reading, sentence: Sentence) -> float:
+    value = TELLING * min(1.0, sentence.telling / TELLING_WORDS)
+    value += TIMES * min(1.0, sentence.times / MOST_TIMES)
+    value += NAMES * min(1.0, len(sentence.names) / MOST_NAMES)
+    value += OWN * sentence.own
+    value += REPLIES * (sentence.message > 0 and reading.asks[sentence.message - 1])
+    value += max((CUES.get(cue, 0.0) for cue in sentence.cues), default=0.0)
     if reading.assisted:
-        own = reading.messages[sentence.message].role == "user"
-        value += PERSON if own else EDGE * (sentence.at in (0.0, 1.0))
+        value += PERSON * (reading.messages[sentence.message].role == "user") + FIRST * (sentence.at == 0.0)
     return value
 
 
-def chosen(reading: Reading, scores: Scores, count: int) -> list[int]:
-    """Indices of at most ``count`` sentences, in the order they were said."""
-    left = scores.copy()
-    worst = np.zeros(len(left))
-    found: list[int] = []
-    while len(found) < count:
-        best = int(np.argmax(left - OTHERS * worst)) if len(left) else -1
-        if best < 0 or left[best] == -np.inf:
-            break
-        found.append(best)
+def picked(reading: Reading, weighed: Scores) -> Iterator[int]:
+    """Indices of sentences, the one that adds most first, until none is left."""
+    left = weighed.copy()
+    alike = np.zeros(len(left))
+    while len(left):
+        best = int(np.argmax(left - ALIKE * alike))
+        if left[best] == -np.inf:
+            return
+        yield best
         left[best] = -np.inf
-        worst = np.maximum(worst, reading.vectors @ reading.vectors[best])
-    return sorted(found)
+        np.maximum(alike, reading.vectors @ reading.vectors[best], out=alike)

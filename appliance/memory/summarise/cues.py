@@ -1,19 +1,20 @@
 """What a sentence is by its words: a decision, a promise, something left open, a problem, its end, a conclusion.
 
-The words are in ``languages``. What is asked, supposed, denied or said in quotation marks is none of them.
+The words are in ``languages``. What is asked, supposed, denied or said in quotation marks is no decision, no promise
+and no solution.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
 from appliance.memory.summarise.languages import LANGUAGES, Language
 
-Cue = Literal["decided", "promised", "open", "problem", "solved", "concluded"]
-CUES: tuple[Cue, ...] = ("decided", "promised", "open", "problem", "solved", "concluded")
+Cue = Literal["decided", "promised", "open", "wonders", "problem", "solved", "concluded"]
+CUES: tuple[Cue, ...] = ("decided", "promised", "open", "wonders", "problem", "solved", "concluded")
 
 LONGEST = 400
 """Characters of a sentence that are looked at."""
@@ -24,89 +25,99 @@ CLAUSE = 60
 GREETS = 7
 """Words up to which a sentence that begins with a greeting is one."""
 
+KNOWN_BY = 400
+"""Words of a text by which its language is known."""
+
+ALSO = 0.4
+"""A language is looked for beside another if it has so large a share of the other's small words."""
+
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»\n]{1,300}[\"”“»]|`[^`\n]{1,300}`")
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "´": "'"})
 _BREAK = re.compile(
     r"[.;:!?]\s|, (?:but|so|and|then|aber|also|und|pero|así que|y) |\b(?:but|aber|sondern|pero|sino) ",
     re.IGNORECASE,
 )
-_LEADS = " \t*_#->\"'“„«(¡¿[]:🎉👍"
-_TURNED = frozenset(("open", "problem", "concluded"))
-"""Cues that say something of themselves: what stands before does not take them back."""
+_COMMA = re.compile(r", ")
+_LEADS = " \t*_#->\"'“„«(¡¿[]:"
+_WORD = re.compile(r"\w+(?:'\w+)?")
+
+_OF_THEMSELVES = frozenset(("open", "wonders", "problem", "concluded"))
+"""Cues that no word before them takes back."""
+_IN_QUESTIONS = frozenset(("problem", "open"))
 
 
-def _any(entries: tuple[str, ...]) -> str:
-    return "|".join(f"(?:{entry})" for entry in entries)
+def _one_of(entries: Sequence[str], after: str = r"(?!\w)") -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(f'(?:{entry})' for entry in entries)}){after}", re.IGNORECASE)
 
 
-def _of_all(part: Callable[[Language], tuple[str, ...]], after: str = r"(?!\w)") -> re.Pattern[str]:
-    return re.compile(
-        rf"(?<!\w)(?:{_any(tuple(e for one in LANGUAGES for e in part(one)))}){after}", re.IGNORECASE
-    )
+def _patterns(name: str, after: str = r"(?!\w)") -> Mapping[str, re.Pattern[str]]:
+    return {one.name: _one_of(getattr(one, name), after) for one in LANGUAGES}
 
 
-def _in_each(part: Callable[[Language], tuple[str, ...]], after: str = r"(?!\w)") -> list[re.Pattern[str]]:
-    return [re.compile(rf"(?<!\w)(?:{_any(part(one))}){after}", re.IGNORECASE) for one in LANGUAGES]
+_CUES = {cue: _patterns(cue, "" if cue == "promised" else r"(?!\w)") for cue in CUES}
+_DENIED, _SUPPOSED, _IDLE = _patterns("denied"), _patterns("supposed"), _patterns("idle", "")
+_UNKNOWN, _OFFERS, _GREETS, _FILLS = (
+    _one_of([entry for one in LANGUAGES for entry in getattr(one, name)], after)
+    for name, after in (("unknown", r"(?!\w)"), ("offers", r"(?!\w)"), ("greets", r"(?!\w)"), ("fills", ""))
+)
 
 
-def _part(name: str) -> Callable[[Language], tuple[str, ...]]:
-    def entries(language: Language) -> tuple[str, ...]:
-        found: tuple[str, ...] = getattr(language, name)
-        return found
-
-    return entries
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters, with "I'm" as one."""
+    return _WORD.findall(text.translate(_APOSTROPHES).lower())
 
 
-_CUES = {cue: _in_each(_part(cue), "" if cue == "promised" else r"(?!\w)") for cue in CUES}
-_DENIED = _in_each(_part("denied"))
-_SUPPOSED = _in_each(_part("supposed"))
-_IDLE = _in_each(_part("idle"))
-_UNKNOWN = _of_all(_part("unknown"))
-_OFFERS = _of_all(_part("offers"))
-_GREETS = _of_all(_part("greets"))
-_FILLS = _of_all(_part("fills"), "")
+def languages(words: Iterable[str]) -> tuple[Language, ...]:
+    """The languages that words are of, by the small ones among them; all where none shows."""
+    words = list(words)[:KNOWN_BY]
+    counts = [sum(word in one.small for word in words) for one in LANGUAGES]
+    most = max(counts)
+    if not most:
+        return LANGUAGES
+    return tuple(one for one, count in zip(LANGUAGES, counts, strict=True) if count >= ALSO * most)
 
 
 @lru_cache(maxsize=16_384)
-def cues(sentence: str) -> frozenset[Cue]:
-    """What a sentence is. A question is none but a problem."""
-    words = _plain(sentence)
-    asked = words.rstrip(" \"'”»)*_").endswith(("?", "？"))
-    found: set[Cue] = set()
-    for cue in CUES:
-        if asked and cue not in ("problem", "open"):
-            continue
-        if any(_holds(cue, words, number) for number in range(len(LANGUAGES))):
-            found.add(cue)
+def cues(
+    sentence: str, spoken: tuple[Language, ...] = LANGUAGES, kinds: tuple[Cue, ...] = CUES
+) -> frozenset[Cue]:
+    """Which of ``kinds`` a sentence is, in the languages that it may be of."""
+    plain = _plain(sentence)
+    asked = plain.rstrip(" \"'”»)*_").endswith(("?", "？"))
+    found = {
+        cue
+        for cue in kinds
+        if (not asked or cue in _IN_QUESTIONS) and any(_holds(cue, plain, one.name) for one in spoken)
+    }
     if "open" in found:
-        found -= {"decided", "solved"}
+        found -= {"decided", "promised", "solved"}
     if "solved" in found:
         found.discard("problem")
     return frozenset(found)
 
 
-def _holds(cue: Cue, words: str, language: int) -> bool:
+def _holds(cue: Cue, words: str, language: str) -> bool:
     for match in _CUES[cue][language].finditer(words):
+        if cue in _OF_THEMSELVES:
+            return True
         if cue == "promised" and _IDLE[language].match(words, match.end()):
             continue
-        if cue in _TURNED:
-            return True
-        clause = _clause(words, match.start())
-        if _SUPPOSED[language].search(clause) or _DENIED[language].search(clause + match.group()):
+        clause = _after_last(_BREAK, words[max(0, match.start() - CLAUSE) : match.start()])
+        if _SUPPOSED[language].search(clause):
             continue
-        return True
+        if not _DENIED[language].search(_after_last(_COMMA, clause) + match.group()):
+            return True
     return False
 
 
-def _clause(words: str, end: int) -> str:
-    before = words[max(0, end - CLAUSE) : end]
-    breaks = [match.end() for match in _BREAK.finditer(before)]
-    return before[breaks[-1] :] if breaks else before
+def _after_last(pattern: re.Pattern[str], text: str) -> str:
+    breaks = [match.end() for match in pattern.finditer(text)]
+    return text[breaks[-1] :] if breaks else text
 
 
 def answers_nothing(text: str) -> bool:
     """Whether a reply begins by saying that it knows no answer."""
-    return _UNKNOWN.search(_plain(text[:LONGEST])[: CLAUSE * 2]) is not None
+    return _UNKNOWN.search(_plain(text[:CLAUSE])) is not None
 
 
 def offers(sentence: str) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
-from appliance.memory.summarise.choose import chosen, how_many, relevance
+from appliance.memory.summarise.choose import how_many, picked, scores
 from appliance.memory.summarise.findings import findings
 from appliance.memory.summarise.reading import Embed, Reading, read
 from appliance.types import Message, Quote
@@ -31,9 +31,15 @@ def summarise(messages: Sequence[Message], embed: Embed, sentences: int | None =
 def drafted(reading: Reading, sentences: int | None = None) -> Draft:
     """The summary of what has been read."""
     count = how_many(len(reading.sentences)) if sentences is None else sentences
-    picked = [reading.sentences[i] for i in chosen(reading, relevance(reading), count)]
-    quotes = tuple(Quote(reading.messages[s.message].id, s.start, s.end, reading.text(s)) for s in picked)
+    chosen = sorted(islice(picked(reading, scores(reading)), count))
+    quotes = quoted(reading, chosen)
     return Draft(rendered(quotes, reading.messages), quotes, findings(reading))
+
+
+def quoted(reading: Reading, chosen: Sequence[int]) -> tuple[Quote, ...]:
+    """Sentences by their indices, as quotes."""
+    sentences = [reading.sentences[i] for i in chosen]
+    return tuple(Quote(reading.messages[s.message].id, s.start, s.end, reading.text(s)) for s in sentences)
 
 
 def rendered(quotes: Sequence[Quote], messages: Sequence[Message]) -> str:

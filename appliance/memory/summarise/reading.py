@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.memory.summarise.cues import Cue, cues, says_nothing
+from appliance.memory.summarise.cues import CUES, Cue, cues, languages, says_nothing, words_of
+from appliance.memory.summarise.names import names
 from appliance.memory.summarise.sentences import spans
+from appliance.store.scripts import is_question, spaced
 from appliance.types import Message
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts to vectors of length one, (texts, dimension)."""
 
+FIRST, LAST = 8, 4
+"""Sentences of an assistant's message that are read, at its beginning and its end: what it answers, and what that
+comes to. Its explanations are many times what all people say, and can be asked for again."""
+
+_OF_PERSON = CUES
+_OF_ASSISTANT: tuple[Cue, ...] = ("problem", "solved", "concluded")
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of ``Reading.messages[message]``, from ``start`` to ``end``. ``at`` is how far into its message it
-    stands, 0 to 1; ``empty`` says that it greets, thanks or fills."""
+    """A sentence of ``Reading.messages[message]``, from ``start`` to ``end``.
+
+    ``at`` is how far into its message it stands, 0 to 1. ``empty``: it greets, thanks or fills. Counted are its
+    ``words``, ``telling`` ones among them that are no small words, and ``times`` (words of time, numbers). ``names``
+    are its names and numbers. ``own`` says that somebody speaks of themselves.
+    """
 
     message: int
     start: int
@@ -28,15 +44,24 @@ class Sentence:
     asks: bool
     empty: bool
     cues: frozenset[Cue]
+    words: int
+    telling: int
+    times: int
+    names: tuple[str, ...]
+    own: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """``messages`` are the talk of ``everything`` that was given; ``assisted`` says that an assistant takes part;
-    ``vectors`` has a row for each sentence."""
+    """What was read of ``given``, which is all of a conversation or a part.
 
-    everything: tuple[Message, ...]
+    ``messages`` is the talk of the whole conversation, and ``asks`` whether each ends in a question; ``sentences`` are
+    those of the part, in order, and ``vectors`` has a row for each. ``assisted`` says that an assistant takes part.
+    """
+
+    given: tuple[Message, ...]
     messages: tuple[Message, ...]
+    asks: tuple[bool, ...]
     sentences: tuple[Sentence, ...]
     vectors: NDArray[np.float32]
     assisted: bool
@@ -58,20 +83,79 @@ def is_talk(message: Message) -> bool:
 def read(messages: Sequence[Message], embed: Embed) -> Reading:
     """The sentences of a conversation. Vectors are asked for once, for all of them together."""
     talk = tuple(message for message in messages if is_talk(message))
-    sentences: list[Sentence] = []
-    texts: list[str] = []
-    for number, message in enumerate(talk):
-        for span in spans(message.text):
-            text = message.text[span.start : span.end]
-            texts.append(text)
-            sentences.append(
-                Sentence(number, span.start, span.end, span.at, span.asks, says_nothing(text), cues(text))
-            )
-    vectors = embed(texts) if texts else np.zeros((0, 1), np.float32)
+    sentences = tuple(one for number, message in enumerate(talk) for one in _sentences(number, message))
+    texts = [talk[one.message].text[one.start : one.end] for one in sentences]
     return Reading(
-        tuple(messages),
-        talk,
-        tuple(sentences),
-        vectors,
-        any(message.role == "assistant" for message in talk),
+        given=tuple(messages),
+        messages=talk,
+        asks=tuple(is_question(message.text) for message in talk),
+        sentences=sentences,
+        vectors=embed(texts) if texts else np.zeros((0, 1), np.float32),
+        assisted=any(message.role == "assistant" for message in talk),
     )
+
+
+def part(reading: Reading, start: int, end: int) -> Reading:
+    """What was read of the messages from ``start`` to ``end`` of ``given``; nothing is read again. Only a reading of
+    the whole conversation has parts."""
+    first = sum(map(is_talk, reading.given[:start]))
+    last = first + sum(map(is_talk, reading.given[start:end]))
+    rows = slice(
+        *(bisect_left(reading.sentences, place, key=attrgetter("message")) for place in (first, last))
+    )
+    return replace(
+        reading,
+        given=reading.given[start:end],
+        sentences=reading.sentences[rows],
+        vectors=reading.vectors[rows],
+    )
+
+
+def message_vectors(reading: Reading) -> NDArray[np.float32]:
+    """What each message of ``given`` says, as ``topics`` takes it: the sum of its sentences' vectors, all zeros where
+    it has none. Only for a reading of the whole conversation."""
+    rows = {number: row for row, number in _numbered(reading)}
+    found = np.zeros((len(reading.given), reading.vectors.shape[1]), np.float32)
+    if reading.sentences:
+        np.add.at(found, [rows[one.message] for one in reading.sentences], reading.vectors)
+    return found
+
+
+def _numbered(reading: Reading) -> Iterator[tuple[int, int]]:
+    """The place of each message of talk among all that were given, and its number."""
+    return (
+        (row, number) for number, row in enumerate(i for i, one in enumerate(reading.given) if is_talk(one))
+    )
+
+
+def _sentences(number: int, message: Message) -> list[Sentence]:
+    found = spans(message.text)
+    kinds = _OF_PERSON
+    if message.role == "assistant":
+        found = found if len(found) <= FIRST + LAST else found[:FIRST] + found[-LAST:]
+        kinds = _OF_ASSISTANT
+    texts = [message.text[span.start : span.end] for span in found]
+    words = [words_of(spaced(one)) for one in texts]
+    spoken = languages(chain.from_iterable(words))
+    small, own, times = (frozenset().union(*(getattr(one, name) for one in spoken)) for name in _SETS)
+    german = any(one.nouns for one in spoken)
+    return [
+        Sentence(
+            message=number,
+            start=span.start,
+            end=span.end,
+            at=span.at,
+            asks=span.asks,
+            empty=says_nothing(one),
+            cues=cues(one, spoken, kinds),
+            words=len(said),
+            telling=len({word for word in said if len(word) > 1} - small),
+            times=sum(word in times or word[0].isdigit() for word in said),
+            names=tuple(names(one, nouns=german)),
+            own=not own.isdisjoint(said),
+        )
+        for span, one, said in zip(found, texts, words, strict=True)
+    ]
+
+
+_SETS = ("small", "own", "times")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 LONGEST = 400
 """Characters; what runs on without a full stop is cut at a comma or a space, so that one message cannot fill a
@@ -64,7 +63,6 @@ class Span:
     asks: bool
 
 
-@lru_cache(maxsize=512)
 def spans(text: str) -> tuple[Span, ...]:
     """The sentences of a text, in order; none overlaps another."""
     found = [(a, b) for start, end in _blocks(text) for a, b in _cut(text, start, end)]
