@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -54,8 +55,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "health": shape["health"],
             "home": root,
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
+            "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_waiting(shape["summaries"])]),
             "model": model["name"] + made,
-            **({"summaries due": due} if (due := _due(shape["summaries"])) else {}),
             "disk": disk,
             **({"watched files": watched} if (watched := _watched(shape["files"])) else {}),
         }
@@ -64,11 +65,11 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         out.line(f"  {trouble['path']}: {trouble['reason']}")
 
 
-def _due(state: dict[str, Any]) -> str:
-    told = [f"{out.plural(state['due'], 'session')}: 'appliance summaries make'"] if state["due"] else []
-    if state["fallback"]:
-        told.append(f"{state['model']} does not write them: {state['fallback']}")
-    return "; ".join(told)
+def _waiting(summaries: dict[str, Any]) -> Iterator[str]:
+    if due := summaries["due"]:
+        yield f"{out.plural(due, 'session')} {'waits' if due == 1 else 'wait'}: 'appliance summaries make'"
+    if summaries["fallback"]:
+        yield f"{summaries['model']} does not write them: {summaries['fallback']}"
 
 
 def _watched(files: dict[str, Any]) -> str:

@@ -58,7 +58,7 @@ def show(
         else:
             transcript.show_message(message, info, messages, variants, importance)
     elif json:
-        out.document({"session": info, "summary": summary, "messages": messages})
+        out.document({"session": info, "messages": messages, "summary": summary})
     else:
         transcript.show_session(info, messages, summary)
 

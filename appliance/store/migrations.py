@@ -234,7 +234,7 @@ _TORN = (
     " ON CONFLICT (session_id) DO UPDATE SET changes = changes + 1, edits = edits + 1, torn = max(torn, excluded.torn);"
     f" DELETE FROM summary WHERE {_SAYING_OLD};"
 )
-_SAID = "text, talk, role, author, sent_at, order_at, position"
+_SAID = "text, talk, role, author, sent_at, order_at, position, session_id"
 
 SCHEMA_10 = (
     "CREATE TABLE summary (id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -256,7 +256,8 @@ SCHEMA_10 = (
     " INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
     f" VALUES ({SUMMARY_POINTS} + OLD.id, OLD.generation, 'drop', 0); END",
     "CREATE TABLE summary_due (session_id INTEGER PRIMARY KEY REFERENCES session ON DELETE CASCADE,"
-    " changes INTEGER NOT NULL, edits INTEGER NOT NULL, torn INTEGER NOT NULL, at INTEGER NOT NULL)",
+    " changes INTEGER NOT NULL, edits INTEGER NOT NULL DEFAULT 0, torn INTEGER NOT NULL DEFAULT 0,"
+    " at INTEGER NOT NULL)",
     "CREATE TRIGGER summary_due_new AFTER INSERT ON message WHEN NEW.talk BEGIN"
     " INSERT INTO summary_due (session_id, changes, edits, torn, at)"
     f" VALUES (NEW.session_id, 1, 0, 0, {_SAID_AT.format('NEW')})"

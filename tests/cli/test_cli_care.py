@@ -22,8 +22,8 @@ COUNTS = [
     "embedded",
     "pending",
     "variants",
-    "archived",
     "summaries",
+    "archived",
     "facts",
 ]
 
@@ -41,8 +41,8 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
 
 def test_status_reads_well(run: Run, kept: Path) -> None:
     shown = run("status").stdout
-    assert "health    ok\n" in shown
-    assert f"model     {PACK}, 384 dimensions" in shown
+    assert "health     ok\n" in shown
+    assert f"model      {PACK}, 384 dimensions" in shown
 
 
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:

@@ -26,7 +26,7 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
-    assert list(found) == ["query", "mode", "hits", "took_ms", "notes", "times"]
+    assert list(found) == ["query", "mode", "hits", "took_ms", "notes", "times", "summaries"]
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
     hit = found["hits"][0]
     assert list(hit) == HIT_KEYS

@@ -52,7 +52,7 @@ def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:
 
 def test_show_gives_a_session_as_a_document(run: Run, kept: Path) -> None:
     shown = document(run("show", "trip", "--json"))
-    assert list(shown) == ["session", "messages"]
+    assert list(shown) == ["session", "messages", "summary"]
     assert [message["external_id"] for message in shown["messages"]] == [
         "trip-1",
         "trip-2",

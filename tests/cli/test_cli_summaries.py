@@ -24,7 +24,7 @@ def test_made_then_listed_then_read(filled: Path, run: Run) -> None:
     waiting = run("summaries")
     assert waiting.exit_code == 0 and waiting.stdout == ""
     assert "2 sessions wait for summaries" in waiting.stderr
-    assert "summaries due  2 sessions" in run("status").stdout
+    assert "summaries  0; 2 sessions wait: " in run("status").stdout
     made = document(run("summaries", "make", "--json"))
     assert made["sessions"] == 2 and made["due"] == 0 and made["fallback"] is None
     assert made["made"]["session"] == 2 and made["made"]["topic"] > 2

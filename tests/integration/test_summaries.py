@@ -42,6 +42,14 @@ def check(memory: Appliance) -> None:
     assert not memory.verify().problems
 
 
+def tend(memory: Appliance) -> int:
+    """Make the summaries that are due, and nothing else; of how many sessions."""
+    done = 0
+    while memory.summaries.tend(lambda: True):
+        done += 1
+    return done
+
+
 def levels(found: list[Summary] | Any) -> Counter[str]:
     return Counter(summary.level for summary in found)
 
@@ -57,7 +65,7 @@ def everything(memory: Appliance) -> str:
 
 def test_an_import_is_summarised_at_once_at_three_levels(filled: Appliance, told: list[Event]) -> None:
     assert filled.summaries.pending() == 1 and filled.summaries.list() == []
-    assert filled.tend() == 1
+    assert tend(filled) == 1
     found = filled.summaries.list()
     counts = levels(found)
     assert counts["session"] == 1 and counts["topic"] > 1 and counts["exchange"] == 24
@@ -69,7 +77,7 @@ def test_an_import_is_summarised_at_once_at_three_levels(filled: Appliance, told
     assert whole.since == "2024-03-01T10:00:00+00:00" and whole.until == "2024-03-01T10:47:00+00:00"
     assert sum(s.messages for s in found if s.level == "topic") == 48
     assert told == [Event("summarised", "s1", {**counts, "made_by": "extractive"})]
-    assert filled.summaries.pending() == 0 and filled.tend() == 0
+    assert filled.summaries.pending() == 0 and tend(filled) == 0
     assert filled.status()["counts"]["summaries"] == len(found)
     check(filled)
 
@@ -114,7 +122,7 @@ def test_one_that_fell_silent_is_summarised(home: Path) -> None:
         session = memory.sessions.create()
         for line in chat("x", 5):
             session.add(line["role"], line["content"])
-        assert memory.tend() == 1
+        assert tend(memory) == 1
         assert memory.summaries.list()[0].messages == 5
 
 
@@ -124,7 +132,7 @@ def test_what_has_not_changed_keeps_its_summary(filled: Appliance) -> None:
     session = filled.sessions.get("harbour")
     for line in chat("harbour", 60)[48:]:
         session.add(line["role"], line["content"])
-    assert filled.tend() == 1
+    assert tend(filled) == 1
     after = {s.id: s for s in filled.summaries.list()}
     kept = before.keys() & after.keys()
     assert all(before[id] == after[id] for id in kept)
@@ -140,7 +148,7 @@ def test_a_change_refreshes_what_covers_it_and_nothing_else(filled: Appliance) -
     before = {s.id for s in filled.summaries.list()}
     session = filled.sessions.get("harbour")
     session.add("user", "The walrus " * 60, external_id="harbour-20")
-    assert filled.tend() == 1
+    assert tend(filled) == 1
     after = {s.id for s in filled.summaries.list()}
     gone = before - after
     assert len(gone) == 3, "the session, one topic, one exchange"
@@ -222,7 +230,7 @@ def test_a_conversation_that_is_deleted_takes_its_summaries_along(filled: Applia
     assert filled.summaries.list() == []
     filled.embed_pending()
     assert filled.verify().checked.get("points", 0) == 0
-    assert filled.tend() == 0
+    assert tend(filled) == 0
 
 
 def test_the_background_makes_them(home: Path, tmp_path: Path) -> None:
