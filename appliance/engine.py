@@ -47,7 +47,7 @@ from appliance.types import (
     Scope,
     SessionInfo,
 )
-from appliance.upkeep import LOOK_AGAIN, Events, GoesOn, Task, Worker, work_off
+from appliance.upkeep import Background, Events, GoesOn, work_off
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -80,21 +80,22 @@ class Appliance:
         self._lock = lock
         self._database = Database(home.database)
         self._serving = Serving(home, settings, self._database, embedder)
-        self.events = Events()
+        self._background = Background(self._serving.drain_idly, self._serving.is_due, threads=worker)
+        self.events, wake = Events(), self._background.wake
         told, model = self.events.tell, summarising.endpoint(settings)
         self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
         self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
         self.sessions = Sessions(
             Host(
-                self._database, settings.user, settings.session.ttl, self._take, self.context, self._wake,
+                self._database, settings.user, settings.session.ttl, self._take, self.context, wake,
                 self._working.window,
             )
         )  # fmt: skip
-        self.keeping = Keeping(self._database, lambda: self._wake())
+        self.keeping = Keeping(self._database, wake)
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
         self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
         self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
-        self._tasks: list[Task] = [
+        self._background.tasks = (
             self.forgetting.finish,
             self.sessions.clear_away,
             self._working.tend,
@@ -102,12 +103,8 @@ class Appliance:
             self.keeping.write,
             self.facts.read_due,
             self.summaries.tend,
-        ]
-        self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
-        self._upkeep = (
-            Worker("appliance-upkeep", lambda on: work_off(self._tasks, on), LOOK_AGAIN) if worker else None
         )
-        self._wake()
+        self._background.wake()
 
     @classmethod
     def open(
@@ -143,9 +140,7 @@ class Appliance:
 
     def close(self) -> None:
         """Stop the workers after what they are at, and let go of the home; what waits goes on next time."""
-        for worker in (self._upkeep, self._worker):
-            if worker is not None:
-                worker.stop()
+        self._background.stop()
         self.keeping.close()
         self._serving.close()
         self._database.close()
@@ -198,7 +193,7 @@ class Appliance:
         )
         tallies = list(intake.ingest(as_paths(source), into))
         embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
-        self._wake()
+        self._background.wake()
         return IngestReport(
             files=tuple(tally.report() for tally in tallies),
             chunks=sum(tally.chunks for tally in tallies),
@@ -229,7 +224,7 @@ class Appliance:
 
         def read(root: Path, file: Path) -> list[FileReport]:
             tallies = list(intake.ingest([file], self._intake(scope, keep_owners=kept), within=root))
-            self._wake()
+            self._background.wake()
             return [tally.report() for tally in tallies]
 
         given = (Path(folder).expanduser() for folder in (*self.settings.watch.folders, *folders))
@@ -253,7 +248,7 @@ class Appliance:
     def tend(self, goes_on: GoesOn = lambda: True) -> int:
         """Do now what the background would do in its own time: read for facts, summarise, clear away what has
         outlived its time, and embed what that makes. How many things it did; ``goes_on`` is asked in between."""
-        done = work_off(self._tasks, goes_on)
+        done = work_off(self._background.tasks, goes_on)
         self.embed_pending()
         return done
 
@@ -336,6 +331,7 @@ class Appliance:
         session_id: str | None = None,
         user_id: str | None = None,
         namespace: str = "",
+        agent_id: str | None = None,
         budget: int | None = None,
         encoding: str | None = None,
         profile: str | None = None,
@@ -374,12 +370,13 @@ class Appliance:
             session=lambda id, user: self.sessions.info(id, user_id=user),
             window=lambda info: self._working.window(sessions.key(info)),
             profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace),
+            summaries=self.summaries.search,
         )
         request = remembering.Request(
             query=query,
             session_id=session_id,
             user_id=user_id,
-            scope=Scope(self._user(user_id), namespace),
+            scope=Scope(self._user(user_id), namespace, agent_id),
             budget=budget,
             counter=appliance_models.encoding_for(encoding or here.encoding),
             shares=shared(preset or here.preset, own if shares is None else shares),
@@ -423,7 +420,7 @@ class Appliance:
 
     def status(self) -> dict[str, Any]:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
-        trouble = self._worker.trouble if self._worker else None
+        trouble = self._background.trouble
         found = status(self.home, self._database.read(), self._serving.model_name, trouble)
         return {**found, "summaries": self.summaries.state()}
 
@@ -489,14 +486,8 @@ class Appliance:
         into = self._intake(Scope(info.user_id, info.namespace))
         key = intake.add(record, sessions.key(info), into, before)
         self._working.note(sessions.key(info))
-        self._wake()
+        self._background.wake()
         return key
 
     def _user(self, user_id: str | None) -> str:
         return self.settings.user if user_id is None else user_id
-
-    def _wake(self) -> None:
-        if self._worker is not None and self._serving.is_due():
-            self._worker.wake()
-        if self._upkeep is not None and self._tasks:
-            self._upkeep.wake()

@@ -14,13 +14,28 @@ from appliance import moments
 from appliance.context import layers, retrieved
 from appliance.context.plan import Material, Plan
 from appliance.context.shares import Shares
+from appliance.memory.howto import is_how_to
 from appliance.recall import followups
-from appliance.store import lexical, messages, neighbours, sessions
+from appliance.store import importance, lexical, messages, neighbours, sessions
 from appliance.store.database import Database
-from appliance.types import Context, Fact, Hits, Message, Scope, SessionInfo, Summary, Window
+from appliance.types import (
+    Context,
+    Fact,
+    Hits,
+    Level,
+    Message,
+    Scope,
+    SessionInfo,
+    Summary,
+    SummaryHit,
+    Window,
+)
 
 TURNS = 200
 """How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+PROCEDURES = 2
+"""How many of the steps that worked before stand in a context for a question that asks how to do something."""
 
 
 class Search(Protocol):
@@ -35,8 +50,24 @@ class Search(Protocol):
         per_session: int,
         user_id: str | None,
         namespace: str,
+        agent_id: str | None,
         asked_in: str | None,
     ) -> Hits: ...
+
+
+class FindSummaries(Protocol):
+    """``Summaries.search``, as far as a context needs it."""
+
+    def __call__(
+        self,
+        query: str,
+        *,
+        limit: int,
+        user_id: str | None,
+        namespace: str,
+        agent_id: str | None,
+        level: Level | None,
+    ) -> Sequence[SummaryHit]: ...
 
 
 class Counter(Protocol):
@@ -48,20 +79,22 @@ class Counter(Protocol):
     def count(self, text: str) -> int: ...
 
 
-def _none(*about: object) -> tuple[()]:
+def _none(*about: object, **narrowed: object) -> tuple[()]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
     """Where what is remembered comes from. ``profile`` gives the facts that hold now, ``window`` the working memory
-    of a session; where there is none, the session's latest turns stand for it."""
+    of a session; where there is none, the session's latest turns stand for it. ``summaries`` finds steps that
+    worked, for a question that asks how to do something; other summaries come with what the search finds."""
 
     database: Database
     search: Search
     session: Callable[[str, str | None], SessionInfo]
     profile: Callable[[Scope], Sequence[Fact]] = _none
     window: Callable[[SessionInfo], Window | None] = lambda session: None
+    summaries: FindSummaries = _none
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +127,9 @@ def remember(sources: Sources, request: Request) -> Context:
     """
     db = sources.database.read()
     session = sources.session(request.session_id, request.user_id) if request.session_id is not None else None
-    scope = Scope(session.user_id, session.namespace) if session is not None else request.scope
+    scope = request.scope
+    if session is not None:
+        scope = Scope(session.user_id, session.namespace, scope.agent_id)
     window = sources.window(session) if session is not None else None
     turns = window.turns if window is not None else _latest(db, session) or request.turns
     asked, material, told = request.query, Material(turns=turns, window=window), []
@@ -102,16 +137,17 @@ def remember(sources: Sources, request: Request) -> Context:
         said = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
         hits, asked = _found(sources, request, scope, said)
         ids = [hit.message_id for hit in hits]
-        importance, pinned = messages.weighed(db, ids)
+        weighed = {messages.message_id(key): one for key, one in importance.of(db, _keys(hits)).items()}
+        steps = _steps(sources, asked, scope) if is_how_to(request.query) else []
         material = Material(
             turns=turns,
             window=window,
             hits=hits,
             facts=sources.profile(scope),
-            summaries=[one for one in _summaries(hits) if session is None or one.session_id != session.id],
+            summaries=_of_others([*steps, *(hit.summary for hit in hits.summaries)], session),
             beside=neighbours.beside_each(db, ids[: retrieved.NEIGHBOURS]),
-            importance=importance,
-            pinned=pinned,
+            importance={id: one.importance for id, one in weighed.items()},
+            pinned={id for id, one in weighed.items() if one.pinned},
         )
         told = list(hits.notes)
     plan = Plan(
@@ -143,8 +179,27 @@ def _recalls(db: sqlite3.Connection, request: Request, session: SessionInfo | No
     return own if isinstance(own, bool) else request.recalls
 
 
-def _summaries(hits: Hits) -> list[Summary]:
-    return [hit.summary for hit in hits.summaries]
+def _steps(sources: Sources, query: str, scope: Scope) -> list[Summary]:
+    """What worked before, as procedures."""
+    found = sources.summaries(
+        query,
+        limit=PROCEDURES,
+        user_id=scope.user_id,
+        namespace=scope.namespace,
+        agent_id=scope.agent_id,
+        level="procedure",
+    )
+    return [hit.summary for hit in found]
+
+
+def _keys(hits: Hits) -> list[int]:
+    return [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
+
+
+def _of_others(summaries: Sequence[Summary], session: SessionInfo | None) -> list[Summary]:
+    """Each summary once, without those of the present session: it has its own."""
+    once = {summary.id: summary for summary in summaries}
+    return [one for one in once.values() if session is None or one.session_id != session.id]
 
 
 def _found(sources: Sources, request: Request, scope: Scope, said: Sequence[str]) -> tuple[Hits, str]:
@@ -159,6 +214,7 @@ def _found(sources: Sources, request: Request, scope: Scope, said: Sequence[str]
             per_session=0,
             user_id=scope.user_id,
             namespace=scope.namespace,
+            agent_id=scope.agent_id,
             asked_in=request.session_id,
         )
 

@@ -74,6 +74,41 @@ class Worker:
                 self.trouble = error
 
 
+class Background:
+    """The two threads of an open home: one embeds what waits, the other does all that is due besides. Without
+    ``threads`` nothing goes on by itself, and ``work_off`` is for the caller to call."""
+
+    def __init__(
+        self, embed: Callable[[GoesOn], object], waits: Callable[[], bool], *, threads: bool
+    ) -> None:
+        """``embed`` embeds what waits until it is told not to go on, ``waits`` says whether anything does. The other's
+        ``tasks`` are given later."""
+        self._waits = waits
+        self.tasks: Sequence[Task] = ()
+        self._embedding = Worker("appliance-embed", embed) if threads else None
+        self._tending = (
+            Worker("appliance-upkeep", lambda on: work_off(self.tasks, on), LOOK_AGAIN) if threads else None
+        )
+
+    @property
+    def trouble(self) -> Exception | None:
+        """Why embedding ended early the last time, if it did."""
+        return self._embedding.trouble if self._embedding is not None else None
+
+    def wake(self) -> None:
+        """Something may be due."""
+        if self._embedding is not None and self._waits():
+            self._embedding.wake()
+        if self._tending is not None and self.tasks:
+            self._tending.wake()
+
+    def stop(self) -> None:
+        """Return once both have ended what they are at."""
+        for worker in (self._tending, self._embedding):
+            if worker is not None:
+                worker.stop()
+
+
 class Events:
     """Tells whoever listens what has happened. Safe to use from several threads."""
 

@@ -15,7 +15,7 @@ from appliance.context import render
 from appliance.context.budget import SHORTEST, fits, shorten
 from appliance.context.plan import Material, Piece, Place, Plan
 from appliance.store.scripts import is_question
-from appliance.types import ContextItem, Dropped, Hit
+from appliance.types import ContextItem, Dropped, Hit, Summary
 
 LEAST = 16
 """Tokens of a small memory with its id and its speaker: a budget holds no more memories than so many of these."""
@@ -50,6 +50,9 @@ by the reply."""
 
 SUMMARIES = 0.1
 """The share of the room for what other sessions' summaries say: they point to what was said, and repeat it."""
+
+PROCEDURES = 0.3
+"""The same for steps that worked, which are there only when somebody asks how to do something: they are the answer."""
 
 MIDDLING = 0.5
 """The importance of a message that nobody has weighed."""
@@ -125,7 +128,10 @@ def choose(
         return []
     shelf = Shelf(plan, room - plan.count(render.RETRIEVED))
     memories = [one for one in in_turn(plan, _ranked(material, dropped)) if one.id not in shown]
-    _summaries(shelf, material, room)
+    steps = [summary for summary in material.summaries if summary.level == "procedure"]
+    _summaries(shelf, material, steps, int(room * PROCEDURES))
+    others = [summary for summary in material.summaries if summary.level != "procedure"]
+    _summaries(shelf, material, others, int(room * SUMMARIES))
     whole_room = shelf.room
     for memory in memories:
         if memory.id in shelf.pieces:  # it is there, quoted beside another
@@ -244,11 +250,11 @@ def _beside(material: Material, memory: Memory, shown: Collection[str]) -> Itera
             )
 
 
-def _summaries(shelf: Shelf, material: Material, room: int) -> None:
-    """Put in the best summaries, as far as their share of the room goes."""
-    plan, left = shelf.plan, int(room * SUMMARIES)
+def _summaries(shelf: Shelf, material: Material, summaries: Sequence[Summary], left: int) -> None:
+    """Put in the best of some summaries, as far as ``left`` tokens go."""
+    plan = shelf.plan
     titles = {hit.session_id: hit.session_title for hit in material.hits}
-    for rank, summary in enumerate(material.summaries, 1):
+    for rank, summary in enumerate(summaries, 1):
         about = f"{summary.level} {summary.first_id}-{summary.last_id}"
         text = summary.text
         frame = plan.count(render.summary(summary.id, about, ""))

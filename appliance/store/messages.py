@@ -278,18 +278,6 @@ def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[i
     return {key: Said(*rest) for key, *rest in rows}
 
 
-def weighed(db: sqlite3.Connection, ids: Sequence[str]) -> tuple[dict[str, float], set[str]]:
-    """The importance of the messages that have been weighed, by public id, and those that are pinned."""
-    keys = [key for id in ids if (key := message_key(id)) is not None]
-    rows = db.execute(
-        "SELECT id, importance, pinned FROM message WHERE (importance IS NOT NULL OR pinned)"
-        f" AND id IN {LISTED}",
-        (listed(keys),),
-    ).fetchall()
-    importance = {message_id(key): weight for key, weight, _ in rows if weight is not None}
-    return importance, {message_id(key) for key, _, pinned in rows if pinned}
-
-
 def of_session(
     db: sqlite3.Connection, session: int, *, last: int | None = None, talk_only: bool = False
 ) -> list[Row]:
