@@ -38,6 +38,12 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         )
     elif action == "forget":
         memory.forgetting.forget(memory.forgetting.preview(*files), lambda done, pending: say("embedded", done))
+    elif action == "delete":
+        for info in memory.sessions.list(sort="created", reverse=True):
+            if info.title == "goes":
+                memory.sessions.resume(info.id).delete()
+                say("file", info.id, 1)
+                memory.embed_pending()
     else:
         memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
     say("done")
