@@ -44,7 +44,14 @@ def lines(path: Path, *said: tuple[str, str], **more: Any) -> Path:
     path.write_text(
         "".join(
             json.dumps(
-                {"session_id": "s", "message_id": f"{when} {text}", "role": "user", "content": text, "timestamp": when, **more}
+                {
+                    "session_id": "s",
+                    "message_id": f"{when} {text}",
+                    "role": "user",
+                    "content": text,
+                    "timestamp": when,
+                    **more,
+                }
             )
             + "\n"
             for when, text in said
@@ -209,10 +216,15 @@ def test_among_people_only_the_person_s_own_messages_count(
     monkeypatch.setenv("APPLIANCE_NAME", "Ana")
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         path = tmp_path / "chat.jsonl"
-        said = [("Ben", "I live in Paris."), ("ana", "I live in Rome. Never use commas!"), ("Cleo", "My name is Cleo.")]
+        said = [
+            ("Ben", "I live in Paris."),
+            ("ana", "I live in Rome. Never use commas!"),
+            ("Cleo", "My name is Cleo."),
+        ]
         path.write_text(
             "".join(
-                json.dumps({"session_id": "s", "role": "user", "author": who, "content": text}) + "\n" for who, text in said
+                json.dumps({"session_id": "s", "role": "user", "author": who, "content": text}) + "\n"
+                for who, text in said
             ),
             encoding="utf-8",
         )

@@ -25,10 +25,14 @@ _TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*�
 _NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
 _JOINTS = re.compile(r"[ \t]*(?:,[ \t]*(?:and|und|y|e|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*")
 _WORKS = re.compile(
-    "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blog"
-    "|podcast|startup|platform|tracker|dashboard|plugin|extension|portfolio|film|documentary|album|course|prototype|robot"
-    "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|database"
-    "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web)"
+    "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blo"
+    "g"
+    "|podcast|startup|platform|tracker|dashboard|plugin|extension|portfolio|film|documentary|album|course|prototype|robo"
+    "t"
+    "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|databas"
+    "e"
+    "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web"
+    ")"
 )
 _VERSION = re.compile(
     r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))"
@@ -45,7 +49,8 @@ _DOING = re.compile(
     r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
 )
 _CLAUSE_ENDS = frozenset(
-    "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately too"
+    "and but or because cause cuz so since while when if as although though where who i i'm we even"
+    " especially lately too"
     " also anymore now instead but which than is are was with_ lol haha tho".split()
 )
 _POINTING = frozenset(
@@ -66,14 +71,14 @@ LONGEST_VALUE = 200
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One way of saying something. ``pattern`` matches, in lower case, all that stands before the value, which ``read``
-    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are words, or their first four letters, without
-    one of which the pattern can't match.
+    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are words, or their first four letters,
+    without one of which the pattern can't match.
 
     ``attribute`` and ``subject`` may name groups of the pattern: "{rel}" a relation, "{what}" as it stands. A rule must
     begin a clause, one that is ``loose`` may stand behind any word that does not bar it. ``follows`` must match behind
-    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more beginnings of
-    words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked for only once.
-    """
+    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more
+    beginnings of words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked
+    for only once."""
 
     name: str
     kind: FactKind
@@ -97,10 +102,13 @@ class Rule:
 DATED = frozenset(
     word[:4]
     for word in (
-        "january february march april may june july august september october november december jan feb mar apr jun jul aug sep"
+        "january february march april may june july august september october november december jan"
+        " feb mar apr jun jul aug sep"
         " sept oct nov dec monday tuesday wednesday thursday friday saturday sunday tomorrow today tonight"
-        " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag"
-        " morgen heute übermorgen enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+        " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag"
+        " freitag samstag sonntag"
+        " morgen heute übermorgen enero febrero marzo abril mayo junio julio agosto septiembre"
+        " octubre noviembre diciembre"
         " lunes martes miércoles jueves viernes sábado domingo mañana hoy day days week weeks tagen wochen"
     ).split()
 ) | {"0"}
@@ -367,8 +375,30 @@ def tongue(look: Look, at: int) -> Read | None:
     for word, _, end in _tokens(look, at)[:4]:
         if word in look.language.tongues:
             return Read(look.language.tongues[word], end)
-        if word not in ("a", "little", "some", "bit", "fluent", "native", "basic", "ein", "bisschen", "etwas", "fließend",
-                        "of", "good", "decent", "un", "poco", "de", "both", "gut", "conversational", "broken", "algo"):  # fmt: skip
+        if word not in (
+            "a",
+            "little",
+            "some",
+            "bit",
+            "fluent",
+            "native",
+            "basic",
+            "ein",
+            "bisschen",
+            "etwas",
+            "fließend",
+            "of",
+            "good",
+            "decent",
+            "un",
+            "poco",
+            "de",
+            "both",
+            "gut",
+            "conversational",
+            "broken",
+            "algo",
+        ):
             return None
     return None
 
@@ -404,10 +434,23 @@ def rest(look: Look, at: int) -> Read | None:
 
 
 READERS: Mapping[str, Reader] = {
-    "place": place, "person": person, "capital person": capital_person, "org": org, "job": job, "thing": thing,
-    "articled": articled, "tool": tool, "product": product, "work": work, "capital org": capital_org, "number": number, "tongue": tongue, "day": day,
-    "birthday": birthday, "rest": rest,
-}  # fmt: skip
+    "place": place,
+    "person": person,
+    "capital person": capital_person,
+    "org": org,
+    "job": job,
+    "thing": thing,
+    "articled": articled,
+    "tool": tool,
+    "product": product,
+    "work": work,
+    "capital org": capital_org,
+    "number": number,
+    "tongue": tongue,
+    "day": day,
+    "birthday": birthday,
+    "rest": rest,
+}
 
 
 def joint(look: Look, at: int) -> int | None:

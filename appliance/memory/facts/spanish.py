@@ -1,6 +1,9 @@
 """How people say in Spanish who they are, what they have and what they want."""
 
 # fmt: off
+# ruff: noqa: E501
+# A rule is a line, however long.
+# fmt: off
 from __future__ import annotations
 
 from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
