@@ -45,7 +45,7 @@ def test_killed_readings_come_to_the_same_facts(tmp_path: Path) -> None:
             "content": f"I live in {chance.choice(TOWNS)}. I use Postgres {chance.randrange(9, 17)}. Good evening {n}.",
             "timestamp": f"2024-01-01T{n // 3600:02}:{n // 60 % 60:02}:{n % 60:02}Z",
         }
-        for n in range(2_500)
+        for n in range(1_200)
     ]
     path = write(tmp_path / "a.jsonl", lines)
     for home in ("whole", "killed"):
@@ -55,7 +55,7 @@ def test_killed_readings_come_to_the_same_facts(tmp_path: Path) -> None:
         memory.facts.read_due()
         expected = content(memory)
     kills = 0
-    for attempt in range(6):
+    for attempt in range(4):
         process = subprocess.Popen(
             [sys.executable, "-c", WORKER, str(tmp_path / "killed")],
             stdout=subprocess.PIPE,

@@ -23,7 +23,9 @@ Mode = Literal["holds", "ended", "corrects"]
 
 _TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*—–]+)")
 _NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
-_JOINTS = re.compile(r"[ \t]*(?:,[ \t]*(?:and|und|y|e|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*")
+_JOINTS = re.compile(
+    r"[ \t]*(?:,[ \t]*(?:(?:and|und|y|e)\b|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*"
+)
 _WORKS = re.compile(
     "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blo"
     "g"
@@ -45,6 +47,8 @@ _SMALL_IN_NAMES = frozenset(
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
+_THE = frozenset("us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split())
+"""What has an article before it also where no capital is written."""
 _DOING = re.compile(
     r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
 )
@@ -209,6 +213,8 @@ def _proper(look: Look, at: int, most: int) -> Read | None:
     tokens = _tokens(look, at)
     if tokens and tokens[0][0] in ("the", "der", "die", "das", "la", "el", "los", "las"):
         tokens = tokens[1:]
+        if tokens and not _is_capital(look, tokens[0][1]) and tokens[0][0] not in _THE:
+            return None
     if not tokens or tokens[0][0] in look.language.hollow:
         return None
     if _is_capital(look, tokens[0][1]):
@@ -297,6 +303,8 @@ def thing(look: Look, at: int) -> Read | None:
         return None
     if not any(c.isalpha() for c in tokens[0][0]) or any(word in _POINTING for word, _, _ in tokens):
         return None
+    if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and look.low.startswith(",", tokens[-1][2]):
+        return None  # "a safe, inviting place": the phrase goes on
     behind = _TOKEN.match(look.low, tokens[-1][2], look.end)
     if behind and behind[1] in _SEVERING:
         return None
@@ -350,6 +358,12 @@ def product(look: Look, at: int) -> Read | None:
             break
         run.append(token)
     return _taken(look, run) if any(look.text[start].isupper() for _, start, _ in run) else None
+
+
+def field_of_study(look: Look, at: int) -> Read | None:
+    """What somebody studies: no book, no chapter."""
+    read = thing(look, at)
+    return read if read and not re.search(r"['’\d]|\bbook\b", read.value, re.IGNORECASE) else None
 
 
 def work(look: Look, at: int) -> Read | None:
@@ -444,6 +458,7 @@ READERS: Mapping[str, Reader] = {
     "tool": tool,
     "product": product,
     "work": work,
+    "field": field_of_study,
     "capital org": capital_org,
     "number": number,
     "tongue": tongue,
