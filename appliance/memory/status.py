@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from appliance.paths import Home
-from appliance.store import catalogue, chunks, derived, variants, vectors
+from appliance.store import catalogue, chunks, derived, facts, variants, vectors
 from appliance.store.chunks import Generation
 
 TROUBLES = 100
@@ -35,6 +35,7 @@ def status(
             "embedded": made - pending,
             "pending": pending,
             "variants": variants.count(db),
+            "facts": facts.count(db),
         },
         "model": {
             "name": generation.model if generation else configured_model,

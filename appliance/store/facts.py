@@ -241,6 +241,12 @@ def _rows(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[
     return found
 
 
+def count(db: sqlite3.Connection) -> int:
+    """How many facts hold, everybody's."""
+    (held,) = db.execute("SELECT count(*) FROM fact WHERE state = 'held'").fetchone()
+    return int(held)
+
+
 def of(
     db: sqlite3.Connection,
     scope: Scope,

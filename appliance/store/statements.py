@@ -10,8 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, listed, marks, pages
 from appliance.types import FactKind
+
+PAGE_CHARACTERS = 2_000_000
+"""Of messages that are read at once, beyond the first: it bounds memory and how long an end must wait."""
+
+_DUE = (
+    "m.id, m.session_id, s.user_id, s.namespace, s.format, s.storage_scope, m.role, m.author, m.talk, m.text,"
+    " m.sent_at, m.metadata, m.revision"
+)
 
 TALKERS = 2
 """Authors of a session that are counted: one, or more than one."""
@@ -67,15 +75,28 @@ class Due:
 
 
 def due(db: sqlite3.Connection, count: int) -> list[Due]:
-    """The next messages to read, the oldest keys first."""
-    rows = db.execute(
-        "SELECT m.id, m.session_id, s.user_id, s.namespace, s.format, s.storage_scope, m.role,"
-        " m.author, m.talk, m.text,"
-        " m.sent_at, m.metadata, m.revision FROM fact_due d JOIN message m ON m.id = d.message_id"
-        " JOIN session s ON s.id = m.session_id ORDER BY d.message_id LIMIT ?",
+    """The next messages to read, the oldest keys first; fewer where they are long."""
+    keys: list[int] = []
+    characters = 0
+    for key, length in db.execute(
+        "SELECT d.message_id, length(m.text) FROM fact_due d JOIN message m ON m.id = d.message_id"
+        " ORDER BY d.message_id LIMIT ?",
         (count,),
+    ):
+        characters += length
+        if keys and characters > PAGE_CHARACTERS:
+            break
+        keys.append(key)
+    rows = db.execute(
+        f"SELECT {_DUE} FROM message m JOIN session s ON s.id = m.session_id WHERE m.id IN {LISTED} ORDER BY m.id",
+        (listed(keys),),
     ).fetchall()
     return [Due(*row) for row in rows]
+
+
+def has_due(db: sqlite3.Connection) -> bool:
+    """Whether a message waits to be read for facts."""
+    return db.execute("SELECT 1 FROM fact_due LIMIT 1").fetchone() is not None
 
 
 def pending(db: sqlite3.Connection) -> int:
@@ -183,9 +204,7 @@ def add_statements(
 def unasked(db: sqlite3.Connection, count: int) -> list[Due]:
     """The next messages that were read by the rules and not by a model, the newest first."""
     rows = db.execute(
-        "SELECT m.id, m.session_id, s.user_id, s.namespace, s.format, s.storage_scope, m.role,"
-        " m.author, m.talk, m.text,"
-        " m.sent_at, m.metadata, m.revision FROM message m JOIN session s ON s.id = m.session_id"
+        f"SELECT {_DUE} FROM message m JOIN session s ON s.id = m.session_id"
         " WHERE m.role = 'user' AND m.talk AND NOT EXISTS (SELECT 1 FROM fact_asked a WHERE a.message_id = m.id)"
         " AND NOT EXISTS (SELECT 1 FROM fact_due d WHERE d.message_id = m.id) ORDER BY m.id DESC LIMIT ?",
         (count,),

@@ -276,7 +276,7 @@ class Facts:
     def _read(self) -> sqlite3.Connection:
         """A connection on which what could be read has been."""
         db = self._host.database.read()
-        if stated.due(db, 1) or not stated.is_settled(db):
+        if stated.has_due(db) or not stated.is_settled(db):
             self.read_due(most=MOST_BEFORE_ANSWER)
         return db
 
