@@ -13,7 +13,7 @@ from appliance import __version__
 from appliance.cli import options, out
 from appliance.errors import StoreError, UsageError
 
-NOT_YET_KEPT = ("archived", "facts")
+NOT_YET_KEPT = ("archived",)
 """Counts that the shape has and this version has nothing of."""
 
 TOLD = 10
@@ -31,10 +31,12 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     with options.reading(home, "status") as memory:
         facts = memory.status()
         root = out.path(memory.home.root)
+    counts = dict(facts["counts"])
+    known = counts.pop("facts")
     shape = {
         "version": __version__,
         "home": root,
-        "counts": {**facts["counts"], **{name: facts["counts"].get(name, 0) for name in NOT_YET_KEPT}},
+        "counts": {**counts, **{name: counts.get(name, 0) for name in NOT_YET_KEPT}, "facts": known},
         "model": facts["model"],
         "disk_bytes": facts["disk_bytes"],
         "daemon": facts.get("daemon"),

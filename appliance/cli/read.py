@@ -35,7 +35,7 @@ def show(
     from appliance.cli import facts, transcript
 
     if (reference is None) != what_you_know:
-        raise UsageError("show needs an ID, or --what-you-know", hint="one of the two")
+        raise UsageError("show needs an ID, or --what-you-know", hint="'appliance show --help' shows how")
     if user is not None and not what_you_know:
         raise UsageError("--user goes with --what-you-know", hint="an ID says whose it is")
     if reference is None:

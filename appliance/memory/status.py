@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from appliance.paths import Home
-from appliance.store import catalogue, chunks, derived, summaries, variants, vectors
+from appliance.store import catalogue, chunks, derived, facts, summaries, variants, vectors
 from appliance.store.chunks import Generation
 
 TROUBLES = 100
@@ -36,6 +36,7 @@ def status(
             "pending": pending,
             "variants": variants.count(db),
             "summaries": summaries.count(db),
+            "facts": facts.count(db),
         },
         "model": {
             "name": generation.model if generation else configured_model,

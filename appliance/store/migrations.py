@@ -60,7 +60,8 @@ SCHEMA_1 = (
     " number INTEGER NOT NULL, text TEXT NOT NULL, metadata TEXT NOT NULL, source_id INTEGER,"
     " replaced_at INTEGER NOT NULL, PRIMARY KEY (message_id, number)) WITHOUT ROWID",
     "CREATE TABLE generation (id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL,"
-    " identity TEXT NOT NULL, dimension INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('building', 'active')),"
+    " identity TEXT NOT NULL, dimension INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN"
+    " ('building', 'active')),"
     " created_at INTEGER NOT NULL)",
     "CREATE UNIQUE INDEX generation_active ON generation (state) WHERE state = 'active'",
     # start and stop are character offsets into the message's text; digest is that of the chunk's text.
@@ -155,9 +156,9 @@ SCHEMA_7 = (
 )
 
 
-# What says the same as what. A fingerprint for each message of talk that was looked at: what finds equal texts, and of
-# the first of these what finds nearly equal ones. A variant for each message that has its like: the number of
-# the memory that both are, which of its messages is the earliest is a matter of the index.
+# What says the same as what. A fingerprint for each message of talk that was looked at: what finds equal texts, and
+# of the first of these what finds nearly equal ones. A variant for each message that has its like: the number of the
+# memory that both are, which of its messages is the earliest is a matter of the index.
 _BANDS = ("band1", "band2", "band3", "band4", "band5")
 
 SCHEMA_8 = (
@@ -291,15 +292,17 @@ SCHEMA_10 = (
 )
 
 
-# What messages state, what a person decided, and the facts that follow from both: a fact's row can always be made again.
-# A slot is what only one value holds in at a time. fact_due are messages that have not been read for facts, fact_stale
-# slots whose facts no longer follow; fact_refused are digests of what a person rejected. fact_session is who was seen to
-# talk in a session: whether the person spoke can change with it.
+# What messages state, what a person decided, and the facts that follow from both: a fact's row can always be made
+# again. A slot is what only one value holds in at a time. fact_due are messages that have not been read for facts,
+# fact_stale slots whose facts no longer follow; fact_refused are digests of what a person rejected. fact_session is
+# who was seen to talk in a session: whether the person spoke can change with it.
 SCHEMA_11 = (
     "CREATE TABLE fact_statement (id INTEGER PRIMARY KEY,"
-    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, user_id TEXT NOT NULL, namespace TEXT NOT NULL,"
+    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, user_id TEXT NOT NULL,"
+    " namespace TEXT NOT NULL,"
     " slot TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, attribute TEXT NOT NULL, value TEXT NOT NULL,"
-    " mode TEXT NOT NULL CHECK (mode IN ('holds', 'ended', 'corrects')), confidence REAL NOT NULL, since TEXT, until TEXT,"
+    " mode TEXT NOT NULL CHECK (mode IN ('holds', 'ended', 'corrects')), confidence REAL NOT NULL,"
+    " since TEXT, until TEXT,"
     " start INTEGER NOT NULL, stop INTEGER NOT NULL, made_by TEXT NOT NULL, by_model INTEGER NOT NULL,"
     " digest BLOB NOT NULL)",
     "CREATE INDEX fact_statement_slot ON fact_statement (user_id, namespace, slot)",
@@ -320,7 +323,8 @@ SCHEMA_11 = (
     "CREATE INDEX fact_slot ON fact (user_id, namespace, slot)",
     "CREATE INDEX fact_replaced ON fact (replaced_by) WHERE replaced_by IS NOT NULL",
     "CREATE TABLE fact_evidence (fact_id INTEGER NOT NULL REFERENCES fact ON DELETE CASCADE,"
-    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, start INTEGER NOT NULL, stop INTEGER NOT NULL,"
+    " message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE, start INTEGER NOT NULL, stop"
+    " INTEGER NOT NULL,"
     " PRIMARY KEY (fact_id, message_id, start)) WITHOUT ROWID",
     "CREATE INDEX fact_evidence_message ON fact_evidence (message_id)",
     "CREATE TABLE fact_due (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE)",
@@ -331,7 +335,8 @@ SCHEMA_11 = (
     " assistant INTEGER NOT NULL, authors INTEGER NOT NULL)",
     "CREATE TRIGGER fact_due_new AFTER INSERT ON message WHEN NEW.talk AND NEW.role = 'user' BEGIN"
     " INSERT INTO fact_due VALUES (NEW.id); END",
-    "CREATE TRIGGER fact_due_changed AFTER UPDATE OF text, role, author, talk, sent_at, at, order_at, position ON message"
+    "CREATE TRIGGER fact_due_changed AFTER UPDATE OF text, role, author, talk, sent_at, at,"
+    " order_at, position ON message"
     " WHEN (OLD.text, OLD.role, OLD.author, OLD.talk, OLD.sent_at, OLD.order_at, OLD.position)"
     " IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk, NEW.sent_at, NEW.order_at, NEW.position) BEGIN"
     " INSERT OR IGNORE INTO fact_due VALUES (NEW.id); END",
@@ -343,7 +348,8 @@ SCHEMA_11 = (
     " WHERE session_id = NEW.session_id AND talk AND role = 'user'; END",
     "CREATE TRIGGER fact_due_scoped AFTER UPDATE OF storage_scope ON session"
     " WHEN OLD.storage_scope <> NEW.storage_scope BEGIN"
-    " INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE session_id = NEW.id AND talk AND role = 'user'; END",
+    " INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE session_id = NEW.id AND talk AND"
+    " role = 'user'; END",
     "CREATE TRIGGER fact_statement_new AFTER INSERT ON fact_statement BEGIN"
     " INSERT OR IGNORE INTO fact_stale VALUES (NEW.user_id, NEW.namespace, NEW.slot); END",
     "CREATE TRIGGER fact_statement_gone AFTER DELETE ON fact_statement BEGIN"

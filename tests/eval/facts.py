@@ -2,9 +2,9 @@
 
 python -m tests.eval.facts [--misses]
 
-A fact that was found is right when it is one that was expected: the subject, the attribute, whether it ended, and the value.
-An expected value that begins with "~" must be within the one found; "|" stands between answers that are as good.
-"""
+A fact that was found is right when it is one that was expected: the subject, the attribute, whether it ended, and the
+value. An expected value that begins with "~" must be within the one found; "|" stands between answers that are as
+good."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
 """What is known of a person: facts with their evidence, as a program and the command line hold them.
 
-Rules read what the person says (``reader``), facts follow from that and from what the person decides (``timeline``), and
-both are kept in the truth (``store.facts``). What has not been read yet is read before anything is answered.
-"""
+Rules read what the person says (``reader``), facts follow from that and from what the person decides (``timeline``),
+and both are kept in the truth (``store.facts``). What has not been read yet is read before anything is answered."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import get_args
 
@@ -18,13 +17,18 @@ from appliance.errors import UsageError
 from appliance.memory.facts import model, reading, timeline, wording
 from appliance.memory.facts.reader import read
 from appliance.store import facts as store
+from appliance.store import statements as stated
 from appliance.store.database import Database
-from appliance.store.facts import Decision, Row
+from appliance.store.facts import Row
 from appliance.store.messages import message_id
+from appliance.store.statements import Decision
 from appliance.types import Fact, FactKind, FactState, Scope
 
 MOST_BEFORE_ANSWER = 20_000
 """Messages that are read before an answer, about a second's work; a large import is left to the background."""
+
+PATIENCE = 5.0
+"""Seconds that an answer waits for a reading in the background; after that it says what is known so far."""
 
 NOTE = "note"
 """The attribute of what the person adds and no rule understands."""
@@ -108,8 +112,8 @@ class Facts:
     def history(
         self, subject: str, attribute: str | None = None, *, user_id: str | None = None, namespace: str = ""
     ) -> Sequence[Fact]:
-        """All that was ever known of an attribute, in the order in which it was said: of the fact of an id ("f7"), or of
-        a ``subject`` ("me") and an ``attribute`` (None: all of them). What was rejected is among it.
+        """All that was ever known of an attribute, in the order in which it was said: of the fact of an id ("f7"), or
+        of a ``subject`` ("me") and an ``attribute`` (None: all of them). What was rejected is among it.
 
         Raises:
             NotFound: no such fact.
@@ -154,8 +158,8 @@ class Facts:
         return self._decide(row, value, "corrected", fact.since)
 
     def reject(self, id: str, *, user_id: str | None = None) -> Fact:
-        """Say that a fact is not so. It does not come back from the same words, nor when they are read in again; whoever
-        says it anew only asks.
+        """Say that a fact is not so. It does not come back from the same words, nor when they are read in again;
+        whoever says it anew only asks.
 
         Raises:
             NotFound: no such fact.
@@ -165,17 +169,17 @@ class Facts:
         scope = (fact.user_id, fact.namespace)
         cited = {quote.message_id for quote in fact.evidence}
         with self._host.database.write() as tx:
-            said = store.statements(tx, *scope, row.slot)
+            said = stated.statements(tx, *scope, row.slot)
             digests = [one.digest for one in said if message_id(one.message) in cited]
             values = {one.value for one in said if message_id(one.message) in cited} | {fact.value}
             digests += [timeline.value_digest(row.slot, fact.attribute, value) for value in values]
-            store.refuse(tx, *scope, digests)
-            store.undecide(tx, *scope, row.slot, values)
-            reading.settle(tx)
+            stated.refuse(tx, *scope, digests)
+            stated.undecide(tx, *scope, row.slot, values)
+            reading.settle_page(tx)
         found = [
             one.fact for one in store.of(self._read(), Scope(*scope), slot=row.slot) if one.fact.id == id
         ]
-        return found[0] if found else fact
+        return found[0] if found else replace(fact, state="rejected")
 
     def add(
         self,
@@ -188,8 +192,8 @@ class Facts:
         user_id: str | None = None,
         namespace: str = "",
     ) -> Sequence[Fact]:
-        """Tell something: a sentence ("I live in Berlin", read as a message would be; one that is not understood is kept
-        as a note), or an ``attribute`` with its ``value``. The facts that hold by it.
+        """Tell something: a sentence ("I live in Berlin", read as a message would be; one that is not understood is
+        kept as a note), or an ``attribute`` with its ``value``. The facts that hold by it.
 
         Raises:
             UsageError: neither a text nor an attribute with a value, or both.
@@ -203,19 +207,26 @@ class Facts:
         else:
             sentence = _value(text or "")
             found = [
-                (one.kind, one.subject, one.attribute, one.value, "ended" if one.mode == "ended" else "added", one.since)
+                (
+                    one.kind,
+                    one.subject,
+                    one.attribute,
+                    one.value,
+                    "ended" if one.mode == "ended" else "added",
+                    one.since,
+                )
                 for one in read(sentence, date.today())
                 if one.value
-            ] or [(kind, subject, NOTE, sentence, "added", None)]  # fmt: skip
+            ] or [(kind, subject, NOTE, sentence, "added", None)]
         slots = []
         with self._host.database.write() as tx:
             for of_kind, who, name, said, how, since in found:
                 slot = timeline.place(who, of_kind, name, said)
-                store.allow(tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, name, said)])
+                stated.allow(tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, name, said)])
                 decision = Decision(of_kind, who, name, said, how, since, moments.now())
-                store.decide(tx, scope.user_id, scope.namespace, slot, decision)
+                stated.decide(tx, scope.user_id, scope.namespace, slot, decision)
                 slots.append(slot)
-            reading.settle(tx)
+            reading.settle_page(tx)
         db = self._read()
         return [
             row.fact
@@ -228,12 +239,16 @@ class Facts:
 
     def read_due(self, goes_on: Callable[[], bool] = lambda: True, most: int | None = None) -> int:
         """Read the messages that have not been read for facts; how many it was. A task of the background."""
-        with self._lock:
+        if not self._lock.acquire(timeout=PATIENCE):
+            return 0  # another thread is at it, with much before it
+        try:
             return reading.read_due(self._host.database, self._host.owner, self._host.name, goes_on, most)
+        finally:
+            self._lock.release()
 
     def pending(self) -> int:
         """How many messages wait to be read for facts."""
-        return store.pending(self._host.database.read())
+        return stated.pending(self._host.database.read())
 
     def ask_model(
         self,
@@ -244,18 +259,24 @@ class Facts:
         """Let a model read a page of messages that it has not read, the newest first; how many it was. ``complete``
         answers a chat, ``name`` is what its facts are marked with. What it can't quote is left out."""
         return model.read_page(
-            self._host.database, complete, name, goes_on,
+            self._host.database,
+            complete,
+            name,
+            goes_on,
             lambda one: reading.speaks(
-                one, *store.talkers(self._host.database.read(), one.session), self._host.owner, self._host.name
+                one,
+                *stated.talkers(self._host.database.read(), one.session),
+                self._host.owner,
+                self._host.name,
             ),
-        )  # fmt: skip
+        )
 
     # --- what the verbs share ---------------------------------------------------------------------------
 
     def _read(self) -> sqlite3.Connection:
         """A connection on which what could be read has been."""
         db = self._host.database.read()
-        if store.due(db, 1) or not store.is_settled(db):
+        if stated.has_due(db) or not stated.is_settled(db):
             self.read_due(most=MOST_BEFORE_ANSWER)
         return db
 
@@ -270,11 +291,11 @@ class Facts:
         slot = timeline.place(fact.subject, fact.kind, fact.attribute, value)
         decision = Decision(fact.kind, fact.subject, fact.attribute, value, how, since, moments.now())
         with self._host.database.write() as tx:
-            store.allow(
+            stated.allow(
                 tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, fact.attribute, value)]
             )
-            store.decide(tx, scope.user_id, scope.namespace, slot, decision)
-            reading.settle(tx)
+            stated.decide(tx, scope.user_id, scope.namespace, slot, decision)
+            reading.settle_page(tx)
         rows = [row.fact for row in store.of(self._read(), scope, slot=slot)]
         state = "ended" if how == "ended" else "held"
         return next(one for one in reversed(rows) if one.state == state and one.made_by == timeline.PERSON)

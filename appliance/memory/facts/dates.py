@@ -58,16 +58,23 @@ _DATE = re.compile(
       (?P<iso>\d{{4}}-\d\d-\d\d)\b
     | (?P<d1>\d{{1,2}})\.\s?(?P<m1>\d{{1,2}})\.(?:\s?(?P<y1>{_YEAR}))?
     | (?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/(?P<y5>{_YEAR})
-    | (?P<d2>\d{{1,2}})(?:st|nd|rd|th|\.|º)?\s+(?:of\s+|de\s+)?(?P<m2>{_MONTH})(?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y2>{_YEAR}))?
+    | (?P<d2>\d{{1,2}})(?:st|nd|rd|th|\.|º)?\s+(?:of\s+|de\s+)?(?P<m2>{_MONTH})
+        (?:,?\s+(?:de\s+|del\s+|of\s+)?(?P<y2>{_YEAR}))?
     | (?P<m3>{_MONTH})\s+(?:the\s+)?(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y3>{_YEAR}))?
     | (?:in|im|en)?\s*(?P<m4>{_MONTH})\s+(?:of\s+|de\s+|del\s+)?(?P<y4>{_YEAR})
-    | (?P<next>next|nächsten|kommenden|próximo|this|diesen|este|coming)?\s*(?P<weekday>{_WEEKDAY})(?P<after>\s+que\s+viene|\s+next\s+week|\s+nächster\s+woche)?
-    | in\s+(?P<count>\d{{1,2}}|a|one|two|three|four|einem|einer|zwei|drei|vier)\s+(?P<unit>days?|weeks?|tagen?|wochen?)\b
-    | (?P<ahead>the\s+day\s+after\s+tomorrow|tomorrow|today|tonight|übermorgen|morgen|heute|pasado\s+mañana|mañana|hoy)\b
+    | (?P<next>next|nächsten|kommenden|próximo|this|diesen|este|coming)?\s*(?P<weekday>{_WEEKDAY})
+        (?P<after>\s+que\s+viene|\s+next\s+week|\s+nächster\s+woche)?
+    | in\s+(?P<count>\d{{1,2}}|a|one|two|three|four|einem|einer|zwei|drei|vier)
+        \s+(?P<unit>days?|weeks?|tagen?|wochen?)\b
+    | (?P<ahead>the\s+day\s+after\s+tomorrow|tomorrow|today|tonight|übermorgen|morgen|heute
+        |pasado\s+mañana|mañana|hoy)\b
     )""",
     re.VERBOSE,
 )
-_YEAR_ALONE = re.compile(rf"\s*(?:(?:in|since|until|till|from|im|jahr|seit|bis|en|desde|hasta|the|early|late|mid|end|of|ende|anfang)\s+){{0,4}}(?:(?P<month>{_MONTH})\s+(?:de\s+)?)?(?P<year>{_YEAR})")  # fmt: skip
+_YEAR_ALONE = re.compile(
+    r"\s*(?:(?:in|since|until|till|from|im|jahr|seit|bis|en|desde|hasta|the|early|late|mid|end|of|ende|anfang)\s+){0,4}"
+    rf"(?:(?P<month>{_MONTH})\s+(?:de\s+)?)?(?P<year>{_YEAR})"
+)
 
 DAY = timedelta(days=1)
 _LAST_YEAR = 9998

@@ -1,6 +1,9 @@
 """How people say in English who they are, what they have and what they want."""
 
 # fmt: off
+# ruff: noqa: E501
+# A rule is a line, however long.
+# fmt: off
 from __future__ import annotations
 
 from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
@@ -71,7 +74,7 @@ _ILLS = (
     r"|fibromyalgia|endometriosis|pcos|tinnitus|scoliosis|hypothyroidism|back pain|a pacemaker|a heart condition))\b"
 )
 _VERBS = (
-    r"(?:answer|reply|respond|use|write|give|show|include|explain|add|format|speak|talk|address|provide|cite|convert"
+    r"(?:answer|reply|respond|use|write|give(?! (?:up|in)\b)|show|include|explain|add|format|speak|talk|address|provide|cite|convert"
     r"|round|check|ask|avoid|put|start|begin|mention|tell|assume|prefer|return|translate|consider|list|quote|link|test|run"
     r"|comment|sign|skip|suggest|recommend|send|remind|apologi[sz]e|call|refer|please|offer|summari[sz]e|state|structure"
     r"|prefix|omit|limit|ignore|double-check|verify|lecture|repeat|generate|produce|output|reference|spell|highlight"
@@ -131,7 +134,7 @@ _PROFILE = (
     Rule("work as", "profile", "job", ("work as", "working as"), pattern(rf"(?:{_I} work|{_AM}(?: (?:currently|now))? working) as (?:an? |the )?"), "job", loose=True, then=(_AT_ORG, _ON_TEAM)),
     Rule("job is", "profile", "job", ("job is", "profession is", "occupation is", "job title"), pattern(r"\bmy (?:current |day )?(?:job|job title|profession|occupation|role) is (?:being )?(?:an? |the )?"), "job"),
     Rule("on the team", "profile", "team", (" team",), pattern(rf"(?:{_AM}|{_I} work|\bi've just joined|\bi joined)(?: (?:on|in|with))? the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.75, unless=pattern(r" (?:lead|captain|manager|player)")),
-    Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "thing", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r"(?:'s\b| book| (?:tonight|today|tomorrow)\b)")),
+    Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "field", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r"(?:'s\b| book| (?:tonight|today|tomorrow)\b)")),
     Rule("student at", "profile", "school", ("student at", "study at", "studying at", "go to school at"), pattern(rf"(?:{_AM} (?:an? )?(?:[\w-]+ ){{0,3}}student|{_I} study|{_AM} studying) at (?:the )?"), "org"),
     Rule("speak", "profile", "language", ("speak", "fluent in"), pattern(rf"(?:{_I} speak|{_AM} (?:fluent|bilingual) in) "), "tongue", several=True),
     Rule("native", "profile", "language", ("native", "mother tongue", "first language"), pattern(r"\bmy (?:native (?:language|tongue)|mother tongue|first language) is "), "tongue", confidence=0.95, loose=True),
@@ -140,6 +143,8 @@ _PROFILE = (
     Rule("diet", "profile", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "plant", "flexit", "celiac", "coeliac"), pattern(rf"(?:{_AM}{_ADV}(?: (?:a|an|on a|strictly|strict|mostly|lifelong|a strict|a lifelong))?|\b(?:i|we) (?:eat|follow a|keep)(?: (?:strictly|only))?|\bmy (?:diet|family) is|\bi've (?:gone|been|become|turned)(?: (?:a|strictly))?|\bi (?:went|became|turned)(?: a)?) {_DIETS}"), loose=True, unless=pattern(r"(?: (?:at heart|today|tonight|this week|for a day|option|options|restaurant|recipe|lately\?|curious)\b|-ish)")),
     Rule("not a diet anymore", "profile", "diet", ("vega", "vegetarian", "pesc", "keto"), pattern(rf"{_AM} (?:not|no longer)(?: an?)? {_DIETS}"), "", "ended", follows=_WAS),
     Rule("eat no", "profile", "diet", ("pork", "beef", "meat", "fish", "seafood", "dairy", "gluten", "eggs", "sugar", "nuts", "poultry", "animal products"), pattern(r"\bi (?:don't|do not|never|can't|cannot) eat (?P<value>pork|beef|meat|red meat|fish|seafood|dairy|gluten|eggs|sugar|nuts|poultry|animal products)\b"), value="no {value}", confidence=0.85),
+    Rule("drink no", "profile", "diet", ("drink",), pattern(r"\bi (?:don't|do not|never|can't) drink (?P<value>alcohol|coffee|milk|caffeine|soda)\b"), value="no {value}", confidence=0.85),
+    Rule("work for one called", "profile", "employer", ("called", "named"), pattern(rf"(?:{_I} work|{_AM} working)(?: remotely)? (?:at|for) an? (?:[\w-]+ ){{1,4}}(?:called|named) "), "org"),
     Rule("allergic", "profile", "allergy", ("allergic to",), pattern(rf"{_AM}(?: (?:also|severely|really|very|highly|deathly|mildly|quite|super|slightly|extremely|badly|terribly))? allergic to "), "articled", several=True, loose=True, confidence=0.95),
     Rule("allergy", "profile", "allergy", ("allergy", "allergies"), pattern(rf"{_HAVE} (?:an? |severe |bad ){{1,2}}(?:severe )?(?P<value>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b"), confidence=0.9, loose=True),
     Rule("allergy to", "profile", "allergy", ("allergy to", "allergies to"), pattern(rf"{_HAVE} (?:an? )?(?:[\w-]+ )?allerg(?:y|ies) to "), "articled", several=True, confidence=0.9),
@@ -183,12 +188,12 @@ _DATES = (
     Rule("EVENT is on", "date", "{event}", _EVENTS, pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True, also=DATED),
     Rule("is due", "date", "deadline", ("due",), pattern(r"\b(?:my|our|the) (?P<of>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:is|are)|'s)(?: now)? due(?: (?:on|by|back))? "), "day", subject="{of}", loose=True, also=DATED),
     Rule("have an EVENT on", "date", "{event}", _EVENTS, pattern(rf"{_HAVE} (?:an?|my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:with|at|to|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:coming up|scheduled|booked|set))?(?: (?:on|for))? "), "day", confidence=0.85, also=DATED),
-    Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am) getting married(?: on)? "), "day", confidence=0.9, also=DATED),
+    Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am|and i are) getting married(?: on)? "), "day", loose=True, confidence=0.9, also=DATED),
     Rule("deadline:", "date", "deadline", ("deadline",), pattern(r"\b(?:i|we) have (?:a|until the) deadline (?:on|of|by) "), "day", also=DATED),
 )
 
 _TOOLS = (
-    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\bour (?:team|company|stack) uses|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
+    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on", "uses ", "runs on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\b(?:our|my) (?:team|company|stack|backend|frontend|app) (?:uses|runs on)|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
     Rule("switched from", "tool", "uses", ("switched", "migrated", "changed"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|changed)(?: (?:everything|over))? from "), "tool", "ended", loose=True, then=(Rule("switched to", "tool", "uses", (), pattern(r" to "), "tool"),)),
     Rule("switched to", "tool", "uses", ("switched to", "migrated to", "upgraded to", "updated to", "switched over"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|upgraded|updated|downgraded)(?: over)? to "), "tool", confidence=0.85),
     Rule("upgraded from", "tool", "uses", ("upgraded",), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:upgraded|updated|downgraded) (?:our |my |the )?(?P<value>[\w.+#-]+(?: [\w.+#-]+)? to v?\d[\w.]*)"), confidence=0.85),
@@ -207,6 +212,7 @@ _PROJECTS = (
 
 _ORDERS = (
     Rule("from now on", "instruction", "instruction", ("from now on", "going forward", "in future", "in the future", "henceforth", "from here on"), pattern(rf"\b(?:from now on|going forward|in (?:the )?future|henceforth|from here on(?: out)?)\b,? (?:please |can you |could you |i want you to |i'd like you to |you should )?(?={_VERBS})"), "rest", loose=True, confidence=0.95),
+    Rule("... from now on", "instruction", "instruction", ("from now on", "going forward", "in the future", "in future"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:please |and |also |can you |could you )?(?={_VERBS}[^\n.!?]{{2,120}}\b(?:from now on|going forward|in (?:the )?future)\b)"), "rest", confidence=0.9),
     Rule("always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:^|(?<=[\n.!:;,*•-]))[ \t]*(?:please |and |also |but )?(?=(?:always|never) {_VERBS})"), "rest", confidence=0.9, unless=_HERE),
     Rule("want you to always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:\bi(?:'d| would)? (?:want|like|need|prefer)(?: for)? you to|\bmake sure (?:that )?(?:you |to )|\bremember to|\byou (?:should|must|have to|need to)|\bi prefer (?:that|if) you|\bplease)[ \t]+(?=(?:always|never) {_TALK_VERBS})"), "rest", loose=True, confidence=0.9),
     Rule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(r"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?!(?:ever )?(?:forget|quit|give|worry|let|lose|hesitate|be|stop|doubt|change)\b)(?:[^.\n]{0,60}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),

@@ -1,6 +1,9 @@
 """How people say in German who they are, what they have and what they want."""
 
 # fmt: off
+# ruff: noqa: E501
+# A rule is a line, however long.
+# fmt: off
 from __future__ import annotations
 
 from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
@@ -70,6 +73,7 @@ _RULES = (
     Rule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", loose=True, follows=pattern(r" (?:um)?gezogen\b")),
     Rule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", loose=True),
     Rule("früher gewohnt", "profile", "home", ("gewohnt", "gelebt"), pattern(rf"{_I} (?:habe|hab|haben)(?: (?:früher|mal|lange|damals|bis \d{{4}}|von \d{{4}} bis \d{{4}}|einmal|\w+ jahre(?: lang)?)){{0,2}} in "), "place", "ended", loose=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
+    Rule("früher habe ich", "profile", "home", ("gewohnt", "gelebt"), pattern(r"\b(?:früher|damals|bis \d{4}|davor) (?:habe|hab|haben) (?:ich|wir)(?: lange)? in "), "place", "ended", loose=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
     Rule("komme aus", "profile", "origin", ("komme", "stamme", "aufgewachsen"), pattern(r"\bich (?:komme|komm|stamme|bin)(?: ursprünglich| eigentlich)? aus (?:der )?"), "place", confidence=0.8, unless=pattern(r" (?:zurück|raus|nicht)\b")),
     Rule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
     Rule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_SEIT}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", loose=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), then=(Rule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
@@ -82,6 +86,7 @@ _RULES = (
     Rule("ernährung", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:\b(?:ich|und) bin{_SEIT}|\bich (?:ernähre mich|esse|lebe){_ADV}) (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
     Rule("kein vegetarier mehr", "profile", "diet", ("kein",), pattern(r"\bich bin keine? (?P<value>vegetarier(?:in)?|veganer(?:in)?) mehr\b"), "", "ended"),
     Rule("esse kein", "profile", "diet", ("esse kein",), pattern(r"\bich esse keine?n? (?P<value>fleisch|schweinefleisch|fisch|gluten|zucker|eier|milchprodukte)\b"), loose=True),
+    Rule("trinke kein", "profile", "diet", ("trinke kein",), pattern(r"\bich trinke keinen? (?P<value>alkohol|kaffee|milch)\b"), value="kein {value}", loose=True),
     Rule("allergisch gegen", "profile", "allergy", ("allergi",), pattern(r"\bich (?:bin|reagiere)(?: sehr| stark| leider| auch)? (?:allergisch (?:gegen|auf)|gegen(?! \w+ nicht)) "), "thing", several=True, loose=True, confidence=0.9, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b| also\b)")),
     Rule("gegen X allergisch", "profile", "allergy", ("allergisch",), pattern(r"\bich bin (?:leider |auch |stark )?gegen (?P<value>[\wäöüß-]+(?: (?!und\b|nicht\b)[\wäöüß-]+)?) allergisch\b"), loose=True, confidence=0.95),
     Rule("allergie", "profile", "allergy", ("ich habe", "ich hab"), pattern(r"\bich (?:habe|hab) (?:eine )?(?:starke |schwere )?(?P<value>[\wäöüß]+?)allergie\b"), loose=True),
@@ -91,6 +96,7 @@ _RULES = (
     Rule("REL heißt", "relation", "{rel}", ("heiß", "heiss"), pattern(rf"{_MY},? (?:heißt|heißen|heisst|heissen) "), "person", several=True, confidence=0.95, loose=True, then=(Rule("und arbeitet bei", "relation", "employer", (), pattern(r",? und (?:er |sie )?arbeitet bei (?:der |dem )?"), "org", subject="{value}"), Rule("und wohnt in", "relation", "home", (), pattern(r",? und (?:er |sie )?(?:wohnt|lebt) in "), "place", subject="{value}")), gate=_GATE),
     Rule("habe ein REL namens", "relation", "{rel}", ("namens", "heiß", "heiss"), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL},? (?:namens|der|die|das|sie|er)(?: heißt| heißen)? "), "person", several=True, loose=True, confidence=0.9, unless=pattern(r" (?:hat|ist|macht|wohnt)\b")),
     Rule("habe ein REL, NAME heißt", "relation", "{rel}", ("heißt",), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL}, (?:der|die|das) (?P<value>[^\W\d_][\w-]{{1,24}}) heißt\b"), loose=True, confidence=0.95),
+    Rule("habe zwei RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
     Rule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", loose=True),
     Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", loose=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt)\b|[ \t]*$|[.!])"), gate=_GATE),
     Rule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_SEIT}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", loose=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
@@ -109,7 +115,7 @@ _RULES = (
     Rule("lieber als", "preference", "prefers", ("lieber",), pattern(r"\bich (?:trinke|esse|mag|lese|nehme|nutze|höre) (?:lieber )?(?P<value>[\wäöüß-]+) (?:lieber )?(?:als|statt) (?P<than>[\wäöüß-]+)\b"), loose=True, confidence=0.8),
     Rule("bevorzuge", "preference", "prefers", ("bevorzuge",), pattern(r"\bich bevorzuge "), "thing"),
 
-    Rule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT})(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", loose=True, also=DATED),
+    Rule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT}|deadline)(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|der|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", loose=True, also=DATED),
     Rule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", loose=True, also=DATED),
     Rule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", loose=True, also=DATED),
     Rule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", loose=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), also=DATED),

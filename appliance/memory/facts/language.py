@@ -23,12 +23,18 @@ Mode = Literal["holds", "ended", "corrects"]
 
 _TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*—–]+)")
 _NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
-_JOINTS = re.compile(r"[ \t]*(?:,[ \t]*(?:and|und|y|e|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*")
+_JOINTS = re.compile(
+    r"[ \t]*(?:,[ \t]*(?:(?:and|und|y|e)\b|&)?|\b(?:and|und|y|e|as well as|sowie|plus)\b|&)[ \t]*"
+)
 _WORKS = re.compile(
-    "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blog"
-    "|podcast|startup|platform|tracker|dashboard|plugin|extension|portfolio|film|documentary|album|course|prototype|robot"
-    "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|database"
-    "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web)"
+    "(?:app|application|website|site|webapp|game|book|novel|thesis|dissertation|paper|tool|library|engine|bot|chatbot|blo"
+    "g"
+    "|podcast|startup|platform|tracker|dashboard|plugin|extension|portfolio|film|documentary|album|course|prototype|robo"
+    "t"
+    "|system|compiler|framework|shop|store|cli|api|scraper|package|project|memoir|screenplay|script|newsletter|databas"
+    "e"
+    "|roman|doktorarbeit|masterarbeit|bachelorarbeit|webseite|spiel|buch|projekt|libro|novela|tesis|juego|aplicación|web"
+    ")"
 )
 _VERSION = re.compile(
     r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))"
@@ -41,11 +47,14 @@ _SMALL_IN_NAMES = frozenset(
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
+_THE = frozenset("us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split())
+"""What has an article before it also where no capital is written."""
 _DOING = re.compile(
     r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
 )
 _CLAUSE_ENDS = frozenset(
-    "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately too"
+    "and but or because cause cuz so since while when if as although though where who i i'm we even"
+    " especially lately too"
     " also anymore now instead but which than is are was with_ lol haha tho".split()
 )
 _POINTING = frozenset(
@@ -66,14 +75,14 @@ LONGEST_VALUE = 200
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One way of saying something. ``pattern`` matches, in lower case, all that stands before the value, which ``read``
-    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are words, or their first four letters, without
-    one of which the pattern can't match.
+    then reads ("" takes the group ``value``, as ``value`` says). ``needs`` are words, or their first four letters,
+    without one of which the pattern can't match.
 
     ``attribute`` and ``subject`` may name groups of the pattern: "{rel}" a relation, "{what}" as it stands. A rule must
     begin a clause, one that is ``loose`` may stand behind any word that does not bar it. ``follows`` must match behind
-    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more beginnings of
-    words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked for only once.
-    """
+    the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more
+    beginnings of words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked
+    for only once."""
 
     name: str
     kind: FactKind
@@ -97,10 +106,13 @@ class Rule:
 DATED = frozenset(
     word[:4]
     for word in (
-        "january february march april may june july august september october november december jan feb mar apr jun jul aug sep"
+        "january february march april may june july august september october november december jan"
+        " feb mar apr jun jul aug sep"
         " sept oct nov dec monday tuesday wednesday thursday friday saturday sunday tomorrow today tonight"
-        " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag"
-        " morgen heute übermorgen enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+        " januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag"
+        " freitag samstag sonntag"
+        " morgen heute übermorgen enero febrero marzo abril mayo junio julio agosto septiembre"
+        " octubre noviembre diciembre"
         " lunes martes miércoles jueves viernes sábado domingo mañana hoy day days week weeks tagen wochen"
     ).split()
 ) | {"0"}
@@ -201,6 +213,8 @@ def _proper(look: Look, at: int, most: int) -> Read | None:
     tokens = _tokens(look, at)
     if tokens and tokens[0][0] in ("the", "der", "die", "das", "la", "el", "los", "las"):
         tokens = tokens[1:]
+        if tokens and not _is_capital(look, tokens[0][1]) and tokens[0][0] not in _THE:
+            return None
     if not tokens or tokens[0][0] in look.language.hollow:
         return None
     if _is_capital(look, tokens[0][1]):
@@ -289,6 +303,8 @@ def thing(look: Look, at: int) -> Read | None:
         return None
     if not any(c.isalpha() for c in tokens[0][0]) or any(word in _POINTING for word, _, _ in tokens):
         return None
+    if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and look.low.startswith(",", tokens[-1][2]):
+        return None  # "a safe, inviting place": the phrase goes on
     behind = _TOKEN.match(look.low, tokens[-1][2], look.end)
     if behind and behind[1] in _SEVERING:
         return None
@@ -344,6 +360,12 @@ def product(look: Look, at: int) -> Read | None:
     return _taken(look, run) if any(look.text[start].isupper() for _, start, _ in run) else None
 
 
+def field_of_study(look: Look, at: int) -> Read | None:
+    """What somebody studies: no book, no chapter."""
+    read = thing(look, at)
+    return read if read and not re.search(r"['’\d]|\bbook\b", read.value, re.IGNORECASE) else None
+
+
 def work(look: Look, at: int) -> Read | None:
     """What somebody makes, known by its last word."""
     read = thing(look, at)
@@ -367,8 +389,30 @@ def tongue(look: Look, at: int) -> Read | None:
     for word, _, end in _tokens(look, at)[:4]:
         if word in look.language.tongues:
             return Read(look.language.tongues[word], end)
-        if word not in ("a", "little", "some", "bit", "fluent", "native", "basic", "ein", "bisschen", "etwas", "fließend",
-                        "of", "good", "decent", "un", "poco", "de", "both", "gut", "conversational", "broken", "algo"):  # fmt: skip
+        if word not in (
+            "a",
+            "little",
+            "some",
+            "bit",
+            "fluent",
+            "native",
+            "basic",
+            "ein",
+            "bisschen",
+            "etwas",
+            "fließend",
+            "of",
+            "good",
+            "decent",
+            "un",
+            "poco",
+            "de",
+            "both",
+            "gut",
+            "conversational",
+            "broken",
+            "algo",
+        ):
             return None
     return None
 
@@ -404,10 +448,24 @@ def rest(look: Look, at: int) -> Read | None:
 
 
 READERS: Mapping[str, Reader] = {
-    "place": place, "person": person, "capital person": capital_person, "org": org, "job": job, "thing": thing,
-    "articled": articled, "tool": tool, "product": product, "work": work, "capital org": capital_org, "number": number, "tongue": tongue, "day": day,
-    "birthday": birthday, "rest": rest,
-}  # fmt: skip
+    "place": place,
+    "person": person,
+    "capital person": capital_person,
+    "org": org,
+    "job": job,
+    "thing": thing,
+    "articled": articled,
+    "tool": tool,
+    "product": product,
+    "work": work,
+    "field": field_of_study,
+    "capital org": capital_org,
+    "number": number,
+    "tongue": tongue,
+    "day": day,
+    "birthday": birthday,
+    "rest": rest,
+}
 
 
 def joint(look: Look, at: int) -> int | None:

@@ -12,9 +12,9 @@ import msgspec
 
 from appliance.memory.facts import reading
 from appliance.memory.facts.reader import Found
-from appliance.store import facts as store
+from appliance.store import statements as stated
 from appliance.store.database import Database
-from appliance.store.facts import Due
+from appliance.store.statements import Due
 from appliance.types import FactKind
 
 Complete = Callable[[Sequence[Mapping[str, str]]], str]
@@ -31,12 +31,15 @@ LONGEST = 4_000
 
 LONGEST_VALUE = 200
 
-PROMPT = """You read messages of one person to an assistant and list lasting facts that the person states about themselves, \
-their people, their projects, tools, dates, preferences, and standing instructions. Leave out questions, plans, wishes, \
-hypotheticals, quotations, role play and facts about strangers. Answer with a JSON list only. Each item: \
-{"message": number, "quote": words copied exactly from that message, "kind": one of profile, relation, preference, date, \
-tool, project, instruction, "subject": "me" or a name, "attribute": a word or two, "value": the value}. \
-An empty list if there is nothing."""
+PROMPT = (
+    "You read messages of one person to an assistant and list lasting facts that the person states about themselves,"
+    " their people, their projects, tools, dates, preferences, and standing instructions. Leave out questions, plans,"
+    " wishes, hypotheticals, quotations, role play and facts about strangers. Answer with a JSON list only. Each item:"
+    ' {"message": number, "quote": words copied exactly from that message, "kind": one of profile, relation,'
+    ' preference, date, tool, project, instruction, "subject": "me" or a name,'
+    ' "attribute": a word or two, "value": the value}.'
+    " An empty list if there is nothing."
+)
 
 
 class _Proposed(msgspec.Struct):
@@ -102,17 +105,17 @@ def read_page(
     speaks: Callable[[Due], bool],
 ) -> int:
     """Let a model read the next messages that it has not read; how many it was."""
-    page = store.unasked(database.read(), PAGE)
+    page = stated.unasked(database.read(), PAGE)
     if not page or not goes_on():
         return 0
     own = [one for one in page if speaks(one)]
     found = propose(complete, [one.text for one in own]) if own else []
     with database.write() as tx:
-        kept = {one.id for one in store.unchanged(tx, own)}
+        kept = {one.id for one in stated.unchanged(tx, own)}
         for message, proposed in zip(own, found, strict=True):
             if message.id in kept:
-                stated = reading.statements_of(message, proposed, name)
-                store.add_statements(tx, message.user_id, message.namespace, stated)
-        store.note_asked(tx, [one.id for one in page])
-        reading.settle(tx)
+                said = reading.statements_of(message, proposed, name)
+                stated.add_statements(tx, message.user_id, message.namespace, said)
+        stated.note_asked(tx, [one.id for one in page])
+        reading.settle_page(tx)
     return len(page)

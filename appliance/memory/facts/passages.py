@@ -44,6 +44,10 @@ _OWN_LABELS = frozenset(
     " nachtrag übrigens info regel wichtig kontext ich nota por cierto contexto importante actualización yo"
     " the thing is one more thing another thing just so you know first second third so".split()
 )
+_SENTENCE_WORDS = frozenset(
+    "i ich my me mi is are am bin it soy es one this that here please mich wir we".split()
+)
+"""What a speaker's name has none of: a line that begins with such words is a sentence with a colon."""
 _SENTENCE = re.compile(r"[.!?…]+(?=[\s\x00\"'”“»)\]*_]|$)|[\n;]+|[¡¿]")
 _MONTHLIKE = re.compile(r"\s(?:jan|feb|mär|mar|apr|mai|jun|jul|aug|sep|okt|oct|nov|dez)", re.IGNORECASE)
 _ABBREVIATED = frozenset(
@@ -150,7 +154,11 @@ def _without_script(low: str) -> str:
 
     def spoken(match: re.Match[str]) -> str:
         label = (match[1] or match[2] or "").strip()
-        if label in _OWN_LABELS or (len(label.split()) > 3 and match[1] is None):
+        if (
+            label in _OWN_LABELS
+            or not _SENTENCE_WORDS.isdisjoint(label.split())
+            or (len(label.split()) > 3 and match[1] is None)
+        ):
             return match.group()
         return _gap(match)
 

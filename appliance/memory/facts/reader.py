@@ -44,6 +44,7 @@ _LAST_WORD = re.compile(r"([^\s]+)\s*$")
 _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
 _UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
 _FROM = re.compile(r"[ \t]+(?:from|between|von|entre|de|desde)\b")
+_TO = re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]")
 _SINCE = re.compile(r"[ \t]+(?:since|in|seit|desde|en|im)\b")
 
 
@@ -265,25 +266,24 @@ def _attribute(rule: Rule, groups: dict[str, str], look: Look) -> str:
 
 def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, int]:
     """From when and to when, where the words behind a value say so; and the place behind them."""
-    if rule.mode == "ended":
-        since = None
-        if begins := _FROM.match(look.low, end, look.end):
-            if named := dates.year(look.low, begins.end(), look.end):
-                since, end = named
-                if goes := re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]").match(
-                    look.low, end, look.end
-                ):
-                    named = dates.year(look.low, goes.end(), look.end)
-                    return since, named[0] if named else None, named[1] if named else end
-        if ends := _UNTIL.match(look.low, end, look.end):
-            named = dates.year(look.low, ends.end(), look.end)
-            return since, named[0] if named else None, named[1] if named else end
+    since = until = None
+    if rule.mode != "ended":
+        if (begins := _SINCE.match(look.low, end, look.end)) and (named := _year(look, begins)):
+            since, end = named
         return since, None, end
-    if (begins := _SINCE.match(look.low, end, look.end)) and (
-        named := dates.year(look.low, begins.end(), look.end)
-    ):
-        return named[0], None, named[1]
-    return None, None, end
+    begins = _FROM.match(look.low, end, look.end)
+    if begins and (named := _year(look, begins)):
+        since, end = named
+        ends = _TO.match(look.low, end, look.end)
+    else:
+        ends = _UNTIL.match(look.low, end, look.end)
+    if ends and (named := _year(look, ends)):
+        until, end = named
+    return since, until, end
+
+
+def _year(look: Look, behind: re.Match[str]) -> tuple[str, int] | None:
+    return dates.year(look.low, behind.end(), look.end)
 
 
 def _trimmed(text: str, passage: Passage) -> tuple[int, int]:

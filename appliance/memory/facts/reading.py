@@ -12,18 +12,22 @@ from datetime import date
 
 import msgspec
 
-from appliance.memory.facts import timeline
+from appliance.memory.facts import timeline, wording
 from appliance.memory.facts.reader import Found, read
-from appliance.memory.facts.wording import refines
 from appliance.store import facts as store
+from appliance.store import statements as stated
 from appliance.store.database import Database
-from appliance.store.facts import Derived, Due, Kept, Statement
+from appliance.store.facts import Derived, Kept
+from appliance.store.statements import Due, Statement
 from appliance.types import LOCAL
 
 PAGE_MESSAGES = 500
 """Messages of one transaction: a quarter of a second at the most, so that no add waits long."""
 
-PAGE_SLOTS = 500
+PAGES_UNSETTLED = 20
+"""Pages after which what was read becomes facts: a slot that much is said of is then not derived for each page."""
+
+PAGE_SLOTS = 100
 
 _OPEN_SCOPES = ("all", "conversational")
 """What a session must give to others for its facts to be known elsewhere."""
@@ -34,62 +38,86 @@ def read_due(
 ) -> int:
     """Read the messages that are due and settle what follows; how many it was. ``owner`` is the configured user and
     ``name`` what that person is called in chats; ``most`` bounds the messages of this call."""
-    done = 0
+    done = pages = 0
     while goes_on() and (most is None or done < most):
-        page = store.due(database.read(), PAGE_MESSAGES)
+        page = stated.due(database.read(), PAGE_MESSAGES)
         if not page:
             break
-        done += _read_page(database, page, owner, name)
-    while goes_on() and not store.is_settled(database.read()):
-        with database.write() as tx:
-            settle(tx)
+        _read_page(database, page, owner, name)
+        done, pages = done + len(page), pages + 1
+        if pages % PAGES_UNSETTLED == 0:
+            settle(database, goes_on)
+    settle(database, goes_on)
     return done
 
 
-def _read_page(database: Database, page: Sequence[Due], owner: str, name: str) -> int:
+def _read_page(database: Database, page: Sequence[Due], owner: str, name: str) -> None:
     db = database.read()
-    talkers = {session: store.talkers(db, session) for session in dict.fromkeys(one.session for one in page)}
-    stated = {one.id: list(_statements(one, *talkers[one.session], owner, name)) for one in page}
+    talkers = {session: stated.talkers(db, session) for session in dict.fromkeys(one.session for one in page)}
+    said = {one.id: list(_statements(one, *talkers[one.session], owner, name)) for one in page}
     with database.write() as tx:
-        kept = store.unchanged(tx, page)
-        for message in kept:
-            store.state(tx, message, stated[message.id])
+        for message in stated.unchanged(tx, page):
+            stated.state(tx, message, said[message.id])
         for session, (assistant, authors) in talkers.items():
-            store.note_talkers(tx, session, assistant, authors)
-        settle(tx)
-    return len(page)
+            stated.note_talkers(tx, session, assistant, authors)
 
 
-def settle(tx: sqlite3.Connection) -> None:
-    """Make the facts of stale slots follow again, of a page of them."""
-    for user_id, namespace, slot in store.stale(tx, PAGE_SLOTS):
-        said = store.statements(tx, user_id, namespace, slot)
-        decided = store.decisions(tx, user_id, namespace, slot)
+def settle(database: Database, goes_on: Callable[[], bool] = lambda: True) -> None:
+    """Make the facts of all stale slots follow again, a page of them a transaction."""
+    while goes_on() and not stated.is_settled(database.read()):
+        with database.write() as tx:
+            settle_page(tx)
+
+
+def settle_page(tx: sqlite3.Connection) -> None:
+    """Make the facts of some stale slots follow again."""
+    for user_id, namespace, slot in stated.stale(tx, PAGE_SLOTS):
+        said = stated.statements(tx, user_id, namespace, slot)
+        decided = stated.decisions(tx, user_id, namespace, slot)
         digests = {one.digest for one in said}
         digests |= {timeline.value_digest(slot, one.attribute, one.value) for one in said}
-        refused = store.refused(tx, user_id, namespace, sorted(digests))
+        refused = stated.refused(tx, user_id, namespace, sorted(digests))
         derived = timeline.derive(said, decided, refused)
-        ids = _same_ids(derived, store.kept(tx, user_id, namespace, slot))
-        store.put(tx, (user_id, namespace, slot), derived, ids)
+        scope = (user_id, namespace, slot)
+        before = store.kept(tx, scope)
+        store.put(tx, scope, derived, before, _same_ids(derived, before))
 
 
 def _same_ids(derived: Sequence[Derived], kept: Sequence[Kept]) -> dict[int, int]:
-    """The ids that facts keep: of the same value, by the evidence they share, else in their order."""
+    """The ids that facts keep: of the same value, by the first evidence that they share, else in their order."""
+    by_evidence: dict[tuple[object, ...], int] = {}
+    by_value: dict[tuple[object, ...], list[int]] = {}
+    for row in reversed(kept):
+        one = row.derived
+        by_value.setdefault(_likeness(one), []).append(row.id)
+        by_evidence.update({(one.attribute, one.ends, message): row.id for message, _, _ in one.evidence})
     ids: dict[int, int] = {}
-    left = list(kept)
-    for by_evidence in (True, False):
-        for number, one in enumerate(derived):
-            messages = {message for message, _, _ in one.evidence}
-            if number in ids:
-                continue
-            for row in left:
-                alike = row.attribute == one.attribute and row.ends == one.ends
-                alike = alike and (refines(row.value, one.value) or refines(one.value, row.value))
-                if alike and (not by_evidence or row.messages & messages):
-                    ids[number] = row.id
-                    left.remove(row)
-                    break
+    taken: set[int] = set()
+    values = {row.id: row.derived.value for row in kept}
+    for number, one in enumerate(derived):
+        for message, _, _ in one.evidence:
+            key = by_evidence.get((one.attribute, one.ends, message))
+            if key is not None and key not in taken and _alike(values[key], one.value):
+                ids[number] = key
+                taken.add(key)
+                break
+    for number, one in enumerate(derived):
+        left = by_value.get(_likeness(one), []) if number not in ids else []
+        while left:
+            key = left.pop()
+            if key not in taken:
+                ids[number] = key
+                taken.add(key)
+                break
     return ids
+
+
+def _likeness(one: Derived) -> tuple[object, ...]:
+    return one.attribute, one.ends, wording.key(one.value)
+
+
+def _alike(value: str, other: str) -> bool:
+    return wording.refines(value, other) or wording.refines(other, value)
 
 
 def speaks(message: Due, assistant: bool, authors: int, owner: str, name: str) -> bool:
@@ -102,7 +130,7 @@ def speaks(message: Due, assistant: bool, authors: int, owner: str, name: str) -
     author = _plain(message.author)
     if author == _plain(message.user_id) or (message.user_id == owner and name and author == _plain(name)):
         return True
-    return authors < store.TALKERS and (assistant or message.format == LOCAL)
+    return authors < stated.TALKERS and (assistant or message.format == LOCAL)
 
 
 def _plain(name: str) -> str:
@@ -129,7 +157,7 @@ def _statements(message: Due, assistant: bool, authors: int, owner: str, name: s
         return
     found = read(message.text, day(message.sent_at))
     among_people = not assistant and (
-        authors >= store.TALKERS or (message.format != LOCAL and message.author is not None)
+        authors >= stated.TALKERS or (message.format != LOCAL and message.author is not None)
     )
     yield from statements_of(
         message, (one for one in found if not (among_people and one.kind == "instruction"))

@@ -1,6 +1,9 @@
 """How people say in Spanish who they are, what they have and what they want."""
 
 # fmt: off
+# ruff: noqa: E501
+# A rule is a line, however long.
+# fmt: off
 from __future__ import annotations
 
 from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
@@ -55,6 +58,7 @@ _RULES = (
     Rule("me llamo", "profile", "name", ("me llamo",), pattern(r"\b(?:yo )?me llamo "), "person", confidence=0.95, loose=True),
     Rule("mi nombre es", "profile", "name", ("nombre es",), pattern(r"\bmi nombre(?: completo)? es "), "person", confidence=0.95, loose=True),
     Rule("hola soy", "profile", "name", ("soy",), pattern(r"\b(?:hola|buenas|buenos días|buenas tardes)[ ,!.]{1,4}soy "), "capital person", loose=True, unless=pattern(r" de\b")),
+    Rule("soy NAME, tengo", "profile", "name", ("soy",), pattern(r"\bsoy (?=[^\W\d_]{2,20}(?: [^\W\d_]{2,20})?,? (?:y )?(?:tengo \d|vivo en|trabajo))"), "capital person", confidence=0.75),
     Rule("llámame", "profile", "called", ("llámame", "llamame", "llamarme"), pattern(r"\b(?:llámame|llamame|puedes llamarme|pueden llamarme) "), "person", loose=True),
     Rule("tengo años", "profile", "age", ("años",), pattern(r"\b(?:yo )?(?:tengo|cumplí|acabo de cumplir)(?: ya| casi)? "), "number", loose=True, follows=pattern(r" años\b(?! (?:de experiencia|trabajando|viviendo|aquí|en))"), also=NUMBERED),
     Rule("cumpleaños", "profile", "birthday", ("cumpleaños", "nací"), pattern(r"(?:\bmi cumpleaños es|\bnací) (?=el )"), "birthday", loose=True, confidence=0.95),
@@ -69,6 +73,7 @@ _RULES = (
     Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(r",? (?:en|para) (?:el |la )?"), "org"),)),
     Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", then=(Rule("en", "profile", "employer", (), pattern(r" en (?:el |la )?(?!un|una)"), "capital org"),), unless=pattern(r" (?:frustrado|de corazón)\b")),
     Rule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) "), "org", "ended", loose=True),
+    Rule("antes trabajaba en", "profile", "employer", ("trabajaba",), pattern(r"\b(?:antes )?trabajaba (?:en|para) (?:el |la )?"), "capital org", "ended", loose=True),
     Rule("estudio", "profile", "studies", ("estudio", "estudiando"), pattern(rf"\b(?:yo )?(?:estudio|estoy estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", then=(Rule("en", "profile", "school", (), pattern(r" en (?:la |el )?"), "org"),)),
     Rule("hablo", "profile", "language", ("hablo", "lengua materna", "idioma materno"), pattern(r"(?:\b(?:yo )?hablo|\bmi (?:lengua materna|idioma materno) es)(?: con fluidez)?(?: el)? "), "tongue", several=True),
     Rule("aprendiendo", "profile", "learns", ("aprendiendo",), pattern(r"\bestoy aprendiendo(?: a hablar)? "), "tongue"),
@@ -82,6 +87,7 @@ _RULES = (
     Rule("REL se llama", "relation", "{rel}", ("llama",), pattern(rf"{_MY},? se llaman? "), "person", several=True, confidence=0.95, loose=True, gate=_GATE),
     Rule("nombre de REL", "relation", "{rel}", ("nombre de mi",), pattern(rf"\bel nombre de mi {_REL} es "), "person", loose=True),
     Rule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", several=True, confidence=0.95, loose=True),
+    Rule("tengo dos RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres|cuatro) (?:[\wáéíóúñ]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
     Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", loose=True, confidence=0.8, gate=_GATE),
     Rule("casado con", "relation", "partner", ("casad",), pattern(r"\b(?:estoy|soy) (?:felizmente )?casad[oa] con "), "capital person"),
     Rule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", loose=True, gate=_GATE),
@@ -92,7 +98,7 @@ _RULES = (
     Rule("me gusta", "preference", "likes", ("gusta", "encanta", "fascina", "adoro"), pattern(r"\b(?:(?:a mí )?(?:me|nos) (?:gustan?|encantan?|fascinan?)(?: mucho| muchísimo)?|adoro) "), "articled", several=True, unless=pattern(r" (?:de esto|de este|que)\b")),
     Rule("no me gusta", "preference", "dislikes", ("gusta", "odio", "detesto", "no soporto"), pattern(r"\b(?:no me gustan?(?: nada| mucho)?|odio|detesto|no soporto) "), "articled", several=True, loose=True),
     Rule("favorito", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) es "), "articled", loose=True, confidence=0.9),
-    Rule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:a|antes que|en vez de|en lugar de) (?:el |la |los |las |l )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
+    Rule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:al|a|antes que|en vez de|en lugar de) (?:el |la |los |las )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
     Rule("prefiero", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?![^.\n]{0,40}\b(?:al?|antes|en vez|en lugar)\b)(?![\wáéíóú]+(?:ar|er|ir)\b)"), "articled", confidence=0.7),
 
     Rule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", loose=True, also=DATED),

@@ -1,9 +1,8 @@
 """What holds of a slot, and what held: a pure function of what messages state and what the person decided.
 
-Statements are taken in the order in which they were said, whenever they were read, so that any order of import gives the
-same facts. Equal values run together; another value takes the place of the one before it; what can't be settled waits for
-the person; what the person decided is changed by nobody else.
-"""
+Statements are taken in the order in which they were said, whenever they were read, so that any order of import gives
+the same facts. Equal values run together; another value takes the place of the one before it; what can't be settled
+waits for the person; what the person decided is changed by nobody else."""
 
 from __future__ import annotations
 
@@ -15,7 +14,8 @@ from hashlib import blake2b
 
 from appliance.memory.facts import wording
 from appliance.moments import iso_of, microseconds
-from appliance.store.facts import Decision, Derived, Statement
+from appliance.store.facts import Derived
+from appliance.store.statements import Decision, Statement
 from appliance.types import FactKind, FactState
 
 SUREST = 0.99
@@ -33,7 +33,8 @@ def place(subject: str, kind: str, attribute: str, value: str) -> str:
 
 
 def digest(slot: str, attribute: str, value: str, quote: str, said_at: str | None) -> bytes:
-    """Tells a statement from another saying of the same: by its words and when they were said, not by the message's id."""
+    """Tells a statement from another saying of the same: by its words and when they were said, not by the message's
+    id."""
     return _hash(slot, attribute, wording.key(value), " ".join(quote.split()), said_at or "")
 
 
@@ -82,16 +83,30 @@ def is_person(statement: Statement) -> bool:
 
 
 def decided(decision: Decision, slot: str, said: Sequence[Statement]) -> Statement:
-    """A decision in the form of a statement: it comes behind all that was known when it was made, whatever the clock said
-    then, so that what is said after that can only ask."""
+    """A decision in the form of a statement: it comes behind all that was known when it was made, whatever the clock
+    said then, so that what is said after that can only ask."""
     known = [one.order_at for one in said if one.message <= decision.seen]
     order_at = max(known, default=decision.at)
     return Statement(
-        message=0, slot=slot, kind=decision.kind, subject=decision.subject, attribute=decision.attribute,
-        value=decision.value, mode="ended" if decision.how == "ended" else "holds", confidence=1.0, since=decision.since,
-        until=None, start=0, stop=0, made_by=PERSON, by_model=False, digest=b"", order_at=order_at, at=decision.at,
+        message=0,
+        slot=slot,
+        kind=decision.kind,
+        subject=decision.subject,
+        attribute=decision.attribute,
+        value=decision.value,
+        mode="ended" if decision.how == "ended" else "holds",
+        confidence=1.0,
+        since=decision.since,
+        until=None,
+        start=0,
+        stop=0,
+        made_by=PERSON,
+        by_model=False,
+        digest=b"",
+        order_at=order_at,
+        at=decision.at,
         said_at=iso_of(decision.at),
-    )  # fmt: skip
+    )
 
 
 def derive(
@@ -299,7 +314,7 @@ def _derived(run: _Run, successor: int | None) -> Derived:
         until_at=run.until_at,
         made_by=PERSON if run.decided else rival.made_by,
         decided=run.decided,
-        evidence=tuple(dict.fromkeys((one.message, one.start, one.stop) for one in run.said if one.message)),
+        evidence=tuple(sorted({(one.message, one.start, one.stop) for one in run.said if one.message})),
         replaced_by=successor,
     )
 
