@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from appliance.engine import Appliance
     from appliance.errors import ApplianceError
-    from appliance.memory.sessions import Session
+    from appliance.memory.session import Session
     from appliance.types import Context, Hit, Hits, IngestReport, Message, SessionInfo, WhyNot
 
 __version__ = "0.1.0"
@@ -31,7 +31,7 @@ _ROOMS = {
     "Hits": "types",
     "IngestReport": "types",
     "Message": "types",
-    "Session": "memory.sessions",
+    "Session": "memory.session",
     "SessionInfo": "types",
     "WhyNot": "types",
 }

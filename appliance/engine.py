@@ -22,7 +22,8 @@ from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import export
-from appliance.memory.sessions import Host, Sessions
+from appliance.memory.session import Before, Host
+from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
 from appliance.recall import wish
@@ -80,10 +81,19 @@ class Appliance:
         told, model = self.events.tell, summarising.endpoint(settings)
         self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
         self._working = remembering.working_memory(self._database, settings, told, summarising.notes(model))
+        window = self._working.window
         self.sessions = Sessions(
-            Host(self._database, settings.user, self._take, self.context, self._working.window)
+            Host(
+                self._database,
+                settings.user,
+                settings.session.ttl,
+                self._take,
+                self.context,
+                self._wake,
+                window,
+            )
         )
-        self._tasks: list[Task] = [self._working.tend, self.summaries.tend]
+        self._tasks: list[Task] = [self.sessions.clear_away, self._working.tend, self.summaries.tend]
         self._worker = Worker("appliance-embed", self._serving.drain_idly) if worker else None
         self._upkeep = (
             Worker("appliance-upkeep", lambda on: work_off(self._tasks, on), LOOK_AGAIN) if worker else None
@@ -277,12 +287,14 @@ class Appliance:
             raise UsageError(f"a limit of {limit} finds nothing")
         here = self.settings.search
         weighed = wish.profile(profile or here.profile, self._profiles)
+        asking = sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None
         wished = wish.Wish(
             text=query,
             filters=wish.filters(
                 self._database.read(),
                 Scope(self._user(user_id), namespace, agent_id),
                 session_id=session_id,
+                asked_in=asking,
                 anyones=user_id is None,
                 roles=roles,
                 sources=sources,
@@ -294,7 +306,7 @@ class Appliance:
             legs=wish.legs(mode, here.without if without is None else without, weighed),
             mode=mode,
             now=wish.moment(as_of),
-            here=sessions.key(self.sessions.info(asked_in, user_id=user_id)) if asked_in else None,
+            here=asking,
             per_session=wish.per_session(here.per_session if per_session is None else per_session),
         )
         with self._serving.shelf(dense="dense" in wished.legs) as shelf:
@@ -314,10 +326,11 @@ class Appliance:
         budget: int | None = None,
         encoding: str | None = None,
         profile: str | None = None,
+        turns: Sequence[Message] = (),
     ) -> Context:
         """What an assistant would be given for ``query``: memories and, with a ``session_id``, that
-        session's recent turns, in at most ``budget`` tokens of ``encoding`` (or of the model it names);
-        ``profile`` as in a search.
+        session's recent turns (else the ``turns`` of one that is stored nowhere), in at most ``budget`` tokens
+        of ``encoding`` (or of the model it names); ``profile`` as in a search.
 
         Raises:
             UsageError: the budget is smaller than 1, or there is no such profile.
@@ -329,7 +342,6 @@ class Appliance:
         if budget < 1:
             raise UsageError(f"a budget of {budget} tokens holds nothing")
         counter = appliance_models.encoding_for(encoding or self.settings.context.encoding)
-        turns: list[Message] = []
         if session_id is not None:
             info = self.sessions.info(session_id, user_id=user_id)
             user_id, namespace = info.user_id, info.namespace
@@ -441,13 +453,15 @@ class Appliance:
             keep_owners=keep_owners,
             format=format,
             me=self.settings.name or None,
+            ttl=self.settings.session.ttl,
             dry_run=dry_run,
             progress=progress,
         )
 
-    def _take(self, record: MessageRecord, info: SessionInfo) -> int:
+    def _take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
         """Store a message that somebody says now."""
-        key = intake.add(record, sessions.key(info), self._intake(Scope(info.user_id, info.namespace)))
+        into = self._intake(Scope(info.user_id, info.namespace))
+        key = intake.add(record, sessions.key(info), into, before)
         self._working.note(sessions.key(info))
         self._wake()
         return key
@@ -456,7 +470,7 @@ class Appliance:
         return self.settings.user if user_id is None else user_id
 
     def _wake(self) -> None:
-        if self._worker is not None and self._serving.pending():
+        if self._worker is not None and self._serving.is_due():
             self._worker.wake()
         if self._upkeep is not None and self._tasks:
             self._upkeep.wake()

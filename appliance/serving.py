@@ -182,6 +182,10 @@ class Serving:
         found = self.generation()
         return chunks.pending(self._database.read(), found.id) if found else 0
 
+    def is_due(self) -> bool:
+        """Whether anything waits for the derived stores, be it to go."""
+        return chunks.is_due(self._database.read())
+
     def drain(self, progress: OnProgress = lambda done, pending: None) -> int:
         """Embed and index all that waits; how many chunks it was. A background run makes way for it."""
         with self._undisturbed():

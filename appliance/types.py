@@ -175,7 +175,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A stored conversation, without its messages."""
+    """A stored conversation, without its messages.
+
+    ``messages``, ``first_at`` and ``last_at`` are of its own; a branch shares ``shared`` more with the conversation
+    ``branch_of``, up to and including the message ``branch_at``. ``title_found`` says that its title was
+    taken from its first words. ``agents`` take part in it, the first one first. ``options`` hold ``auto_recall`` and
+    the settings of its working memory. ``ttl`` is its own, in seconds (0: for ever; None: as the settings say).
+    """
 
     id: str
     external_id: str
@@ -191,6 +197,33 @@ class SessionInfo:
     metadata: Metadata
     pinned: bool = False
     storage_scope: StorageScope = "all"
+    title_found: bool = False
+    options: Metadata = field(default_factory=dict)
+    agents: tuple[str, ...] = ()
+    ttl: int | None = None
+    expires_at: str | None = None
+    branch_of: str | None = None
+    branch_at: str | None = None
+    shared: int = 0
+
+
+class SessionPage(list[SessionInfo]):
+    """Some conversations in an order that was asked for; ``next`` is where the page after this one begins, None
+    behind the last."""
+
+    def __init__(self, infos: Sequence[SessionInfo], next: str | None) -> None:
+        super().__init__(infos)
+        self.next = next
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What a clearing or a deletion took away, in messages. ``kept`` are those that went over to the branch
+    ``heir`` because it begins with them."""
+
+    messages: int
+    kept: int = 0
+    heir: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,14 +327,24 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of one session, by store keys: its messages up to and including ``until``, all without one."""
+
+    session: int
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Filters:
     """What a search is narrowed to. None (or an empty tuple) leaves a field open, but for ``roles``:
     empty means talk, that is what a person or an assistant said in the open; tool, system and hidden
     records are found only when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time
-    match neither. ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key. With
-    ``levels``, summaries of these levels are meant, and no messages.
+    match neither. ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key; ``past`` is what it
+    shares with others as their branch. ``own`` is of sessions that keep their messages to themselves: it is found
+    all the same, because the question is asked there. With ``levels``, summaries of these levels are meant, and no
+    messages.
     """
 
     scope: Scope
@@ -310,6 +353,8 @@ class Filters:
     sources: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
+    past: tuple[Part, ...] = ()
+    own: tuple[Part, ...] = ()
     levels: tuple[Level, ...] = ()
 
 

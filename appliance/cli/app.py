@@ -16,7 +16,20 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import about, care, find, intake, measuring, models, out, read, summaries, tour, watching
+from appliance.cli import (
+    about,
+    care,
+    find,
+    intake,
+    measuring,
+    models,
+    out,
+    read,
+    sessions,
+    summaries,
+    tour,
+    watching,
+)
 from appliance.errors import ApplianceError, StoreError
 
 INTERRUPTED = 130
@@ -43,7 +56,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Out": {
         "search": find.search,
         "context": find.context,
-        "sessions": read.sessions,
+        "sessions": sessions.verbs,
         "show": read.show,
         "summaries": summaries.verbs,
         "export": read.export,

@@ -1,4 +1,4 @@
-"""``sessions``, ``show`` and ``export``: what is kept, read back."""
+"""``show`` and ``export``: what is kept, read back."""
 
 from __future__ import annotations
 
@@ -8,76 +8,6 @@ import typer
 
 from appliance.cli import options, out
 from appliance.errors import UsageError
-
-sessions = typer.Typer()
-
-
-@sessions.callback(invoke_without_command=True)
-def list_sessions(
-    context: typer.Context,
-    user: options.User = None,
-    limit: options.Limit = None,
-    home: options.Home = None,
-    json: options.Json = False,
-) -> None:
-    """List the conversations, or begin one.
-
-    The last active first.
-
-    \b
-    Examples:
-      appliance sessions
-      appliance sessions --user ana -k 20 --json
-      appliance sessions new "Garden plans"
-    """
-    if context.invoked_subcommand is not None:
-        options.hand_down(context, home, json)
-        return
-    with options.reading(home, "sessions") as memory:
-        found = memory.sessions.list(user_id=user, limit=limit)
-        asked = memory.settings.user if user is None else user
-    if json:
-        out.document({"sessions": found})
-        return
-    if not found:
-        out.say(f"no sessions of {asked}; --user names another")
-        return
-    moment = out.moment if out.on_terminal() else str
-    rows = [
-        (info.id, info.title or info.external_id, info.format, f"{info.messages:,}", moment(info.last_at))
-        for info in found
-    ]
-    out.table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
-    out.say(f"{out.plural(len(found), 'session')}; 'appliance show ID' reads one")
-
-
-@sessions.command("new")
-def new_session(
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is about.")],
-    external_id: Annotated[
-        str | None,
-        typer.Option("--id", metavar="ID", help="A name of your own to reach it by.", show_default=False),
-    ] = None,
-    user: options.User = None,
-    home: options.Home = None,
-    json: options.Json = False,
-) -> None:
-    """Begin a conversation.
-
-    \b
-    Examples:
-      appliance sessions new "Garden plans"
-      appliance sessions new "Garden plans" --id garden --user ana
-    """
-    if external_id == "":
-        raise UsageError("--id is empty", hint="leave it out to have one made")
-    with options.writing(home, "sessions new") as memory:
-        info = memory.sessions.create(title=title, user_id=user, external_id=external_id).info
-    if json:
-        out.document({"session": info})
-    else:
-        out.line(f"{info.id} {info.title}")
-        out.say(f"'appliance add TEXT --session {info.id}' adds to it")
 
 
 def show(

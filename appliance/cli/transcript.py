@@ -69,7 +69,7 @@ def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
             "after": ids[at + 1 : at + 1 + NEIGHBOURS]}  # fmt: skip
 
 
-def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None) -> None:
+def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None = None) -> None:
     """Print a conversation as it went, its summary on top."""
     _heading(info)
     if summary is not None:
@@ -126,7 +126,14 @@ def marks(message: Message) -> list[str]:
 def _heading(info: SessionInfo) -> None:
     _print(info.title or info.external_id, "bold cyan")
     span = " to ".join(out.moment(t) for t in dict.fromkeys((info.first_at, info.last_at)) if t) or "no time"
-    about = [info.id, info.format, out.plural(info.messages, "message"), span, f"of {info.user_id}"]
+    about = [
+        info.id,
+        info.format,
+        out.plural(info.messages + info.shared, "message"),
+        span,
+        f"of {info.user_id}",
+    ]
+    about += [f"branch of {info.branch_of} at {info.branch_at}"] if info.branch_of else []
     _print(" · ".join(about), "dim")
     _print("")
 

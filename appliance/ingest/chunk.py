@@ -26,6 +26,11 @@ CHARACTERS_A_TOKEN = 8
 """A chunk has at most this many characters for each token of the window, whatever the tokenizer says: some
 count a line of base64 as one unknown word. Prose has four to five."""
 
+LINE_CHARACTERS = 10_000
+"""A longer line is split in parts: the splitter takes time by the square of a line, 10 seconds for 400,000
+characters without an end, 0.3 in parts."""
+
+_ENDLESS = re.compile(rf"[^\n]{{{LINE_CHARACTERS + 1},}}")
 _INK = re.compile(r"\S")
 
 BACK_UP = 0.35
@@ -168,8 +173,24 @@ def _fine_cuts(text: str) -> list[int]:
 
     splitter = MarkdownSplitter(PIECE_CHARACTERS, trim=False)
     # White space goes with what is before it, so that a piece begins where a reader would begin.
-    cuts = {_behind_space(text, start) for start, _ in splitter.chunk_indices(text)}
+    cuts = {
+        _behind_space(text, first + start)
+        for first, last in itertools.pairwise([0, *_within_lines(text), len(text)])
+        for start, _ in splitter.chunk_indices(text[first:last])
+    }
     return sorted({0, *cuts} - {len(text)})
+
+
+def _within_lines(text: str) -> list[int]:
+    """Where to cut lines that are longer than any that a person writes, at a space if there is one."""
+    cuts = []
+    for line in _ENDLESS.finditer(text):
+        start = line.start()
+        while line.end() - start > LINE_CHARACTERS:
+            space = text.rfind(" ", start + LINE_CHARACTERS // 2, start + LINE_CHARACTERS)
+            start = space + 1 if space >= 0 else start + LINE_CHARACTERS
+            cuts.append(start)
+    return cuts
 
 
 def _behind_space(text: str, cut: int) -> int:

@@ -108,6 +108,13 @@ def _placed(
     return placed, spot
 
 
+def behind(message: NewMessage, last: tuple[int, int] | None) -> NewMessage:
+    """A new message behind a place (time, position), if it is not there already."""
+    if last is None or (message.order_at, message.position) > last:
+        return message
+    return replace(message, order_at=last[0], position=last[1] + STEP)
+
+
 def _in_place(form: NewMessage, known: Known) -> NewMessage:
     """A new form of a stored message where that one stands; another time moves it."""
     order_at = known.order_at if form.at is None or form.sent_at == known.sent_at else form.at

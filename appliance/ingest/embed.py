@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.ingest import copies
-from appliance.store import chunks, pieces
+from appliance.store import chunks, pieces, visible
 from appliance.store.chunks import Queued, Waiting
 from appliance.store.database import Database
 from appliance.store.index.base import Fields, Index, Point
@@ -131,12 +132,13 @@ def _point(waiting: Waiting, vector: NDArray[np.float32]) -> Point:
         fields=Fields(
             user_id=waiting.user_id,
             namespace=waiting.namespace,
-            agent_id=waiting.agent_id,
+            agents=tuple(msgspec.json.decode(waiting.agents)),
             session=waiting.session,
             role=waiting.role,
             source=waiting.source,
             talk=bool(waiting.talk),
             at=waiting.at,
+            withheld=visible.withheld(waiting.storage_scope, bool(waiting.talk)),
         ),
     )
 
@@ -151,12 +153,13 @@ def _gist(waiting: pieces.Waiting, vector: NDArray[np.float32]) -> Point:
         fields=Fields(
             user_id=waiting.user_id,
             namespace=waiting.namespace,
-            agent_id=waiting.agent_id,
+            agents=tuple(msgspec.json.decode(waiting.agents)),
             session=waiting.session,
             role="summary",
             source=waiting.source,
             talk=False,
             at=waiting.at,
             level=waiting.level,
+            withheld=waiting.storage_scope == "none",
         ),
     )

@@ -11,9 +11,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
+from appliance import moments
 from appliance.errors import InputError, UsageError
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
@@ -45,7 +46,7 @@ class Intake:
     ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
     because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
-    where a format only says "me".
+    where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
     """
 
     database: Database
@@ -54,6 +55,7 @@ class Intake:
     keep_owners: bool = False
     format: str | None = None
     me: str | None = None
+    ttl: int = 0
     dry_run: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
 
@@ -168,12 +170,21 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
                 is_new = False
+            if batch.courses[key].record.title is None:
+                said = (message.text for message in incoming if message.talk and message.role == "user")
+                sessions.entitle(tx, session, said)
         tally.chunks += finish(tx, change, intake)
 
 
-def add(record: MessageRecord, session: int, intake: Intake) -> int:
+def add(
+    record: MessageRecord,
+    session: int,
+    intake: Intake,
+    before: Callable[[sqlite3.Connection], None] = lambda tx: None,
+) -> int:
     """One message by hand, or another form of one that is there; its key. Without a time, a new message is of
-    now, and a changed one keeps its own.
+    now and stands behind all others, whatever the clock says; a changed one keeps its own. ``before`` is called
+    first in the transaction, and may refuse.
 
     Raises:
         UsageError: the text is not valid Unicode.
@@ -184,14 +195,19 @@ def add(record: MessageRecord, session: int, intake: Intake) -> int:
         raise UsageError(f"the text is not valid Unicode at character {error.start}") from error
     external_id = record.external_id or secrets.token_hex(8)
     with intake.database.write() as tx:
+        before(tx)
         known = messages.known(tx, session, [external_id]).get(external_id)
-        sent_at: datetime | None = record.sent_at or datetime.now(UTC)
+        said_now = record.sent_at is None
+        sent_at: datetime | None = record.sent_at or moments.moment(moments.now())
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalise(record, begin(SessionRecord(record.session)))
         change = Change()
-        write(tx, session, None, dedup.sort_out(tx, session, [message]), change)
+        found = dedup.sort_out(tx, session, [message])
+        if said_now and found.new:
+            found = replace(found, new=(dedup.behind(found.new[0], messages.end(tx, session)),))
+        write(tx, session, None, found, change)
         finish(tx, change, intake)
         return messages.known(tx, session, [external_id])[external_id].id
 
@@ -262,4 +278,4 @@ def _session(tx: sqlite3.Connection, key: str, batch: Batch, intake: Intake, for
                 course.stored_as = found[0]
     if course.stored_as is not None and course.stored_as != record.external_id:
         record = replace(record, external_id=course.stored_as, title=None)
-    return sessions.enter(tx, scope, format, record)
+    return sessions.enter(tx, scope, format, record, intake.ttl)

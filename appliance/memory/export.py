@@ -36,7 +36,8 @@ def _line(row: Row, info: SessionInfo, owner: str) -> dict[str, Any]:
         "timestamp": row.sent_at,
         "content": row.text,
         "reply_to": row.reply_to,
-        "session_title": info.title,
+        # What was found in the words is found in them again.
+        "session_title": None if info.title_found else info.title,
         "metadata": metadata,
     }
     return {name: value for name, value in line.items() if value is not None}

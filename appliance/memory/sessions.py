@@ -1,128 +1,40 @@
-"""Conversations as a program holds them: create one, add turns, read them back, build a context.
-
-A ``Session`` is a handle, not a copy: everything it shows is read from the store when it is asked for.
-"""
+"""The conversations of a memory: begun, found again, listed, and cleared away when their time is over."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import date
+from typing import Any, Literal, overload
 
-from appliance.errors import UsageError
-from appliance.store import messages, sessions
-from appliance.store.database import Database
+from appliance import moments
+from appliance.errors import NotFound, UsageError
+from appliance.memory.private import PrivateSession
+from appliance.memory.session import (
+    AUTO_RECALL,
+    Host,
+    Session,
+    as_usage,
+    check_storage_scope,
+    check_ttl,
+    one_line,
+    options_text,
+)
+from appliance.store import chunks, listing, messages, removal, sessions
+from appliance.store.listing import Sort, Wanted
 from appliance.types import (
     LOCAL,
-    ROLES,
-    Context,
     Message,
-    MessageRecord,
-    Role,
+    Metadata,
     Scope,
     SessionInfo,
+    SessionPage,
     SessionRecord,
-    Window,
+    StorageScope,
 )
 
-
-class Take(Protocol):
-    """Stores a message in a session; its key."""
-
-    def __call__(self, record: MessageRecord, info: SessionInfo) -> int: ...
-
-
-class BuildContext(Protocol):
-    """``Appliance.context``, as far as a session needs it."""
-
-    def __call__(
-        self, query: str, *, session_id: str, budget: int | None, encoding: str | None
-    ) -> Context: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """What sessions need of the engine that they live in; ``owner`` is the configured user."""
-
-    database: Database
-    owner: str
-    take: Take
-    context: BuildContext
-    window: Callable[[int], Window]
-
-
-class Session:
-    """One conversation. ``id`` is "s12"; it never names another."""
-
-    def __init__(self, sessions: Sessions, id: str) -> None:
-        self._sessions = sessions
-        self.id = id
-
-    @property
-    def info(self) -> SessionInfo:
-        """Title, scope, source, counts and times, as they are now."""
-        return self._sessions.info(self.id)
-
-    @property
-    def title(self) -> str | None:
-        return self.info.title
-
-    def add(
-        self,
-        role: Role,
-        text: str,
-        *,
-        author: str | None = None,
-        external_id: str | None = None,
-        timestamp: datetime | None = None,
-        reply_to: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Message:
-        """Store a turn; when this returns it is on the disk and can be found.
-
-        ``timestamp`` is now unless given; one without a zone is kept as local time of an unknown zone.
-        An ``external_id`` that the session already has makes this an edit: the message keeps its time
-        unless another is given, and the earlier form is kept as a revision.
-
-        Raises:
-            UsageError: the role is unknown, or the text is not valid Unicode.
-        """
-        if role not in ROLES:
-            raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
-        info = self.info
-        record = MessageRecord(
-            session=info.external_id,
-            role=role,
-            text=text,
-            external_id=external_id,
-            author=author,
-            sent_at=timestamp,
-            reply_to=reply_to,
-            metadata=metadata or {},
-        )
-        return self._sessions.taken(record, info)
-
-    def messages(self) -> list[Message]:
-        """All turns, in order."""
-        return [*self._sessions.messages(self.id)]
-
-    def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
-        """What an assistant in this conversation would be given for ``query``; see Appliance.context."""
-        return self._sessions.context(self.id, query, budget, encoding)
-
-    def window(self) -> Window:
-        """Its working memory: the running summary and the latest turns, as its option ``working`` or the settings have
-        it.
-
-        Raises:
-            UsageError: the option can't be.
-        """
-        return self._sessions.window(self.id)
-
-    def __repr__(self) -> str:
-        return f"Session({self.id!r})"
+CLEARED_AT_ONCE = 20
+"""How many expired sessions a turn of the background deletes, each in a transaction of its own."""
 
 
 class Sessions:
@@ -130,6 +42,44 @@ class Sessions:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._private: dict[str, PrivateSession] = {}
+        if not sessions.keeps_to(host.database.read(), host.ttl):
+            with host.database.write() as tx:
+                sessions.keep_to(tx, host.ttl)
+
+    @overload
+    def create(
+        self,
+        *,
+        title: str | None = None,
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        external_id: str | None = None,
+        ttl: int | None = None,
+        storage_scope: StorageScope | None = None,
+        options: Mapping[str, Any] | None = None,
+        auto_recall: bool | None = None,
+        private: Literal[False] = False,
+    ) -> Session: ...
+
+    @overload
+    def create(
+        self,
+        *,
+        title: str | None = None,
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        external_id: str | None = None,
+        ttl: int | None = None,
+        storage_scope: StorageScope | None = None,
+        options: Mapping[str, Any] | None = None,
+        auto_recall: bool | None = None,
+        private: Literal[True],
+    ) -> PrivateSession: ...
 
     def create(
         self,
@@ -140,29 +90,58 @@ class Sessions:
         agent_id: str = "",
         metadata: Mapping[str, Any] | None = None,
         external_id: str | None = None,
-    ) -> Session:
-        """Begin a conversation, or find the one of this ``external_id`` again. ``user_id`` is the configured user
-        unless given.
+        ttl: int | None = None,
+        storage_scope: StorageScope | None = None,
+        options: Mapping[str, Any] | None = None,
+        auto_recall: bool | None = None,
+        private: bool = False,
+    ) -> Session | PrivateSession:
+        """Begin a conversation, or find the one of this ``external_id`` again and set what is given. ``user_id``
+        is the configured user unless given.
+
+        Without a ``title``, one is found in what the user says first. ``ttl`` is how many seconds it stays
+        without a new message (0: for ever; None: as the settings say), ``storage_scope`` what it gives to
+        others ("all" unless given). ``options`` are kept with it: its working memory reads ``working``, contexts
+        read ``auto_recall``. A ``private`` one is kept in memory only and is gone when the program ends.
 
         Raises:
-            UsageError: a name is not valid Unicode.
+            UsageError: a name is not valid Unicode, or a value can't be.
         """
+        check_ttl(ttl)
+        check_storage_scope(storage_scope or "all")
+        options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
+        kept = options_text(options)
+        title = None if title is None else one_line(title)
         scope = Scope(self._user(user_id), namespace, agent_id)
+        if private:
+            begun = PrivateSession(self._host, scope, title, metadata or {}, options, self._private)
+            self._private[begun.id] = begun
+            return begun
         record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
-        try:
-            with self._host.database.write() as tx:
-                key, _ = sessions.enter(tx, scope, LOCAL, record)
-        except UnicodeEncodeError as error:
-            raise UsageError(f"{error.object!r} is not valid Unicode at character {error.start}") from error
-        return Session(self, sessions.public_id(key))
+        with as_usage(), self._host.database.write() as tx:
+            old = sessions.expired_twin(tx, scope, record.external_id)
+            if old is not None:
+                removal.delete(tx, old)
+            key, _ = sessions.enter(tx, scope, LOCAL, record)
+            if ttl is not None:
+                sessions.change(tx, key, ttl=ttl)
+            if options:
+                sessions.change(tx, key, options=kept)
+            if storage_scope is not None:
+                sessions.change(tx, key, storage_scope=storage_scope)
+                chunks.requeue_session(tx, key)
+            sessions.touch(tx, key, self._host.ttl)
+        return Session(self._host, sessions.public_id(key))
 
-    def get(self, id: str) -> Session:
-        """The conversation of an id ("s12"), or of its external id.
+    def get(self, id: str, *, user_id: str | None = None) -> Session | PrivateSession:
+        """The conversation of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
 
         Raises:
             NotFound: there is none.
         """
-        return Session(self, self.info(id).id)
+        if id in self._private and user_id in (None, self._private[id].info.user_id):
+            return self._private[id]
+        return Session(self._host, self.info(id, user_id=user_id).id)
 
     def info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
         """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
@@ -173,35 +152,89 @@ class Sessions:
         """
         return sessions.find(self._host.database.read(), reference, user_id, owner=self._host.owner)
 
+    def resume(
+        self,
+        reference: str | None = None,
+        *,
+        user_id: str | None = None,
+        namespace: str = "",
+        agent_id: str | None = None,
+    ) -> Session:
+        """The conversation of a name (as in ``info``), or else the last active one of those that were begun here.
+
+        Raises:
+            NotFound: there is none.
+        """
+        if reference is not None:
+            return Session(self._host, self.info(reference, user_id=user_id).id)
+        last = self.list(user_id=user_id, namespace=namespace, agent_id=agent_id, sources=(LOCAL,), limit=1)
+        if not last:
+            raise NotFound(f"{self._user(user_id)} has begun no session here", hint="begin one, or name one")
+        return Session(self._host, last[0].id)
+
     def list(
         self,
         *,
         user_id: str | None = None,
         namespace: str = "",
         agent_id: str | None = None,
+        metadata: Metadata | None = None,
+        sources: Sequence[str] = (),
+        since: str | date | None = None,
+        until: str | date | None = None,
+        pinned: bool | None = None,
+        title: str = "",
+        sort: Sort = "active",
+        reverse: bool = False,
         limit: int | None = None,
-    ) -> Sequence[SessionInfo]:
-        """A user's conversations (the configured user's unless named), the last active first."""
-        scope = Scope(self._user(user_id), namespace, agent_id)
-        return sessions.listed(self._host.database.read(), scope, -1 if limit is None else limit)
+        after: str | None = None,
+    ) -> SessionPage:
+        """A user's conversations (the configured user's unless named), the last active first.
+
+        ``agent_id`` keeps those in which that agent takes part ("" those without any), ``metadata`` those that
+        have these values, ``sources`` those of these formats ("local" was begun here), ``since`` and ``until``
+        those last active then, ``title`` those with all of these words in it. ``sort`` by "active", "created",
+        "title" or "messages": the latest, the first letter, the most come first, the last with ``reverse``. With a
+        ``limit``, the page's ``next`` is the ``after`` of the page behind it; what is said between two pages
+        moves nothing from one to the other.
+
+        Raises:
+            UsageError: a date, an order, a limit or a cursor that can't be.
+        """
+        if limit is not None and limit < 1:
+            raise UsageError(f"a limit of {limit} lists nothing")
+        wanted = Wanted(
+            Scope(self._user(user_id), namespace, agent_id),
+            metadata=metadata or {},
+            sources=tuple(sources),
+            since=moments.bound(since, end=False),
+            until=moments.bound(until, end=True),
+            pinned=pinned,
+            words=title,
+        )
+        backwards = (sort != "title") != reverse
+        db = self._host.database.read()
+        return listing.listed(db, wanted, sort, backwards=backwards, limit=limit, cursor=after)
 
     def messages(self, reference: str) -> Sequence[Message]:
-        """A session's messages, in order."""
+        """A session's messages, in order; of a branch, those first that it shares."""
         rows = messages.of_session(self._host.database.read(), sessions.key(self.info(reference)))
         return [messages.public(row) for row in rows]
 
-    def taken(self, record: MessageRecord, info: SessionInfo) -> Message:
-        """A message once it is stored."""
-        key = messages.message_id(self._host.take(record, info))
-        return messages.public(messages.message(self._host.database.read(), key))
-
-    def context(self, id: str, query: str, budget: int | None, encoding: str | None) -> Context:
-        """See ``Session.context``."""
-        return self._host.context(query, session_id=id, budget=budget, encoding=encoding)
-
-    def window(self, id: str) -> Window:
-        """See ``Session.window``."""
-        return self._host.window(sessions.key(self.info(id)))
+    def clear_away(self, goes_on: Callable[[], bool]) -> int:
+        """Delete some of the sessions that have outlived their time; how many. What is left of them was not shown
+        any more."""
+        done = 0
+        while done < CLEARED_AT_ONCE and goes_on():
+            with self._host.database.write() as tx:
+                key = sessions.expired(tx)
+                if key is None:
+                    break
+                removal.delete(tx, key)
+            done += 1
+        if done:
+            self._host.wake()
+        return done
 
     def _user(self, user_id: str | None) -> str:
         return self._host.owner if user_id is None else user_id

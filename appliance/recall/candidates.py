@@ -91,8 +91,8 @@ def from_index(
         return nobody()
     proposed = index.search(queries, filters, POOL)
     wanted = {scored.id for leg in proposed for scored in leg}.union(*also.values())
-    # A chunk may have been dropped from the truth, and its point not yet from the index.
-    pieces = chunks.spoken(db, sorted(wanted))
+    # The truth may have dropped a chunk or withheld its message, and the index not yet.
+    pieces = chunks.spoken(db, sorted(wanted), filters)
     found, rows = np.unique(np.array(pieces.messages, np.int64), return_inverse=True)
     row_of = dict(zip(pieces.chunks, rows.tolist(), strict=True))
     scores: dict[str, Column] = {}

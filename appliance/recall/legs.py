@@ -119,7 +119,7 @@ def _beyond(shelf: Shelf, index: Index, asked: Asked, candidates: Candidates) ->
         return []
     beyond: list[int] = []
     for leg in index.search(asked.legs, asked.wish.filters, BEHIND):
-        pieces = chunks.spoken(shelf.db, [one.id for one in leg])
+        pieces = chunks.spoken(shelf.db, [one.id for one in leg], asked.wish.filters)
         message = dict(zip(pieces.chunks, pieces.messages, strict=True))
         memory = variants.groups(shelf.db, message.values())
         new: dict[int, int] = {}

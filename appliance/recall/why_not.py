@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,9 +11,16 @@ from appliance.recall.candidates import Candidates
 from appliance.recall.diversify import Chosen, reasons
 from appliance.recall.rank import Ranking
 from appliance.recall.shelf import Asked, Shelf
-from appliance.store import chunks, messages, sessions
+from appliance.store import chunks, lineage, messages, sessions, visible
 from appliance.store.messages import Row, message_id
-from appliance.types import Filters, SessionInfo, WhyNot
+from appliance.types import Filters, Part, SessionInfo, StorageScope, WhyNot
+
+GIVES: Mapping[StorageScope, str] = {
+    "conversational": "only what was said in the open",
+    "summaries_only": "only its summaries",
+    "none": "nothing",
+}
+"""What a session with each scope says of itself."""
 
 
 def why_not(
@@ -33,7 +41,7 @@ def why_not(
     row = messages.message(shelf.db, reference, filters.scope)
     info = sessions.find(shelf.db, sessions.public_id(row.session_id))
     named = message_id(row.id)
-    if barred := list(_barred(row, info, filters)):
+    if barred := list(_barred(shelf.db, row, info, filters)):
         return WhyNot(named, "filtered", "; ".join(barred))
     found = np.flatnonzero(candidates.messages == row.id)
     if not len(found):
@@ -52,12 +60,14 @@ def why_not(
     return WhyNot(named, "ranked", words, place, score, why)
 
 
-def _barred(row: Row, info: SessionInfo, filters: Filters) -> Iterator[str]:
+def _barred(db: sqlite3.Connection, row: Row, info: SessionInfo, filters: Filters) -> Iterator[str]:
     """Which filters keep a message out."""
-    if filters.scope.agent_id is not None and info.agent_id != filters.scope.agent_id:
-        yield f"its agent is {info.agent_id!r}"
-    if filters.session is not None and row.session_id != filters.session:
+    if filters.scope.agent_id is not None and filters.scope.agent_id not in (info.agents or ("",)):
+        yield f"its agent is {' and '.join(map(repr, info.agents)) or repr('')}"
+    if filters.session is not None and not lineage.holds(db, (*filters.past, Part(filters.session)), row.id):
         yield f"it is in session {info.id}"
+    if visible.withheld(info.storage_scope, row.talk) and not lineage.holds(db, filters.own, row.id):
+        yield f"it is withheld: session {info.id} gives {GIVES[info.storage_scope]} to other conversations"
     if filters.roles and row.role not in filters.roles:
         yield f"its role is {row.role}"
     if not filters.roles and not row.talk:

@@ -11,7 +11,7 @@ from appliance import moments
 from appliance.errors import NotFound, UsageError
 from appliance.recall.shelf import Wish
 from appliance.recall.weights import LEGS, Profile
-from appliance.store import sessions
+from appliance.store import lineage, sessions
 from appliance.types import ROLES, Filters, Mode, Role, Scope
 
 __all__ = ("Wish", "filters", "legs", "moment", "per_session", "profile")
@@ -32,6 +32,7 @@ def filters(
     scope: Scope,
     *,
     session_id: str | None,
+    asked_in: int | None = None,
     anyones: bool,
     roles: Sequence[Role] | None,
     sources: Sequence[str] | None,
@@ -40,7 +41,7 @@ def filters(
     as_of: str | date | None,
 ) -> Filters:
     """What a search is narrowed to. ``anyones`` lets a session's id stand for its owner; without, a session of
-    somebody else finds nothing, and whether there is one is not told.
+    somebody else finds nothing, and whether there is one is not told. ``asked_in`` is the session that asks.
 
     Raises:
         UsageError: a role or a date that can't be.
@@ -50,12 +51,14 @@ def filters(
         if role not in ROLES:
             raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
     ends = [bound for end in (until, as_of) if (bound := moments.bound(end, end=True)) is not None]
+    own = sessions.keeping(db, lineage.parts(db, asked_in)) if asked_in is not None else ()
     narrowed = Filters(
         scope=scope,
         roles=tuple(roles or ()),
         sources=tuple(sources or ()),
         since=moments.bound(since, end=False),
         until=min(ends, default=None),
+        own=own,
     )
     if session_id is None:
         return narrowed
@@ -65,8 +68,13 @@ def filters(
         if anyones:
             raise
         return replace(narrowed, session=NOBODYS)
+    *past, itself = lineage.parts(db, sessions.key(info))
     return replace(
-        narrowed, session=sessions.key(info), scope=Scope(info.user_id, info.namespace, scope.agent_id)
+        narrowed,
+        session=itself.session,
+        scope=Scope(info.user_id, info.namespace, scope.agent_id),
+        past=tuple(past),
+        own=own + sessions.keeping(db, (*past, itself)),
     )
 
 

@@ -14,15 +14,22 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from appliance.moments import now
+from appliance.store import visible
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
-from appliance.types import Role
+from appliance.types import Filters, Role, StorageScope
 
 PASSAGE_FORM = "said/1"
 """How a chunk is worded for the model (see ``passage``); part of a generation's identity, because another
 wording gives other vectors."""
 
 NAME_CHARACTERS = 80
+
+AGENTS = (
+    "(SELECT json_group_array(a.agent_id) FROM (SELECT agent_id FROM session_agent WHERE session_id = s.id"
+    " ORDER BY joined_at, agent_id) a)"
+)
+"""Over ``session s``: the agents that take part in it, as JSON, the first one first."""
 
 TALK_FIRST = 1 << 60
 """Added to the priority of what people and assistants said: it is embedded before tool and system records."""
@@ -91,11 +98,13 @@ class Waiting:
     session: int
     user_id: str
     namespace: str
-    agent_id: str
     role: Role
     source: str
     talk: bool
     at: int | None
+    storage_scope: StorageScope
+    agents: str
+    """JSON: who takes part in its session."""
 
     @property
     def passage(self) -> str:
@@ -229,6 +238,12 @@ def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
         )
 
 
+def requeue_session(tx: sqlite3.Connection, session: int) -> None:
+    """Queue the chunks of a session and its summaries' pieces again: what is said of all of them has changed."""
+    requeue(tx, [key for (key,) in tx.execute("SELECT id FROM message WHERE session_id = ?", (session,))])
+    _requeue_pieces(tx, "s.session_id = ?", session)
+
+
 def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
     """Queue every chunk of a generation, summaries' pieces too: its index is being made again."""
     tx.execute(
@@ -237,11 +252,15 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
         " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
         (generation,),
     )
+    _requeue_pieces(tx, "p.generation = ?", generation)
+
+
+def _requeue_pieces(tx: sqlite3.Connection, which: str, value: int) -> None:
     tx.execute(
         "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
         f" SELECT {SUMMARY_POINTS} + p.id, p.generation, 'put', s.last_order - {SUMMARIES_LAST}"
-        " FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE p.generation = ?",
-        (generation,),
+        f" FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE {which}",
+        (value,),
     )
 
 
@@ -274,6 +293,11 @@ def pending(db: sqlite3.Connection, generation: int) -> int:
     return int(count)
 
 
+def is_due(db: sqlite3.Connection) -> bool:
+    """Whether anything waits to be put or dropped."""
+    return db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
+
+
 def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int]]:
     """The tickets and chunks whose points are to be removed."""
     return db.execute(
@@ -286,7 +310,8 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
     """The chunks to put next, most pressing first, with what their points need."""
     found = db.execute(
         "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
-        " w.neighbours, m.session_id, s.user_id, s.namespace, s.agent_id, m.role, s.format, m.talk, m.at"
+        " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
+        f" {AGENTS}"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
         "       AND chunk_id < ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
@@ -324,12 +349,15 @@ def settle(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
 
 
-def spoken(db: sqlite3.Connection, chunks: Sequence[int]) -> Spoken:
-    """The given chunks with their messages' speakers, by key; those that are gone are left out."""
+def spoken(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters) -> Spoken:
+    """The given chunks with their messages' speakers, by key. What is gone is left out, and what these filters
+    may no longer find while the index does not know it yet."""
+    seen, values = visible.law(filters)
     rows = db.execute(
         "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
-        f" FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.id IN {LISTED} ORDER BY c.id",
-        (listed(chunks),),
+        " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
+        f" WHERE c.id IN {LISTED} AND {seen} ORDER BY c.id",
+        (listed(chunks), *values),
     ).fetchall()
     return Spoken(*zip(*rows, strict=True))
 

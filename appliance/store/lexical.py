@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from appliance.store import neighbours
+from appliance.store import neighbours, sessions, visible
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
 from appliance.store.sql import marks, pages
@@ -209,14 +209,12 @@ def _folded(text: str) -> str:
 
 def conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """The filters as SQL over ``message m`` and ``session s``."""
-    parts = ["s.user_id = ?", "s.namespace = ?"]
-    values: list[object] = [filters.scope.user_id, filters.scope.namespace]
+    seen, values_of_seen = visible.law(filters)
+    parts = ["s.user_id = ?", "s.namespace = ?", seen]
+    values: list[object] = [filters.scope.user_id, filters.scope.namespace, *values_of_seen]
     if filters.scope.agent_id is not None:
-        parts.append("s.agent_id = ?")
+        parts.append(sessions.TAKES_PART)
         values.append(filters.scope.agent_id)
-    if filters.session is not None:
-        parts.append("m.session_id = ?")
-        values.append(filters.session)
     if filters.roles:
         parts.append(f"m.role IN ({marks(filters.roles)})")
         values.extend(filters.roles)

@@ -16,8 +16,9 @@ import msgspec
 
 from appliance.errors import NotFound
 from appliance.moments import now
-from appliance.store import sessions
+from appliance.store import lineage, sessions
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
+from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Message, Role, Scope, SessionInfo
 
 
@@ -141,6 +142,20 @@ def last_place(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
     return found
 
 
+def end(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
+    """Where the last turn of a session stands, which of a branch may be one that it shares."""
+    for part in reversed(lineage.parts(tx, session)):
+        where, values = lineage.within([part])
+        found: tuple[int, int] | None = tx.execute(
+            f"SELECT m.order_at, m.position FROM message m WHERE {where}"
+            " ORDER BY m.order_at DESC, m.position DESC LIMIT 1",
+            values,
+        ).fetchone()
+        if found is not None:
+            return found
+    return None
+
+
 def next_position(tx: sqlite3.Connection, session: int, order_at: int, position: int) -> int | None:
     """The position of the first message behind a place; None at the session's end."""
     row = tx.execute(
@@ -237,16 +252,21 @@ def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[i
 def of_session(
     db: sqlite3.Connection, session: int, *, last: int | None = None, talk_only: bool = False
 ) -> list[Row]:
-    """A session's messages in order; ``last`` keeps that many of the newest."""
-    where = "m.session_id = ?" + (" AND m.talk = 1" if talk_only else "")
-    if last is None:
-        query = f"SELECT {_COLUMNS} FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id"
-        return [Row(*values) for values in db.execute(query, (session,))]
-    query = (
-        f"SELECT {_COLUMNS} FROM message m WHERE {where}"
-        " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?"
-    )
-    return [Row(*values) for values in db.execute(query, (session, last))][::-1]
+    """A session's messages in order, those first that it shares with others as their branch; ``last`` keeps
+    that many of the newest."""
+    found: list[Row] = []
+    for part in reversed(lineage.parts(db, session)):
+        if last is not None and len(found) >= last:
+            break
+        where, values = lineage.within([part])
+        where += " AND m.talk = 1" if talk_only else ""
+        rows = db.execute(
+            f"SELECT {_COLUMNS} FROM message m WHERE {where}"
+            " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?",
+            (*values, -1 if last is None else last - len(found)),
+        )
+        found += (Row(*row) for row in rows)
+    return found[::-1]
 
 
 def talk_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[Row], list[Row]]:
@@ -265,12 +285,11 @@ def talk_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[Row], lis
 
 def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:
     """Every message with its session, session by session, each in order, in bounded memory; of one user,
-    in all namespaces, if named."""
-    for info in sessions.listed(db):
+    in all namespaces, if named. What a branch shares comes once, with the session that it is of."""
+    for info in sessions.every(db):
         if user_id is not None and info.user_id != user_id:
             continue
-        key = sessions.key_of(info.id)
-        assert key is not None
+        key = sessions.key(info)
         after = (-(1 << 62), -1, 0)
         while True:
             rows = [
@@ -296,9 +315,13 @@ def message(db: sqlite3.Connection, reference: str, scope: Scope | None = None) 
         NotFound: there is none, or several sessions use this external id.
     """
     key = message_key(reference)
-    where, owner = "", ()
+    where = f" AND {NOT_EXPIRED}"
+    owner: list[object] = [now()]
     if scope is not None:
-        where, owner = " AND s.user_id = ? AND s.namespace = ?", (scope.user_id, scope.namespace)  # type: ignore[assignment]
+        where, owner = (
+            f"{where} AND s.user_id = ? AND s.namespace = ?",
+            [*owner, scope.user_id, scope.namespace],
+        )
     select = f"SELECT {_COLUMNS} FROM message m JOIN session s ON s.id = m.session_id WHERE "
     rows: list[Any] = []
     if key:

@@ -186,17 +186,25 @@ SCHEMA_8 = (
 
 
 # What a person says of a session: how long it stays, what it gives to others, whose agents take part, what it is a
-# branch of. Its past up to branch_at is the parent's. A ttl is in seconds; what is NULL is as the settings say.
+# branch of. Its past up to branch_at, an own message of the parent, is the parent's. A ttl is in seconds; NULL is as
+# the settings say. active_at never goes back, whatever the clock does; expires_at follows from it and from the ttl.
 SCHEMA_9 = (
-    "ALTER TABLE session ADD COLUMN title_found INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN titled TEXT NOT NULL DEFAULT 'given'"
+    " CHECK (titled IN ('given', 'found', 'person'))",
     "ALTER TABLE session ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE session ADD COLUMN storage_scope TEXT NOT NULL DEFAULT 'all'"
     " CHECK (storage_scope IN ('all', 'conversational', 'summaries_only', 'none'))",
     "ALTER TABLE session ADD COLUMN ttl INTEGER",
+    "ALTER TABLE session ADD COLUMN active_at INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE session ADD COLUMN expires_at INTEGER",
     "ALTER TABLE session ADD COLUMN options TEXT NOT NULL DEFAULT '{}'",
     "ALTER TABLE session ADD COLUMN parent_id INTEGER REFERENCES session",
     "ALTER TABLE session ADD COLUMN branch_at INTEGER",
     "CREATE INDEX session_parent ON session (parent_id) WHERE parent_id IS NOT NULL",
+    "CREATE INDEX session_active ON session (active_at)",
+    "CREATE INDEX session_expires ON session (expires_at) WHERE expires_at IS NOT NULL",
+    "UPDATE session SET active_at = coalesce((SELECT max(added_at) FROM message WHERE session_id = session.id),"
+    " created_at)",
     "CREATE TABLE session_agent (session_id INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,"
     " agent_id TEXT NOT NULL, joined_at INTEGER NOT NULL, PRIMARY KEY (session_id, agent_id)) WITHOUT ROWID",
     "INSERT INTO session_agent SELECT id, agent_id, created_at FROM session WHERE agent_id <> ''",

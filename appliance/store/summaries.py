@@ -17,7 +17,8 @@ from appliance.errors import NotFound
 from appliance.moments import iso_of, now
 from appliance.store import messages, sessions
 from appliance.store.sql import LISTED, PAGE, listed, to_json
-from appliance.types import Level, Metadata, Quote, Scope, Summary
+from appliance.store.visible import NOT_EXPIRED
+from appliance.types import Filters, Level, Metadata, Quote, Scope, Summary
 
 Sentence = tuple[int, int, int]
 """A message's key, and from where to where in its text, in characters."""
@@ -196,7 +197,8 @@ def found(
 ) -> list[Row]:
     """The summaries of a scope and of a session, if given, of all levels or one: those of the last active
     session first, and there the whole before its parts."""
-    where, values = ["1"], []
+    where: list[str] = [NOT_EXPIRED]
+    values: list[object] = [now()]
     if scope is not None:
         where += ["s.user_id = ?", "s.namespace = ?"]
         values += [scope.user_id, scope.namespace]
@@ -205,7 +207,7 @@ def found(
             values.append(scope.agent_id)
     if session is not None:
         where.append("u.session_id = ?")
-        values.append(str(session))
+        values.append(session)
     if level is not None:
         where.append("u.level = ?")
         values.append(level)
@@ -274,12 +276,19 @@ def exist(db: sqlite3.Connection, scope: Scope) -> bool:
     return bool(row[0])
 
 
-def shared(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:
-    """Those of the given summaries that other conversations may see: their session gives them away."""
+def seen_by(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> set[int]:
+    """Those of the given summaries that a question may find: what sessions give to others and all of its own, and
+    nothing that has expired. The index follows a change by and by; the truth decides."""
     rows = db.execute(
         "SELECT u.id FROM summary u JOIN session s ON s.id = u.session_id"
-        f" WHERE s.storage_scope <> 'none' AND u.id IN {LISTED}",
-        (listed(keys),),
+        f" WHERE (s.storage_scope <> 'none' OR s.id IN {LISTED}) AND {NOT_EXPIRED} AND u.id IN {LISTED}"
+        + (" AND s.id = ?" if filters.session is not None else ""),
+        (
+            listed(part.session for part in filters.own),
+            now(),
+            listed(keys),
+            *(() if filters.session is None else (filters.session,)),
+        ),
     )
     return {key for (key,) in rows}
 

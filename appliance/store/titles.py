@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from appliance.store.lexical import quoted, stem, words
+from appliance.store.sessions import TAKES_PART
 from appliance.store.sql import LISTED, listed
 from appliance.types import Scope
 
@@ -17,6 +18,9 @@ POINTS = 0.4
 LOOKED_AT = 50
 """How many of the best titles are looked at."""
 
+_GIVEN = "titled <> 'found'"
+"""A title that was found in the first words says no more than these do, and they are found by themselves."""
+
 KEPT = 5_000
 """How many titles are kept in words: a search compares those of all candidates' sessions, up to some 200."""
 
@@ -25,11 +29,13 @@ def matching(db: sqlite3.Connection, asked: Sequence[str], scope: Scope, limit: 
     """The sessions of a scope whose titles are alike enough to the words that are asked for, the best first."""
     if not asked:
         return []
-    narrowed = "s.user_id = ? AND s.namespace = ? AND coalesce(?, s.agent_id) = s.agent_id"
+    narrowed, owner = "s.user_id = ? AND s.namespace = ?", [scope.user_id, scope.namespace]
+    if scope.agent_id is not None:
+        narrowed, owner = f"{narrowed} AND {TAKES_PART}", [*owner, scope.agent_id]
     rows = db.execute(
         "SELECT s.id, s.title FROM session_fts JOIN session s ON s.id = session_fts.rowid"
-        f" WHERE session_fts MATCH ? AND {narrowed} ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
-        (" OR ".join(map(quoted, asked)), scope.user_id, scope.namespace, scope.agent_id, LOOKED_AT),
+        f" WHERE session_fts MATCH ? AND {narrowed} AND {_GIVEN} ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
+        (" OR ".join(map(quoted, asked)), *owner, LOOKED_AT),
     ).fetchall()
     stems = {stem(word) for word in asked}
     return [key for key, title in rows if alike(stems, title) >= POINTS][:limit]
@@ -50,6 +56,7 @@ def _stems(title: str) -> frozenset[str]:
 def of_sessions(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """The titles of the given sessions, of those that have one."""
     rows = db.execute(
-        f"SELECT id, title FROM session WHERE title IS NOT NULL AND id IN {LISTED}", (listed(set(keys)),)
+        f"SELECT id, title FROM session WHERE title IS NOT NULL AND {_GIVEN} AND id IN {LISTED}",
+        (listed(set(keys)),),
     )
     return dict(rows.fetchall())

@@ -20,8 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from appliance.moments import now
 from appliance.store import messages
 from appliance.store.sql import LISTED, PAGE, listed, marks, pages
+from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Message, Role
 
 How = Literal["exact", "words", "meaning"]
@@ -272,8 +274,10 @@ def of(db: sqlite3.Connection, key: int) -> list[tuple[int, str | None, How]]:
     order of time, those without a time last; empty when it has no like."""
     return db.execute(
         "SELECT v.message_id, m.sent_at, v.how FROM variant v JOIN message m ON m.id = v.message_id"
-        " WHERE v.memory = (SELECT memory FROM variant WHERE message_id = ?) ORDER BY v.at, v.message_id",
-        (key,),
+        " JOIN session s ON s.id = m.session_id"
+        " WHERE v.memory = (SELECT memory FROM variant WHERE message_id = ?)"
+        f" AND {NOT_EXPIRED} ORDER BY v.at, v.message_id",
+        (key, now()),
     ).fetchall()
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.store.index.base import Fields, Point
-from appliance.types import ROLES, Filters, Scope
+from appliance.types import ROLES, Filters, Part, Scope
 
 DIMENSION = 32
-FIELDS = Fields("ana", "", "", 1, "user", "chatgpt", True, 1_700_000_000_000_000)
+FIELDS = Fields("ana", "", (), 1, "user", "chatgpt", True, 1_700_000_000_000_000)
 
 USERS = ("ana", "", "bob")
 NAMESPACES = ("", "work")
-AGENTS = ("", "coder", "日本")
+AGENTS = ("coder", "日本")
 SOURCES = ("chatgpt", "whatsapp", "claude")
 HOUR = 3_600_000_000
 START = 1_700_000_000_000_001
@@ -42,12 +42,13 @@ def random_point(id: int, chance: random.Random) -> Point:
     fields = Fields(
         user_id=chance.choice(USERS),
         namespace=chance.choice(NAMESPACES),
-        agent_id=chance.choice(AGENTS),
+        agents=tuple(chance.sample(AGENTS, chance.randint(0, 2))),
         session=chance.randint(1, 5),
         role=chance.choice(ROLES),
         source=chance.choice(SOURCES),
         talk=chance.random() < 0.7,
         at=None if chance.random() < 0.2 else START + chance.randint(0, 20) * HOUR,
+        withheld=chance.random() < 0.3,
     )
     return Point(id, unit(id), text(chance), text(chance, 40), fields)
 
@@ -56,9 +57,17 @@ def random_filters(chance: random.Random) -> Filters:
     def maybe(share: float) -> bool:
         return chance.random() < share
 
+    session = chance.randint(1, 5) if maybe(0.3) else None
+    others = tuple(Part(key) for key in chance.sample(range(1, 6), chance.randint(0, 2)))
     return Filters(
-        Scope(chance.choice(USERS), chance.choice(NAMESPACES), chance.choice(AGENTS) if maybe(0.3) else None),
-        session=chance.randint(1, 5) if maybe(0.3) else None,
+        Scope(
+            chance.choice(USERS),
+            chance.choice(NAMESPACES),
+            chance.choice(("", *AGENTS)) if maybe(0.3) else None,
+        ),
+        session=session,
+        past=others if session is not None else (),
+        own=tuple(Part(key) for key in chance.sample(range(1, 6), 2)) if maybe(0.5) else (),
         roles=tuple(chance.sample(ROLES, chance.randint(1, 3))) if maybe(0.4) else (),
         sources=tuple(chance.sample(SOURCES, chance.randint(1, 2))) if maybe(0.3) else (),
         since=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
@@ -71,9 +80,12 @@ def passes(point: Point, filters: Filters) -> bool:
     fields, scope = point.fields, filters.scope
     if (fields.user_id, fields.namespace) != (scope.user_id, scope.namespace):
         return False
-    if scope.agent_id is not None and fields.agent_id != scope.agent_id:
+    if scope.agent_id is not None and scope.agent_id not in (fields.agents or ("",)):
         return False
-    if filters.session is not None and fields.session != filters.session:
+    if fields.withheld and fields.session not in {part.session for part in filters.own}:
+        return False
+    sessions = {filters.session, *(part.session for part in filters.past)}
+    if filters.session is not None and fields.session not in sessions:
         return False
     if not (fields.role in filters.roles if filters.roles else fields.talk):
         return False

@@ -12,7 +12,7 @@ from index_points import FIELDS, HOUR, START, point, unit
 
 from appliance.errors import StoreError
 from appliance.store.index.base import Index, LegQuery
-from appliance.types import Filters, Scope
+from appliance.types import Filters, Part, Scope
 
 Ids = Callable[..., list[list[int]]]
 
@@ -140,7 +140,12 @@ NARROWED: tuple[tuple[dict[str, Any], Filters], ...] = (
     ({"user_id": "bob"}, Filters(Scope("ana"))),
     ({"user_id": ""}, Filters(Scope("ana"))),
     ({"namespace": "work"}, Filters(Scope("ana"))),
-    ({"agent_id": "coder"}, Filters(Scope("ana", agent_id=""))),
+    ({"agents": ("coder",)}, Filters(Scope("ana", agent_id=""))),
+    ({"withheld": True}, Filters(Scope("ana"))),
+    ({"withheld": True}, Filters(Scope("ana"), roles=("user",))),
+    ({"withheld": True, "session": 2}, Filters(Scope("ana"), own=(Part(1),))),
+    ({"withheld": True, "user_id": "bob"}, Filters(Scope("ana"), own=(Part(1),))),
+    ({"session": 3}, Filters(Scope("ana"), session=1, past=(Part(2, 9),))),
     ({"session": 2}, Filters(Scope("ana"), session=1)),
     ({"session": 2**62}, Filters(Scope("ana"), session=1)),
     ({"role": "assistant"}, Filters(Scope("ana"), roles=("user", "tool"))),
@@ -162,11 +167,33 @@ def test_every_field_narrows(index: Index, ids_of: Ids) -> None:
 
 def test_no_agent_and_no_roles_leave_those_fields_open(index: Index) -> None:
     index.upsert(
-        [point(1, agent_id="coder"), point(2, role="tool", talk=False), point(3, role="system", talk=True)]
+        [
+            point(1, agents=("coder", "painter")),
+            point(2, role="tool", talk=False),
+            point(3, role="system", talk=True),
+        ]
     )
     assert index.count(Filters(Scope("ana"))) == 2
     assert index.count(Filters(Scope("ana"), roles=("tool",))) == 1
     assert index.count(Filters(Scope("ana", agent_id="coder"))) == 1
+    assert index.count(Filters(Scope("ana", agent_id="painter"))) == 1
+
+
+def test_what_is_withheld_is_found_by_its_own_session_alone(index: Index, ids_of: Ids) -> None:
+    index.upsert([point(1, "cat", withheld=True), point(2, "cat", session=2), point(3, "dog", session=2)])
+    elsewhere, within = Filters(Scope("ana")), Filters(Scope("ana"), own=(Part(1),))
+    assert ids_of(index, own("cat"), dense(1), filters=elsewhere) == [[2], [2, 3]]
+    assert sorted(ids_of(index, own("cat"), filters=within)[0]) == [1, 2]
+    assert ids_of(index, own("cat"), filters=Filters(Scope("ana"), session=1, own=(Part(1),))) == [[1]]
+    # How rare the word is elsewhere does not tell that it is there.
+    before = index.search([own("cat")], elsewhere, 5)
+    index.delete([1])
+    assert index.search([own("cat")], elsewhere, 5) == before
+
+
+def test_a_search_of_several_stretches_finds_in_all_of_them(index: Index) -> None:
+    index.upsert([point(id, "cat", session=id) for id in range(1, 5)])
+    assert index.count(Filters(Scope("ana"), session=3, past=(Part(1, 7), Part(2, 8)))) == 3
 
 
 def test_large_ids_and_many_points_at_once(index: Index) -> None:
@@ -196,5 +223,6 @@ def test_a_closed_index_says_so(index: Index) -> None:
 def test_fields_are_all_there_is(index: Index) -> None:
     """A field without a filter would be stored for nothing, one without a test above would go unnoticed."""
     assert set(FIELDS.__slots__) == {
-        "user_id", "namespace", "agent_id", "session", "role", "source", "talk", "at", "level",
+        "user_id", "namespace", "agents", "session", "role", "source", "talk", "at", "withheld",
+        "level",
     }  # fmt: skip

@@ -55,7 +55,7 @@ def test_summaries_are_found_alone_and_by_their_filters(index: Index) -> None:
     index.upsert(
         [
             gist(1, "a cat", level="session", session=1, at=START),
-            gist(2, "a cat and a dog", session=2, agent_id="coder", source="whatsapp"),
+            gist(2, "a cat and a dog", session=2, agents=("coder",), source="whatsapp"),
             gist(3, "rain", level="exchange"),
             gist(4, "a cat", user_id="bob"),
             gist(5, "a cat", namespace="work"),

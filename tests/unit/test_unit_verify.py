@@ -117,7 +117,7 @@ def test_a_point_that_is_gone_is_named(whole: Path) -> None:
 
 
 def stray(id: int) -> Point:
-    fields = Fields("me", "", "", 1, "user", "native", talk=True, at=None)
+    fields = Fields("me", "", (), 1, "user", "native", talk=True, at=None)
     vector = np.zeros(32, np.float32)
     vector[3] = 1.0
     return Point(id, vector, "stray", "stray", fields)

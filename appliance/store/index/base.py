@@ -37,17 +37,18 @@ SCHEMA = 3
 @dataclass(frozen=True, slots=True)
 class Fields:
     """A point's filter fields. ``talk`` is True for what a person or an assistant said in the open;
-    ``at`` is microseconds since 1970, None where the source gave no time. ``level`` is a summary's, and None for
-    a message."""
+    ``at`` is microseconds since 1970, None where the source gave no time. ``withheld`` keeps it to its session: it
+    is found only by questions that have it in their ``own``. ``level`` is a summary's, and None for a message."""
 
     user_id: str
     namespace: str
-    agent_id: str
+    agents: tuple[str, ...]
     session: int
     role: Kind
     source: str
     talk: bool
     at: int | None
+    withheld: bool = False
     level: Level | None = None
 
 

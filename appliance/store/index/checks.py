@@ -106,12 +106,15 @@ def check_filters(filters: Filters) -> None:
     for name, value in (("session", filters.session), ("since", filters.since), ("until", filters.until)):
         if value is not None:
             _check_signed(value, f"filter, {name}")
+    for part in (*filters.past, *filters.own):
+        _check_signed(part.session, "filter, a session")
 
 
 def _check_fields(fields: Fields, where: str) -> None:
     _check_encodable(fields.user_id, f"{where}, user_id")
     _check_encodable(fields.namespace, f"{where}, namespace")
-    _check_encodable(fields.agent_id, f"{where}, agent_id")
+    for agent in fields.agents:
+        _check_encodable(agent, f"{where}, agents")
     _check_encodable(fields.source, f"{where}, source")
     _check_signed(fields.session, f"{where}, session")
     if fields.level is None:
@@ -120,8 +123,9 @@ def _check_fields(fields: Fields, where: str) -> None:
         _check_level(fields.level, where)
         if fields.role != "summary" or fields.talk:
             raise UsageError(f"{where}: a summary is a point of its own kind, and no talk")
-    if not isinstance(fields.talk, bool):
-        raise UsageError(f"{where}, talk: {fields.talk!r} is not a bool")
+    for name, value in (("talk", fields.talk), ("withheld", fields.withheld)):
+        if not isinstance(value, bool):
+            raise UsageError(f"{where}, {name}: {value!r} is not a bool")
     if fields.at is not None:
         _check_signed(fields.at, f"{where}, at")
 

@@ -39,7 +39,6 @@ from appliance.store.index.narrow import (
     conditions,
     corpus,
     payload,
-    scope_key,
 )
 from appliance.store.index.shard import REINDEX, open_shard, translated
 from appliance.types import LEVELS, Filters, Scope
@@ -208,13 +207,19 @@ class EdgeIndex:
             case Equal("scope", whose):
                 return self._scopes <= {whose}
             case Equal("talk", whose):
-                # Of the legs of words, own and window are those of messages alone.
-                only_messages = leg in ("own", "window") or not self._has_summaries
-                return only_messages and self._is_all_talk and self._scopes <= {whose}
+                return self._is_talk_of(leg) and self._scopes <= {whose}
+            case OneOf("scope", several):
+                return self._scopes <= set(several)
+            case OneOf("talk", several):
+                return self._is_talk_of(leg) and self._scopes <= set(several)
         return False
 
+    def _is_talk_of(self, leg: Leg) -> bool:
+        """Whether all points of a leg are talk. Of the legs of words, own and window are those of messages alone."""
+        return self._is_all_talk and (leg in ("own", "window") or not self._has_summaries)
+
     def _find_scopes(self) -> set[str]:
-        """Scopes that have points: all if there is at most one, else two."""
+        """Scopes that have points, a session's own among them: all if there is at most one, else two."""
         with self._engine("list its users") as shard:
             return {str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits}
 
@@ -224,7 +229,7 @@ class EdgeIndex:
 
     def _note(self, added: Sequence[Point]) -> None:
         if len(self._scopes) < 2:
-            self._scopes |= {scope_key(point.fields.user_id, point.fields.namespace) for point in added}
+            self._scopes |= {str(payload(point.fields)["scope"]) for point in added}
         messages = [point.fields.talk for point in added if point.fields.level is None]
         self._has_summaries = self._has_summaries or len(messages) < len(added)
         self._is_all_talk = self._is_all_talk and all(messages)
@@ -284,7 +289,7 @@ def _condition(condition: Condition) -> q.FieldCondition:
         case Equal(field, value):
             return q.FieldCondition(field, match=q.MatchValue(value))
         case OneOf(field, values):
-            return q.FieldCondition(field, match=q.MatchAny(list(values)))
+            return q.FieldCondition(field, match=q.MatchAny([*values]))
         case Between(field, since, until):
             return q.FieldCondition(field, range=q.RangeFloat(gte=since, lt=until))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appliance.store.index.base import Fields
@@ -17,7 +18,7 @@ class Equal:
 @dataclass(frozen=True, slots=True)
 class OneOf:
     field: str
-    values: tuple[str, ...]
+    values: Sequence[str] | Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +43,22 @@ def scope_key(user_id: str, namespace: str) -> str:
     return f"{len(user_id)}:{user_id}{namespace}"
 
 
-def payload(fields: Fields) -> dict[str, str | int]:
+def own_key(session: int, whose: str) -> str:
+    """What stands in the place of ``whose`` for what a session keeps to itself. No scope's key begins so."""
+    return f"s{session} {whose}"
+
+
+def payload(fields: Fields) -> dict[str, str | int | list[str]]:
     """What is stored beside a point's vectors; a message without a time has no ``at``, one that is not talk
-    no ``talk``."""
+    no ``talk``. One that is withheld is in a scope of its own: so a question from elsewhere needs no further
+    condition, and how rare a word is there does not show what it holds."""
     whose = scope_key(fields.user_id, fields.namespace)
-    stored: dict[str, str | int] = {
+    if fields.withheld:
+        whose = own_key(fields.session, whose)
+    stored: dict[str, str | int | list[str]] = {
         "scope": whose,
-        "agent_id": fields.agent_id,
+        # An engine finds a list by each of its values.
+        "agent_id": list(fields.agents) or "",
         "session": fields.session,
         "role": fields.role,
         "source": fields.source,
@@ -77,14 +87,20 @@ def conditions(filters: Filters | None) -> list[Condition]:
         return []
     scope = filters.scope
     whose = scope_key(scope.user_id, scope.namespace)
-    found: list[Condition] = [Equal("talk", whose)]
+    field = "scope" if filters.roles or filters.levels else "talk"
+    found: list[Condition] = [Equal(field, whose)]
+    if filters.own:
+        found = [OneOf(field, (whose, *(own_key(part.session, whose) for part in filters.own)))]
     if filters.roles:
-        found = [Equal("scope", whose), OneOf("role", filters.roles)]
+        found.append(OneOf("role", filters.roles))
     if filters.levels:
-        found = [Equal("scope", whose), OneOf("level", filters.levels)]
+        found.append(OneOf("level", filters.levels))
     if scope.agent_id is not None:
         found.append(Equal("agent_id", scope.agent_id))
-    if filters.session is not None:
+    if filters.past and filters.session is not None:
+        # Where in its parent a branch begins is for the truth to say: there is no telling by time.
+        found.append(OneOf("session", (*(part.session for part in filters.past), filters.session)))
+    elif filters.session is not None:
         found.append(Equal("session", filters.session))
     if filters.sources:
         found.append(OneOf("source", filters.sources))

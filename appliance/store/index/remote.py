@@ -304,7 +304,7 @@ def _filter(wanted: Sequence[Condition]) -> models.Filter | None:
             case Equal(field, value):
                 return models.FieldCondition(key=field, match=models.MatchValue(value=value))
             case OneOf(field, values):
-                return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+                return models.FieldCondition(key=field, match=models.MatchAny(any=[*values]))
             case Between(field, since, until):
                 return models.FieldCondition(key=field, range=models.Range(gte=since, lt=until))
 
