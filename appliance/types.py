@@ -367,9 +367,9 @@ class Filters:
     sources: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
-    levels: tuple[Level, ...] = ()
     past: tuple[Part, ...] = ()
     own: tuple[Part, ...] = ()
+    levels: tuple[Level, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

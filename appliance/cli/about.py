@@ -7,6 +7,10 @@ import sys
 from appliance import __version__
 from appliance.cli import options, out
 
+SECRET = ("llm.api_key",)
+HIDDEN = "(set)"
+"""Stands for what others must not read over a shoulder, or in a report of a problem."""
+
 LIBRARIES = ("qdrant-edge-py", "onnxruntime")
 """The two that hold native code which reads and writes the home's files or makes its vectors."""
 
@@ -29,6 +33,7 @@ def config(home: options.Home = None, json: options.Json = False) -> None:
     found = find_home(home)
     effective, origins = settings.load_with_origins(found)
     values = settings.flatten(msgspec.to_builtins(effective))
+    values |= {name: HIDDEN for name in SECRET if values[name]}
     if json:
         listed = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
         out.document({"file": out.path(found.config), "settings": listed})

@@ -57,7 +57,7 @@ def ingest(
     ] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait/--no-wait", help="Embed before ending, or leave it for 'reindex --pending'."),
+        typer.Option("--wait/--no-wait", help="Embed and summarise before ending, or leave it for later."),
     ] = True,
     home: options.Home = None,
     json: options.Json = False,
@@ -104,7 +104,7 @@ def _ingest(
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="appliance-"))
         memory = stack.enter_context(options.writing(home, "ingest"))
         on_file, on_embedded = stack.enter_context(out.progress())
-        return memory.ingest(
+        report = memory.ingest(
             paths,
             format=format,
             user_id=user,
@@ -114,6 +114,10 @@ def _ingest(
             on_file=on_file,
             on_embedded=on_embedded,
         )
+        # Nobody is there afterwards to do it in the background. A language model would take minutes to hours.
+        if wait and not dry_run and not memory.settings.llm.base_url:
+            memory.tend()
+        return report
 
 
 def _begun(home: str | None) -> bool:

@@ -68,7 +68,7 @@ def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
             "after": ids[at + 1 : at + 1 + NEIGHBOURS]}  # fmt: skip
 
 
-def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None) -> None:
+def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None = None) -> None:
     """Print a conversation as it went, its summary on top."""
     _heading(info)
     if summary is not None:

@@ -160,5 +160,6 @@ def _gist(waiting: pieces.Waiting, vector: NDArray[np.float32]) -> Point:
             talk=False,
             at=waiting.at,
             level=waiting.level,
+            withheld=waiting.storage_scope == "none",
         ),
     )

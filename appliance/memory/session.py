@@ -169,7 +169,8 @@ class Session:
         Raises:
             UsageError: the option can't be.
         """
-        return self._host.window(sessions.key(self.info))
+        sessions.require(self._host.database.read(), self._key)
+        return self._host.window(self._key)
 
     def branch(self, at: str | None = None, *, title: str | None = None) -> Session:
         """A conversation with the same past, up to and including the message ``at`` (the last one without), and a

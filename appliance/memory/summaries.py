@@ -22,7 +22,7 @@ from appliance.store.chunks import Chunkable, Span
 from appliance.store.database import Database
 from appliance.store.messages import Row
 from appliance.store.summaries import Due
-from appliance.types import LEVELS, Event, Filters, Level, Scope, Summary, SummaryHit
+from appliance.types import LEVELS, Event, Filters, Level, Part, Scope, Summary, SummaryHit
 
 GoesOn = Callable[[], bool]
 
@@ -94,7 +94,9 @@ class Summaries:
             NotFound: there is none.
         """
         db = self._host.database.read()
-        (found,) = summaries.public(db, [summaries.summary(db, id)])
+        row = summaries.summary(db, id)
+        sessions.require(db, row.session_id)
+        (found,) = summaries.public(db, [row])
         return found
 
     def search(
@@ -119,7 +121,9 @@ class Summaries:
             raise UsageError(f"a limit of {limit} finds nothing")
         _check_level(level)
         scope, session = self._where(session_id, user_id, namespace)
-        filters = Filters(replace(scope, agent_id=agent_id), session, levels=(level,) if level else LEVELS)
+        own = () if session is None else sessions.keeping(self._host.database.read(), (Part(session),))
+        levels = (level,) if level else LEVELS
+        filters = Filters(replace(scope, agent_id=agent_id), session, levels=levels, own=own)
         return self._host.find(query, filters, limit)
 
     def pending(self) -> int:

@@ -36,7 +36,8 @@ def beside(shelf: Shelf, asked: Asked) -> tuple[SummaryHit, ...]:
         return ()
     legs = [replace(query, leg="gist") if query.leg == "own" else query for query in asked.legs]
     legs = [query for query in legs if query.leg in SHARES]
-    return tuple(_find(shelf, legs, asked.words, replace(filters, levels=LEVELS), SHOWN))
+    # What a branch shares with others has their summaries, which may know what came after it.
+    return tuple(_find(shelf, legs, asked.words, replace(filters, levels=LEVELS, past=()), SHOWN))
 
 
 def search(shelf: Shelf, text: str, filters: Filters, limit: int) -> list[SummaryHit]:
@@ -81,8 +82,7 @@ def _shown(
     shelf: Shelf, scores: Mapping[int, Mapping[str, float]], filters: Filters, limit: int
 ) -> list[Row]:
     """The best, without what other conversations may not see and what covers the messages of a better one."""
-    allowed = summaries.visible(shelf.db, list(scores), filters.session)
-    rows = summaries.get(shelf.db, allowed)
+    rows = summaries.get(shelf.db, summaries.seen_by(shelf.db, list(scores), filters))
     shown: list[Row] = []
     for key in sorted(rows, key=lambda key: (-sum(scores[key].values()), key)):
         row = rows[key]

@@ -236,8 +236,9 @@ def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
 
 
 def requeue_session(tx: sqlite3.Connection, session: int) -> None:
-    """Queue the chunks of a session again: what is said of all its messages has changed."""
+    """Queue the chunks of a session and its summaries' pieces again: what is said of all of them has changed."""
     requeue(tx, [key for (key,) in tx.execute("SELECT id FROM message WHERE session_id = ?", (session,))])
+    _requeue_pieces(tx, "s.session_id = ?", session)
 
 
 def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
@@ -248,11 +249,15 @@ def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
         " FROM chunk c JOIN message m ON m.id = c.message_id WHERE c.generation = ?",
         (generation,),
     )
+    _requeue_pieces(tx, "p.generation = ?", generation)
+
+
+def _requeue_pieces(tx: sqlite3.Connection, which: str, value: int) -> None:
     tx.execute(
         "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
         f" SELECT {SUMMARY_POINTS} + p.id, p.generation, 'put', s.last_order - {SUMMARIES_LAST}"
-        " FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE p.generation = ?",
-        (generation,),
+        f" FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE {which}",
+        (value,),
     )
 
 

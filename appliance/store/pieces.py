@@ -14,7 +14,7 @@ from appliance.store.chunks import AGENTS, Chunkable, Span, digest
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.priority import SUMMARIES_LAST
 from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
-from appliance.types import Level
+from appliance.types import Level, StorageScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,12 @@ class Waiting:
     session: int
     user_id: str
     namespace: str
-    agents: str
     source: str
     at: int | None
     level: Level
+    storage_scope: StorageScope
+    agents: str
+    """JSON: who takes part in its session."""
 
     @property
     def passage(self) -> str:
@@ -56,16 +58,6 @@ def put(tx: sqlite3.Connection, generation: int, pieces: Sequence[tuple[Chunkabl
         rows,
     )
     tx.executemany("INSERT INTO outbox (chunk_id, generation, work, priority) VALUES (?, ?, 'put', ?)", queue)
-
-
-def requeue(tx: sqlite3.Connection, sessions: Sequence[int]) -> None:
-    """Queue the pieces of sessions' summaries again, because their filter fields changed."""
-    tx.execute(
-        "INSERT OR REPLACE INTO outbox (chunk_id, generation, work, priority)"
-        f" SELECT {SUMMARY_POINTS} + p.id, p.generation, 'put', s.last_order - {SUMMARIES_LAST}"
-        f" FROM summary_chunk p JOIN summary s ON s.id = p.summary_id WHERE s.session_id IN {LISTED}",
-        (listed(sessions),),
-    )
 
 
 def without_pieces(db: sqlite3.Connection, generation: int, after: int) -> list[Chunkable]:
@@ -117,7 +109,7 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
     """The pieces to put next, the latest first, with what their points need."""
     found = db.execute(
         "SELECT o.ticket, o.chunk_id, p.summary_id, p.start, p.stop, p.digest, e.row, u.session_id, s.user_id,"
-        f" s.namespace, {AGENTS}, s.format, u.at, u.level"
+        f" s.namespace, s.format, u.at, u.level, s.storage_scope, {AGENTS}"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
         "       AND chunk_id >= ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN summary_chunk p ON p.id = o.chunk_id - ?3 JOIN summary u ON u.id = p.summary_id"

@@ -12,7 +12,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.moments import iso, iso_of, now
-from appliance.store import chunks, lineage, naming, pieces
+from appliance.store import chunks, lineage, naming
 from appliance.store.sql import marks, pages, to_json
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import LOCAL, Part, Scope, SessionInfo, SessionRecord
@@ -169,7 +169,6 @@ def join(tx: sqlite3.Connection, key: int, agent_id: str) -> None:
     )
     if joined.rowcount:
         chunks.requeue_session(tx, key)
-        pieces.requeue(tx, [key])
 
 
 def entitle(tx: sqlite3.Connection, key: int, texts: Iterable[str]) -> None:

@@ -18,7 +18,7 @@ from appliance.moments import iso_of, now
 from appliance.store import messages, sessions
 from appliance.store.sql import LISTED, PAGE, listed, to_json
 from appliance.store.visible import NOT_EXPIRED
-from appliance.types import Level, Metadata, Quote, Scope, Summary
+from appliance.types import Filters, Level, Metadata, Quote, Scope, Summary
 
 Sentence = tuple[int, int, int]
 """A message's key, and from where to where in its text, in characters."""
@@ -207,7 +207,7 @@ def found(
             values.append(scope.agent_id)
     if session is not None:
         where.append("u.session_id = ?")
-        values.append(str(session))
+        values.append(session)
     if level is not None:
         where.append("u.level = ?")
         values.append(level)
@@ -276,13 +276,19 @@ def exist(db: sqlite3.Connection, scope: Scope) -> bool:
     return bool(row[0])
 
 
-def visible(db: sqlite3.Connection, keys: Collection[int], within: int | None) -> set[int]:
-    """Those of the given summaries that may be seen: from ``within`` their session, or from elsewhere, where it gives
-    them away."""
+def seen_by(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> set[int]:
+    """Those of the given summaries that a question may find: what sessions give to others and all of its own, and
+    nothing that has expired. The index follows a change by and by; the truth decides."""
     rows = db.execute(
         "SELECT u.id FROM summary u JOIN session s ON s.id = u.session_id"
-        f" WHERE (s.storage_scope <> 'none' OR s.id IS ?) AND {NOT_EXPIRED} AND u.id IN {LISTED}",
-        (within, now(), listed(keys)),
+        f" WHERE (s.storage_scope <> 'none' OR s.id IN {LISTED}) AND {NOT_EXPIRED} AND u.id IN {LISTED}"
+        + (" AND s.id = ?" if filters.session is not None else ""),
+        (
+            listed(part.session for part in filters.own),
+            now(),
+            listed(keys),
+            *(() if filters.session is None else (filters.session,)),
+        ),
     )
     return {key for (key,) in rows}
 

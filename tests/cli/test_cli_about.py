@@ -111,3 +111,11 @@ def test_what_a_verb_raises_becomes_an_exit_code(raised: BaseException, code: in
         assert ("Traceback" in result.stderr) == (code == 1)
     if code != 130:
         assert document(result)["error"]["type"] in (type(raised).__name__, "StoreError")
+
+
+def test_config_keeps_a_key_to_itself(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPLIANCE_LLM_API_KEY", "s3cret")
+    shown = run("config")
+    assert "s3cret" not in shown.stdout and "(set)" in shown.stdout
+    values = document(run("config", "--json"))["settings"]
+    assert values["llm.api_key"] == {"value": "(set)", "origin": "APPLIANCE_LLM_API_KEY"}

@@ -223,5 +223,6 @@ def test_a_closed_index_says_so(index: Index) -> None:
 def test_fields_are_all_there_is(index: Index) -> None:
     """A field without a filter would be stored for nothing, one without a test above would go unnoticed."""
     assert set(FIELDS.__slots__) == {
-        "user_id", "namespace", "agents", "session", "role", "source", "talk", "at", "withheld", "level",
+        "user_id", "namespace", "agents", "session", "role", "source", "talk", "at", "withheld",
+        "level",
     }  # fmt: skip

@@ -561,19 +561,19 @@ def test_the_default_is_for_what_was_begun_here_and_is_not_pinned(
     clock(2 * DAY)
     with opened() as memory:
         assert set(names(memory.sessions.list())) == {"import", "pinned", "for ever", "long"}
-        assert memory.tend() == 1
+        assert memory.sessions.clear_away(lambda: True) == 1
         assert set(names(memory.sessions.list())) == {"import", "pinned", "for ever", "long"}
         memory.sessions.resume("pinned").unpin()
-        assert memory.tend() == 0, "its time begins when it is let go"
+        assert memory.sessions.clear_away(lambda: True) == 0, "its time begins when it is let go"
         clock(1 * DAY + 1)
-        assert memory.tend() == 1
+        assert memory.sessions.clear_away(lambda: True) == 1
         memory.sessions.create(external_id="new").add("user", "new")
     (home / "config.toml").write_text("", encoding="utf-8")
     clock(2 * DAY)
     with opened() as memory:
         assert set(names(memory.sessions.list())) == {"import", "for ever", "long", "new"}
         clock(10 * DAY)
-        assert memory.tend() == 1
+        assert memory.sessions.clear_away(lambda: True) == 1
         clean(memory)
 
 
@@ -586,11 +586,13 @@ def test_a_clock_that_goes_back_deletes_nothing_early(
     during = memory.sessions.create(ttl=60, external_id="during")
     during.add("user", "during")
     before.add("user", "more")
-    assert memory.tend() == 0 and len(memory.sessions.list()) == 2
+    assert memory.sessions.clear_away(lambda: True) == 0 and len(memory.sessions.list()) == 2
     clock(+1000 * DAY)
-    assert memory.tend() == 0 and len(memory.sessions.list()) == 2, "both were active a moment ago"
+    assert memory.sessions.clear_away(lambda: True) == 0 and len(memory.sessions.list()) == 2, (
+        "both were active a moment ago"
+    )
     clock(61)
-    assert not memory.sessions.list() and memory.tend() == 2
+    assert not memory.sessions.list() and memory.sessions.clear_away(lambda: True) == 2
 
 
 def test_many_are_cleared_away_in_steps(memory: Appliance, clock: Callable[[float], None]) -> None:

@@ -48,8 +48,8 @@ class Fields:
     source: str
     talk: bool
     at: int | None
-    level: Level | None = None
     withheld: bool = False
+    level: Level | None = None
 
 
 @dataclass(frozen=True, slots=True)

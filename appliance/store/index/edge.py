@@ -207,16 +207,16 @@ class EdgeIndex:
             case Equal("scope", whose):
                 return self._scopes <= {whose}
             case Equal("talk", whose):
-                # Of the legs of words, own and window are those of messages alone.
-                return self._only_messages(leg) and self._is_all_talk and self._scopes <= {whose}
+                return self._is_talk_of(leg) and self._scopes <= {whose}
             case OneOf("scope", several):
                 return self._scopes <= set(several)
             case OneOf("talk", several):
-                return self._only_messages(leg) and self._is_all_talk and self._scopes <= set(several)
+                return self._is_talk_of(leg) and self._scopes <= set(several)
         return False
 
-    def _only_messages(self, leg: Leg) -> bool:
-        return leg in ("own", "window") or not self._has_summaries
+    def _is_talk_of(self, leg: Leg) -> bool:
+        """Whether all points of a leg are talk. Of the legs of words, own and window are those of messages alone."""
+        return self._is_all_talk and (leg in ("own", "window") or not self._has_summaries)
 
     def _find_scopes(self) -> set[str]:
         """Scopes that have points, a session's own among them: all if there is at most one, else two."""
