@@ -19,7 +19,7 @@ from appliance.memory.summarise.reading import Reading, Sentence
 
 Scores = NDArray[np.float64]
 
-FEWEST_WORDS = 2
+FEWEST_WORDS = 3
 """That say something; a sentence of fewer only makes sense where it was said."""
 
 TELLING, TELLING_WORDS = 0.35, 16

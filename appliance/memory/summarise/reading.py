@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 
@@ -23,6 +24,10 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 FIRST, LAST = 8, 4
 """Sentences of an assistant's message that are read, at its beginning and its end: what it answers, and what that
 comes to. Its explanations are many times what all people say, and can be asked for again."""
+
+HELD = 4_000
+"""Characters up to which a message's sentences are remembered: the same few messages are read at each level, and each
+time that a conversation is folded."""
 
 _OF_PERSON = CUES
 _OF_ASSISTANT: tuple[Cue, ...] = ("problem", "solved", "concluded")
@@ -83,7 +88,10 @@ def is_talk(message: Message) -> bool:
 def read(messages: Sequence[Message], embed: Embed) -> Reading:
     """The sentences of a conversation. Vectors are asked for once, for all of them together."""
     talk = tuple(message for message in messages if is_talk(message))
-    sentences = tuple(one for number, message in enumerate(talk) for one in _sentences(number, message))
+    people = frozenset(word for one in talk if one.author for word in words_of(one.author))
+    sentences = tuple(
+        one for number, message in enumerate(talk) for one in _sentences(number, message, people)
+    )
     texts = [talk[one.message].text[one.start : one.end] for one in sentences]
     return Reading(
         given=tuple(messages),
@@ -128,34 +136,53 @@ def _numbered(reading: Reading) -> Iterator[tuple[int, int]]:
     )
 
 
-def _sentences(number: int, message: Message) -> list[Sentence]:
-    found = spans(message.text)
-    kinds = _OF_PERSON
-    if message.role == "assistant":
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A sentence whose message has no number yet."""
+
+    sentence: Sentence
+    telling: frozenset[str]
+
+
+def _sentences(number: int, message: Message, people: frozenset[str]) -> Iterator[Sentence]:
+    """The sentences of a message. What names those who take part is no news."""
+    said = _held if len(message.text) <= HELD else _said
+    for one in said(message.text, message.role == "assistant"):
+        names = tuple(name for name in one.sentence.names if name.lower() not in people)
+        yield replace(one.sentence, message=number, telling=len(one.telling - people), names=names)
+
+
+def _said(text: str, by_assistant: bool) -> tuple[_Said, ...]:
+    found, kinds = spans(text), _OF_PERSON
+    if by_assistant:
         found = found if len(found) <= FIRST + LAST else found[:FIRST] + found[-LAST:]
         kinds = _OF_ASSISTANT
-    texts = [message.text[span.start : span.end] for span in found]
+    texts = [text[span.start : span.end] for span in found]
     words = [words_of(spaced(one)) for one in texts]
     spoken = languages(chain.from_iterable(words))
     small, own, times = (frozenset().union(*(getattr(one, name) for one in spoken)) for name in _SETS)
-    german = any(one.nouns for one in spoken)
-    return [
-        Sentence(
-            message=number,
-            start=span.start,
-            end=span.end,
-            at=span.at,
-            asks=span.asks,
-            empty=says_nothing(one),
-            cues=cues(one, spoken, kinds),
-            words=len(said),
-            telling=len({word for word in said if len(word) > 1} - small),
-            times=sum(word in times or word[0].isdigit() for word in said),
-            names=tuple(names(one, nouns=german)),
-            own=not own.isdisjoint(said),
+    nouns = any(one.nouns for one in spoken)
+    return tuple(
+        _Said(
+            Sentence(
+                message=0,
+                start=span.start,
+                end=span.end,
+                at=span.at,
+                asks=span.asks,
+                empty=says_nothing(one),
+                cues=cues(one, spoken, kinds),
+                words=len(own_words),
+                telling=0,
+                times=sum(word in times or word[0].isdigit() for word in own_words),
+                names=tuple(names(one, nouns=nouns)),
+                own=not own.isdisjoint(own_words),
+            ),
+            frozenset(word for word in own_words if len(word) > 1 and word not in small),
         )
-        for span, one, said in zip(found, texts, words, strict=True)
-    ]
+        for span, one, own_words in zip(found, texts, words, strict=True)
+    )
 
 
+_held = lru_cache(maxsize=1_024)(_said)
 _SETS = ("small", "own", "times")
