@@ -81,7 +81,7 @@ def _said(reading: Reading, sentence: Sentence) -> float:
     value += REPLIES * (sentence.message > 0 and reading.asks[sentence.message - 1])
     value += max((CUES.get(cue, 0.0) for cue in sentence.cues), default=0.0)
     if reading.assisted:
-        value += PERSON * (reading.messages[sentence.message].role == "user") + FIRST * (sentence.at == 0.0)
+        value += PERSON * (reading.messages[sentence.message].role == "user") + FIRST * sentence.first
     return value
 
 

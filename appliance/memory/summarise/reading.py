@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain
 from operator import attrgetter
 
 import numpy as np
@@ -37,15 +37,15 @@ _OF_ASSISTANT: tuple[Cue, ...] = ("problem", "solved", "concluded")
 class Sentence:
     """A sentence of ``Reading.messages[message]``, from ``start`` to ``end``.
 
-    ``at`` is how far into its message it stands, 0 to 1. ``empty``: it greets, thanks or fills. Counted are its
-    ``words``, ``telling`` ones among them that are no small words, and ``times`` (words of time, numbers). ``names``
+    ``first``: it begins its message. ``empty``: it greets, thanks or fills. Counted are its ``words``,
+    ``telling`` ones among them that are no small words, and ``times`` (words of time, numbers). ``names``
     are its names and numbers. ``own`` says that somebody speaks of themselves.
     """
 
     message: int
     start: int
     end: int
-    at: float
+    first: bool
     asks: bool
     empty: bool
     cues: frozenset[Cue]
@@ -60,11 +60,13 @@ class Sentence:
 class Reading:
     """What was read of ``given``, which is all of a conversation or a part.
 
-    ``messages`` is the talk of the whole conversation, and ``asks`` whether each ends in a question; ``sentences`` are
-    those of the part, in order, and ``vectors`` has a row for each. ``assisted`` says that an assistant takes part.
+    ``messages`` is the talk of the whole conversation, ``asks`` whether each ends in a question, ``talk_before`` how
+    many of them stand before each place of it. ``sentences`` are those of the part, in order, and ``vectors`` has a
+    row for each. ``assisted`` says that an assistant takes part.
     """
 
     given: tuple[Message, ...]
+    talk_before: tuple[int, ...]
     messages: tuple[Message, ...]
     asks: tuple[bool, ...]
     sentences: tuple[Sentence, ...]
@@ -95,6 +97,7 @@ def read(messages: Sequence[Message], embed: Embed) -> Reading:
     texts = [talk[one.message].text[one.start : one.end] for one in sentences]
     return Reading(
         given=tuple(messages),
+        talk_before=tuple(accumulate(map(is_talk, messages), initial=0)),
         messages=talk,
         asks=tuple(is_question(message.text) for message in talk),
         sentences=sentences,
@@ -106,11 +109,8 @@ def read(messages: Sequence[Message], embed: Embed) -> Reading:
 def part(reading: Reading, start: int, end: int) -> Reading:
     """What was read of the messages from ``start`` to ``end`` of ``given``; nothing is read again. Only a reading of
     the whole conversation has parts."""
-    first = sum(map(is_talk, reading.given[:start]))
-    last = first + sum(map(is_talk, reading.given[start:end]))
-    rows = slice(
-        *(bisect_left(reading.sentences, place, key=attrgetter("message")) for place in (first, last))
-    )
+    places = (reading.talk_before[start], reading.talk_before[end])
+    rows = slice(*(bisect_left(reading.sentences, place, key=attrgetter("message")) for place in places))
     return replace(
         reading,
         given=reading.given[start:end],
@@ -122,18 +122,11 @@ def part(reading: Reading, start: int, end: int) -> Reading:
 def message_vectors(reading: Reading) -> NDArray[np.float32]:
     """What each message of ``given`` says, as ``topics`` takes it: the sum of its sentences' vectors, all zeros where
     it has none. Only for a reading of the whole conversation."""
-    rows = {number: row for row, number in _numbered(reading)}
+    rows = [row for row, one in enumerate(reading.given) if is_talk(one)]
     found = np.zeros((len(reading.given), reading.vectors.shape[1]), np.float32)
     if reading.sentences:
         np.add.at(found, [rows[one.message] for one in reading.sentences], reading.vectors)
     return found
-
-
-def _numbered(reading: Reading) -> Iterator[tuple[int, int]]:
-    """The place of each message of talk among all that were given, and its number."""
-    return (
-        (row, number) for number, row in enumerate(i for i, one in enumerate(reading.given) if is_talk(one))
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +146,8 @@ def _sentences(number: int, message: Message, people: frozenset[str]) -> Iterato
 
 
 def _said(text: str, by_assistant: bool) -> tuple[_Said, ...]:
-    found, kinds = spans(text), _OF_PERSON
-    if by_assistant:
-        found = found if len(found) <= FIRST + LAST else found[:FIRST] + found[-LAST:]
-        kinds = _OF_ASSISTANT
+    found = spans(text, FIRST, LAST) if by_assistant else spans(text)
+    kinds = _OF_ASSISTANT if by_assistant else _OF_PERSON
     texts = [text[span.start : span.end] for span in found]
     words = [words_of(spaced(one)) for one in texts]
     spoken = languages(chain.from_iterable(words))
@@ -168,7 +159,7 @@ def _said(text: str, by_assistant: bool) -> tuple[_Said, ...]:
                 message=0,
                 start=span.start,
                 end=span.end,
-                at=span.at,
+                first=span.first,
                 asks=span.asks,
                 empty=says_nothing(one),
                 cues=cues(one, spoken, kinds),
