@@ -64,11 +64,11 @@ def test_show_tells_how_important_a_message_is_and_why(run: Run, filled: Path) -
     score, parts = told.removeprefix("importance").split(" = ")
     assert 0 < float(score) < 1
     assert sum(float(part.split()[1]) for part in parts.split(" + ")) == pytest.approx(float(score), abs=0.04)
-    assert "recalled" not in shown
     found = document(run("show", "m3", "--json"))["importance"]
-    assert (found["pinned"], found["times"]) == (False, 1)  # it was shown before
+    assert found["pinned"] is False
     assert sum(found["parts"].values()) == pytest.approx(found["score"])
-    assert "recalled     2 times, last " in run("show", "m3").stdout
+    # Each time that it is shown counts, and is seen the next time.
+    assert f"recalled     {found['times'] + 1} times, last " in run("show", "m3").stdout
 
 
 def test_pin_and_unpin(run: Run, filled: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from appliance import Appliance, Context
 from appliance.context.shares import shares
 from appliance.errors import UsageError
 from appliance.remembering import Request, Sources, remember
-from appliance.types import Fact, Quote, Scope, Summary, Window
+from appliance.types import Fact, Hits, Quote, Scope, Summary, SummaryHit, Window
 from appliance_models import encoding_for
 from tests.eval import followups
 
@@ -95,7 +96,7 @@ def test_a_pinned_message_comes_first_among_equals(memory: Appliance) -> None:
         tx.execute("UPDATE message SET pinned = 1, importance = 0.2 WHERE id = ?", (int(left_out[1:]),))
     items = memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
     why = {item.message_id: item.why for item in items}
-    assert why[left_out]["pinned"] and why[left_out]["importance"] == 0.2
+    assert why[left_out]["pinned"] and why[left_out]["importance"] == 1.0
 
 
 def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
@@ -112,21 +113,23 @@ def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
                  None, None, None, "rule", (quote,))
         ]  # fmt: skip
 
-    def summaries(query: str, scope: Scope) -> list[Summary]:
+    def search(query: str, **narrowed: Any) -> Hits:
         seen.append(query)
-        return [
+        hits = life.search(query, **narrowed)
+        found = [
             Summary(id, session_id, "session", "They spoke of worktops.", (), "extractive", "m1", "m6", 6, None, None,
                     "2025-01-01", {})
             for id, session_id in (("sum1", "s1"), ("sum2", session.id))
         ]  # fmt: skip
+        hits.summaries = tuple(SummaryHit(rank, 1.0, one, None, {}) for rank, one in enumerate(found, 1))
+        return hits
 
     sources = Sources(
         life._database,
-        life.search,
+        search,
         lambda id, user: life.sessions.info(id, user_id=user),
         profile,
         lambda one: Window(one.id, "summary_buffer", greeted.text, (greeted,), 4, (turn,), 0, 2000, "", "extractive"),
-        summaries,
     )  # fmt: skip
     request = Request(
         query="how much was it again?", session_id=session.id, user_id=None, scope=Scope("me"), budget=600,
