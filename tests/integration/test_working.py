@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance import Appliance, remembering
+from appliance import Appliance, windowing
 from appliance.config import Settings
 from appliance.errors import UsageError
 from appliance.memory.folding import Writer
@@ -207,7 +207,7 @@ def test_a_model_writes_in_the_background_and_never_while_somebody_waits(memory:
         return None if len(asked) == 2 else f"They moved {len(asked)} times."
 
     writer = Writer("a-model", write)
-    working = remembering.working_memory(memory._database, Settings(), lambda event: None, writer)
+    working = windowing.working_memory(memory._database, Settings(), lambda event: None, writer)
     session = memory.sessions.create()
     key = sessions.key(session.info)
     talk(session, 60)
@@ -232,8 +232,8 @@ def test_two_that_fold_at_the_same_time_do_not_write_over_each_other(memory: App
     session = memory.sessions.create()
     key = sessions.key(session.info)
     talk(session, 60)
-    usual = remembering.usual_habits(Settings())
-    other = remembering.working_memory(memory._database, Settings(), lambda event: None)
+    usual = windowing.usual_habits(Settings())
+    other = windowing.working_memory(memory._database, Settings(), lambda event: None)
     raced: list[str] = []
 
     def embed(texts: Sequence[str]):  # type: ignore[no-untyped-def]
@@ -241,7 +241,7 @@ def test_two_that_fold_at_the_same_time_do_not_write_over_each_other(memory: App
             raced.append("once")
             session.add("user", "In year 1901 nothing was decided at all.", external_id="turn 1")
             other.window(key)
-        return remembering.sentence_vectors(texts)
+        return windowing.sentence_vectors(texts)
 
     working = WorkingMemory(Host(memory._database, usual, encoding_for, embed, lambda event: None))
     window = working.window(key)
