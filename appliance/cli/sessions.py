@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from appliance.cli import options, out, privately
+from appliance.cli import options, out, privately, windows
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -486,3 +486,4 @@ def _seconds(time: str) -> int:
 
 
 verbs.command("private")(privately.private)
+verbs.command("window")(windows.window)

@@ -4,7 +4,8 @@
 
 Beside the product stand the best messages by cosine alone and by BM25 alone, filled up to the same budget and
 rendered alike. ``--folds`` chooses the settings of a context by the other conversations of a set, and measures them on
-the one that is left out. ``--homes`` keeps the ingested homes for another run.
+the one that is left out. ``--homes`` keeps the ingested homes for another run. Summaries and facts are made before, as
+in any home that has been open for a while.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def of_context(question: Question, talk: Talk, context: Context, seconds: float)
     shown = shown_by(context)
     one_head_each = sum(
         COUNTER.count(_alone(talk.by_id[item.message_id], talk.titles.get(item.message_id), item.text))
+        if item.message_id in talk.by_id
+        else item.tokens
         for item in items
     )
     replies = []
@@ -259,6 +262,7 @@ def each(homes: Path) -> Iterator[tuple[str, Conversation, Appliance]]:
     for set_name, load in SETS.items():
         for conversation in load():
             with Appliance.open(home_of(conversation, homes), worker=False) as memory:
+                memory.tend()
                 yield set_name, conversation, memory
 
 
