@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import appliance_models
 from appliance.config import Settings
-from appliance.memory.folding import Habits, Write
+from appliance.memory.folding import Habits, Writer
 from appliance.memory.working import Host, WorkingMemory
 from appliance.store.database import Database
 from appliance.types import Event
@@ -37,10 +37,10 @@ def sentence_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def working_memory(
-    database: Database, settings: Settings, tell: Callable[[Event], None], write: Write | None = None
+    database: Database, settings: Settings, tell: Callable[[Event], None], writer: Writer | None = None
 ) -> WorkingMemory:
     """The working memory of a store."""
     host = Host(
-        database, usual_habits(settings), appliance_models.encoding_for, sentence_vectors, tell, write
+        database, usual_habits(settings), appliance_models.encoding_for, sentence_vectors, tell, writer
     )
     return WorkingMemory(host)

@@ -29,6 +29,9 @@ FADES = 100
 """A sentence counts for half when three times as many messages have been folded since: what was said lately is
 likelier to be gone on with. It falls with a power of the age, so that what was decided long ago can stay."""
 
+LEAST = 8
+"""Tokens in which a sentence can still say something."""
+
 HEADINGS = 16
 """Tokens of what a window says of itself, in any encoding."""
 
@@ -119,9 +122,16 @@ class Running:
 
 EXTRACTIVE = "extractive"
 
-Write = Callable[[str, Sequence[Message]], tuple[str | None, str]]
-"""Summary so far and folded turns to the new summary, None where there is none, and the name of the model that wrote
-it."""
+Write = Callable[[str, Sequence[Message]], str | None]
+"""Summary so far and folded turns to the new summary; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A model that writes running summaries, by its name."""
+
+    name: str
+    write: Write
 
 
 def fold(
@@ -146,6 +156,8 @@ def fold(
     chosen: list[int] = []
     left = habits.room
     for i in picked(reading, weighed):
+        if left < LEAST:
+            break
         cost = _cost(reading, i, chosen, count)
         if cost <= left:
             chosen.append(i)
@@ -210,17 +222,19 @@ def caught_up(
     habits: Habits,
     count: CountTokens,
     embed: Embed,
-    write: Write | None = None,
+    writer: Writer | None = None,
+    most: int | None = None,
 ) -> tuple[State, int]:
     """What becomes of a conversation when all is folded that is due, and the number of foldings. ``sizes`` are the
-    tokens of its turns. Only the last folding is written by a model."""
+    tokens of its turns. Only the last folding is written by a model (``writer``). ``most`` bounds
+    the foldings: the others are done when it is called again."""
     running, sources, start, foldings = state.running, dict(state.sources), 0, 0
     ends = [*folds(sizes, habits, running is not None)]
-    for end in ends:
+    for end in ends[:most]:
         turns, prior = state.turns[start:end], running.text if running else ""
         running = fold(running, sources, turns, habits, count, embed)
-        if write is not None and end == ends[-1]:
-            running = written(running, *write(prior, turns), habits, count)
+        if writer is not None and end == ends[-1]:
+            running = written(running, writer.write(prior, turns), writer.name, habits, count)
         sources.update((turn.id, turn) for turn in turns)
         quoted_ids = {one.quote.message_id for one in running.kept}
         sources = {id: message for id, message in sources.items() if id in quoted_ids}

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from appliance.errors import UsageError
 from appliance.memory import folding
 from appliance.memory import window as windows
-from appliance.memory.folding import Habits, Kept, Running, State, Write
+from appliance.memory.folding import Habits, Kept, Running, State, Writer
 from appliance.memory.summarise import Embed
 from appliance.memory.window import Counter
 from appliance.store import messages, sessions
@@ -29,6 +29,9 @@ from appliance.types import Event, Quote, Window
 SIZES_HELD = 20_000
 """Messages whose tokens are remembered."""
 
+AT_ONCE = 20
+"""Foldings of a session in the background, some tenths of a second, before it is asked whether to go on."""
+
 TRIES = 5
 """How often folding begins anew because somebody changes a message meanwhile, before it is left to the next time."""
 
@@ -36,15 +39,15 @@ TRIES = 5
 @dataclass(frozen=True, slots=True)
 class Host:
     """What working memories need of the engine. ``usual`` are the habits of a session that sets none of its own,
-    ``counter`` finds the counter of an encoding or a model, ``tell`` is told of each folding, ``write`` has a model
-    write the running summary in the background."""
+    ``counter`` finds the counter of an encoding or a model, ``tell`` is told of each folding, ``writer`` writes the
+    running summary in the background."""
 
     database: Database
     usual: Habits
     counter: Callable[[str], Counter]
     embed: Embed
     tell: Callable[[Event], None]
-    write: Write | None = None
+    writer: Writer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class WorkingMemory:
             rows = messages.of_session(db, session, last=habits.turns, talk_only=True)
             earlier = store.talk(db, session) - len(rows)
             return windows.latest(id, [messages.public(row) for row in rows], earlier, counter)
-        state, _ = self._folded(session, habits, counter, None)
+        state, _ = self._folded(session, habits, counter, None, None)
         return windows.handed_out(id, state, habits, counter)
 
     def note(self, session: int) -> None:
@@ -99,20 +102,22 @@ class WorkingMemory:
             except UsageError:
                 continue  # who asks for the window is told
             if habits.strategy == "summary_buffer":
-                done += self._folded(session, habits, self._host.counter(habits.encoding), self._host.write)[
-                    1
-                ]
+                counter = self._host.counter(habits.encoding)
+                _, foldings = self._folded(session, habits, counter, self._host.writer, AT_ONCE)
+                done += foldings
+                if foldings == AT_ONCE:
+                    self.note(session)
         return done
 
     def _folded(
-        self, session: int, habits: Habits, counter: Counter, write: Write | None
+        self, session: int, habits: Habits, counter: Counter, writer: Writer | None, most: int | None
     ) -> tuple[State, int]:
         """Fold what is due and store it; how the session is then, and the number of foldings."""
         for last_try in (*(False,) * (TRIES - 1), True):
             had = self._read(session, habits)
             sizes = [self._size(row, counter) for row in had.rows]
             state, foldings = folding.caught_up(
-                had.state, sizes, habits, counter.count, self._host.embed, write
+                had.state, sizes, habits, counter.count, self._host.embed, writer, most
             )
             if not foldings or state.running is None:
                 return state, 0

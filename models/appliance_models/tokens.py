@@ -55,6 +55,22 @@ _TABLES = {
 # The same words and pattern, with special tokens that are ordinary text here.
 _ALIASES = {"o200k_harmony": "o200k_base"}
 
+# Which models count how, whatever version of tiktoken is there: GPT-4o and all that came after it, then those before.
+# A name goes on with a date, a size or a kind ("gpt-4o-mini-2024-07-18", "gpt-oss:20b"); ft: is a fine-tuned one.
+_MODELS = (
+    (
+        "o200k_base",
+        re.compile(
+            r"(?:ft:)?(?:(?:chat)?gpt-4o|gpt-4\.[15]|gpt-[5-9](?:\.\d+)?|gpt-oss|o[1-9]|codex-mini)(?![\w.])"
+        ),
+    ),
+    (
+        "cl100k_base",
+        re.compile(r"(?:ft:)?(?:gpt-4|gpt-3\.5|gpt-35|text-embedding-(?:3|ada-002))(?![\w.])"),
+    ),
+)
+_PROVIDER = re.compile(r"(?:(?:openai|azure|openrouter|models)/)+")
+
 # A space between a non-space and a letter always starts a new piece in both patterns, and nothing before it looks
 # further ahead: counts of the two sides add up.
 _SEAM = re.compile(r"(?<=\S) (?=[^\W\d_])")
@@ -115,7 +131,7 @@ def encoding_for(model_or_encoding: str = DEFAULT_ENCODING, folders: Sequence[Pa
     """The counter for a model ("gpt-4o") or an encoding ("o200k_base"), from tables on disk alone.
 
     `folders` are searched for tables first, by the encoding's name with `.tiktoken` or by tiktoken's cache name. A
-    model that tiktoken does not know, or a table that is not there, is counted with cl100k_base, and `note` says so.
+    model that is not known, or a table that is not there, is counted with cl100k_base, and `note` says so.
     Raises ModelCorrupt for a table that is there and damaged, ModelMissing if even cl100k_base is absent.
     """
     wanted, note = _encoding_name(model_or_encoding)
@@ -137,8 +153,12 @@ def _encoding_name(asked: str) -> tuple[str, str]:
 
     if asked in _TABLES:
         return asked, ""
+    model = _PROVIDER.sub("", asked.strip().lower())
+    for encoding, models in _MODELS:
+        if models.match(model):
+            return encoding, ""
     try:
-        name = tiktoken.encoding_name_for_model(asked)
+        name = tiktoken.encoding_name_for_model(model)
     except KeyError:
         return DEFAULT_ENCODING, f"no encoding known for {asked}; approximated with {DEFAULT_ENCODING}"
     return _ALIASES.get(name, name), ""

@@ -56,6 +56,12 @@ def percentiles(durations: Sequence[float]) -> Document:
     }
 
 
+def seconds_of(durations: Sequence[float]) -> Document:
+    """The middle and the range of durations in seconds."""
+    ordered = sorted(durations)
+    return {"median": round(median(ordered), 2), "min": round(ordered[0], 2), "max": round(ordered[-1], 2)}
+
+
 def rss_anon_mb() -> float | None:
     """This process's anonymous memory (what no file backs), in MB; None where the system does not tell."""
     try:

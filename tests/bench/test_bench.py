@@ -9,10 +9,21 @@ from pathlib import Path
 import pytest
 
 import appliance_models
-from tests.bench import copies, embedding, ingest, material, measure, parsing, rerank, scale, startup
+from tests.bench import (
+    copies,
+    embedding,
+    ingest,
+    material,
+    measure,
+    parsing,
+    rerank,
+    scale,
+    startup,
+    summarising,
+)
 from tests.eval.datasets import Conversation, Question
 
-ALL = ("copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup")
+ALL = ("copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup", "summarising")
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -104,6 +115,12 @@ def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
     assert found["points"] == 60
 
 
+def test_summarising_in_short() -> None:
+    found = summarising.run(40, 1)
+    assert found["assisted"]["summaries"] > 20 and found["people"]["summaries"] >= 2
+    assert found["assisted"]["foldings"] > 0
+
+
 def test_startup_in_short() -> None:
     found = startup.run(1)
     assert set(found["seconds"]) == {"python", "help", "version", "search", "search_lexical"}
@@ -159,6 +176,14 @@ def test_scale_targets(tmp_path: Path) -> None:
     assert found["search"]["hybrid_ms"]["p95"] < targets["search_p95_ms"], found
     assert found["search_one_of_twenty"]["hybrid_ms"]["p95"] < targets["one_user_p95_ms"], found
     assert (found["search"]["rss_anon_mb"] or 0) < targets["rss_anon_mb"], found
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1_800)
+def test_summarising_targets() -> None:
+    found = summarising.run(1_000, 3)
+    for kind in ("people", "assisted"):
+        assert found[kind]["all levels, first, s"]["min"] <= summarising.TARGET, found
 
 
 @pytest.mark.campaign

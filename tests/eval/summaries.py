@@ -1,12 +1,15 @@
 """What summaries of the same length keep, by the way their sentences are chosen; prints JSON.
 
-python -m tests.eval.summaries [locomo|beam]
+python -m tests.eval.summaries [locomo|beam|topics]
 
 Every way fills the same number of words a session: those of the set's own summary (LoCoMo), or 300 (BEAM). ``cited``
 is the share of the turns that questions cite of which a sentence was chosen. For LoCoMo also, in words that are no
 stop words: ``answers``, the share of the words that a cited turn has in common with the answer; ``facts``, the share of
 the words of an observation that its own turns show in the summary. ``rouge 1`` and ``rouge 2`` are the recall of the
 set's summary. ``random`` is the mean of five draws.
+
+``topics`` lays LoCoMo's sessions end to end without their times, and finds where one ends by what is said. The figures
+are WindowDiff (Pevzner and Hearst 2002; 0 is perfect) and how many places were found for each that is there.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from statistics import mean
 from typing import Any
 
@@ -25,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.bench.material import Conversation
-from appliance.memory.summarise import Reading, choose, read
+from appliance.memory.summarise import Reading, choose, message_vectors, read, topics
 from appliance.store.lexical import stem
 from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Message
@@ -259,7 +263,62 @@ def figures(orders: Callable[[Case], Iterable[Iterable[int]]], all_cases: Sequen
     return {name: round(mean(values), 3) for name, values in found.items()}
 
 
+# --- where topics end -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Sessions end to end, without times; ``ends`` are where a new one begins."""
+
+    messages: list[Message]
+    static: Vectors
+    model: Vectors
+    ends: frozenset[int]
+
+
+def talks() -> Iterator[Talk]:
+    model = load()
+    for conversation in locomo():
+        own = [[replace(one, timestamp=None) for one in messages] for _, messages in sessions(conversation)]
+        together = [message for messages in own for message in messages]
+        reading = read(together, load_lexicon().vectors)
+        vectors = model.embed_passages([message.text for message in together])
+        ends = frozenset(accumulate(map(len, own[:-1])))
+        yield Talk(together, message_vectors(reading), vectors, ends)
+
+
+def window_diff(talk: Talk, found: Iterable[int]) -> float:
+    """The share of windows, half a topic long, in which not as many topics end as do."""
+    count = len(talk.messages)
+    ends, wanted = (np.cumsum(np.bincount([*places, count])) for places in (found, talk.ends))
+    half = round(count / (len(talk.ends) + 1) / 2)
+    return float(np.mean((ends[half:] - ends[:-half]) != (wanted[half:] - wanted[:-half])))
+
+
+def topic_figures() -> dict[str, object]:
+    all_talks = list(talks())
+    drawn = random.Random(0)
+    length = mean(len(talk.messages) / (len(talk.ends) + 1) for talk in all_talks)
+    ways: dict[str, Callable[[Talk], Iterable[int]]] = {
+        "none": lambda talk: [],
+        "evenly": lambda talk: range(round(length), len(talk.messages), round(length)),
+        "random": lambda talk: drawn.sample(range(1, len(talk.messages)), len(talk.ends)),
+        "ours": lambda talk: [start for start, _ in topics(talk.messages, talk.static)][1:],
+        "ours by the model": lambda talk: [start for start, _ in topics(talk.messages, talk.model)][1:],
+    }
+    figures: dict[str, object] = {"set": "topics", "sessions": sum(len(talk.ends) + 1 for talk in all_talks)}
+    for name, way in ways.items():
+        found = [[*way(talk)] for talk in all_talks]
+        figures[name] = {
+            "WindowDiff": round(mean(map(window_diff, all_talks, found)), 3),
+            "found": round(sum(map(len, found)) / sum(len(talk.ends) for talk in all_talks), 2),
+        }
+    return figures
+
+
 def run(which: str) -> dict[str, object]:
+    if which == "topics":
+        return topic_figures()
     all_cases = list(cases(which))
     drawn = random.Random(0)
 
@@ -283,5 +342,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("set", choices=("locomo", "beam"), nargs="?", default="locomo")
+    parser.add_argument("set", choices=("locomo", "beam", "topics"), nargs="?", default="locomo")
     print(json.dumps(run(parser.parse_args().set), indent=1))

@@ -49,3 +49,28 @@ def test_rarity_grows_from_the_commonest_word_on() -> None:
     assert 0 == the < house < zoology <= 1
     (signs,) = LEXICON.pieces(["?!..."])
     assert not LEXICON.rarity(signs).any()
+
+
+def test_vectors_of_texts_are_of_length_one_and_closer_where_they_say_the_like() -> None:
+    dogs, puppies, tax, empty = LEXICON.vectors(
+        [
+            "My dogs sleep in the garden.",
+            "The puppy sleeps on the lawn.",
+            "Income tax rates rose by law.",
+            " ?! ",
+        ]
+    )
+    assert np.allclose(np.linalg.norm([dogs, puppies, tax], axis=1), 1.0, atol=1e-5)
+    assert not empty.any()
+    assert dogs @ puppies > dogs @ tax + 0.1
+
+
+def test_a_texts_vector_does_not_depend_on_those_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        f"Sentence {n} is about the {word}." for n, word in enumerate(["sea", "", "law", "cat", "tea"] * 3)
+    ]
+    together = LEXICON.vectors(texts)
+    monkeypatch.setattr(module, "AT_ONCE", 2)
+    assert np.allclose(LEXICON.vectors(texts), together, atol=1e-6)
+    assert np.allclose([LEXICON.vectors([text])[0] for text in texts], together, atol=1e-6)
+    assert LEXICON.vectors([]).shape == (0, 64)

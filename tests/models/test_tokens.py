@@ -45,6 +45,34 @@ def test_a_table_that_is_not_there_is_said(model: str) -> None:
     assert counter.note == "o200k_base table not on disk; counted with cl100k_base"
 
 
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        *dict.fromkeys(
+            "gpt-4o gpt-4o-mini gpt-4o-2024-08-06 chatgpt-4o-latest gpt-4.1 gpt-4.1-nano gpt-4.5-preview gpt-5 gpt-5.1"
+            " gpt-5-mini o1 o1-preview o3-mini o3 o4-mini ft:gpt-4o-mini:us gpt-oss:20b openai/gpt-4o GPT-4o".split(),
+            "o200k_base",
+        ).items(),
+        *dict.fromkeys(
+            "gpt-4 gpt-4-turbo gpt-4-0613 gpt-4-32k gpt-3.5-turbo gpt-3.5-turbo-16k gpt-35-turbo ft:gpt-3.5-turbo:us"
+            " text-embedding-3-small text-embedding-3-large text-embedding-ada-002 openai/gpt-4-turbo".split(),
+            "cl100k_base",
+        ).items(),
+    ],
+)
+def test_a_model_counts_in_its_own_encoding(model: str, encoding: str) -> None:
+    assert tokens_module._encoding_name(model) == (encoding, "")
+
+
+@pytest.mark.parametrize(
+    "model", ["llama3.1:8b", "claude-sonnet-4", "gpt-4all", "gpt-4.9x", "o1ive", "gpt-4omni2", "", "gpt"]
+)
+def test_a_name_that_only_looks_alike_is_none_of_them(model: str) -> None:
+    name, note = tokens_module._encoding_name(model)
+    assert name == "cl100k_base"
+    assert note == f"no encoding known for {model}; approximated with cl100k_base"
+
+
 def test_a_model_nobody_knows_is_an_approximation_and_says_so() -> None:
     counter = encoding_for("some-local-model")
     assert counter.name == "cl100k_base"

@@ -19,7 +19,7 @@ from appliance.memory.summarise.reading import Reading, Sentence
 
 Scores = NDArray[np.float64]
 
-FEWEST_WORDS = 2
+FEWEST_WORDS = 3
 """That say something; a sentence of fewer only makes sense where it was said."""
 
 TELLING, TELLING_WORDS = 0.35, 16
@@ -81,7 +81,7 @@ def _said(reading: Reading, sentence: Sentence) -> float:
     value += REPLIES * (sentence.message > 0 and reading.asks[sentence.message - 1])
     value += max((CUES.get(cue, 0.0) for cue in sentence.cues), default=0.0)
     if reading.assisted:
-        value += PERSON * (reading.messages[sentence.message].role == "user") + FIRST * (sentence.at == 0.0)
+        value += PERSON * (reading.messages[sentence.message].role == "user") + FIRST * sentence.first
     return value
 
 

@@ -7,8 +7,8 @@ and no solution.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from typing import Literal
 
 from appliance.memory.summarise.languages import LANGUAGES, Language
@@ -46,20 +46,16 @@ _OF_THEMSELVES = frozenset(("open", "wonders", "problem", "concluded"))
 _IN_QUESTIONS = frozenset(("problem", "open"))
 
 
-def _one_of(entries: Sequence[str], after: str = r"(?!\w)") -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(f'(?:{entry})' for entry in entries)}){after}", re.IGNORECASE)
+_OPEN_ENDED = frozenset(("promised", "idle", "fills"))
+"""Entries of the tables that go on behind what they match."""
 
 
-def _patterns(name: str, after: str = r"(?!\w)") -> Mapping[str, re.Pattern[str]]:
-    return {one.name: _one_of(getattr(one, name), after) for one in LANGUAGES}
-
-
-_CUES = {cue: _patterns(cue, "" if cue == "promised" else r"(?!\w)") for cue in CUES}
-_DENIED, _SUPPOSED, _IDLE = _patterns("denied"), _patterns("supposed"), _patterns("idle", "")
-_UNKNOWN, _OFFERS, _GREETS, _FILLS = (
-    _one_of([entry for one in LANGUAGES for entry in getattr(one, name)], after)
-    for name, after in (("unknown", r"(?!\w)"), ("offers", r"(?!\w)"), ("greets", r"(?!\w)"), ("fills", ""))
-)
+@cache
+def _pattern(name: str, *spoken: Language) -> re.Pattern[str]:
+    """The entries of a table, of one language or several. Made when first needed: all take a tenth of a second."""
+    entries = "|".join(f"(?:{entry})" for one in spoken for entry in getattr(one, name))
+    after = "" if name in _OPEN_ENDED else r"(?!\w)"
+    return re.compile(rf"(?<!\w)(?:{entries}){after}", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
@@ -87,7 +83,7 @@ def cues(
     found = {
         cue
         for cue in kinds
-        if (not asked or cue in _IN_QUESTIONS) and any(_holds(cue, plain, one.name) for one in spoken)
+        if (not asked or cue in _IN_QUESTIONS) and any(_holds(cue, plain, one) for one in spoken)
     }
     if "open" in found:
         found -= {"decided", "promised", "solved"}
@@ -96,16 +92,16 @@ def cues(
     return frozenset(found)
 
 
-def _holds(cue: Cue, words: str, language: str) -> bool:
-    for match in _CUES[cue][language].finditer(words):
+def _holds(cue: Cue, words: str, language: Language) -> bool:
+    for match in _pattern(cue, language).finditer(words):
         if cue in _OF_THEMSELVES:
             return True
-        if cue == "promised" and _IDLE[language].match(words, match.end()):
+        if cue == "promised" and _pattern("idle", language).match(words, match.end()):
             continue
         clause = _after_last(_BREAK, words[max(0, match.start() - CLAUSE) : match.start()])
-        if _SUPPOSED[language].search(clause):
+        if _pattern("supposed", language).search(clause):
             continue
-        if not _DENIED[language].search(_after_last(_COMMA, clause) + match.group()):
+        if not _pattern("denied", language).search(_after_last(_COMMA, clause) + match.group()):
             return True
     return False
 
@@ -117,21 +113,21 @@ def _after_last(pattern: re.Pattern[str], text: str) -> str:
 
 def answers_nothing(text: str) -> bool:
     """Whether a reply begins by saying that it knows no answer."""
-    return _UNKNOWN.search(_plain(text[:CLAUSE])) is not None
+    return _pattern("unknown", *LANGUAGES).search(_plain(text[:CLAUSE])) is not None
 
 
 def offers(sentence: str) -> bool:
     """Whether a question only offers more help, as assistants end their answers."""
-    return _OFFERS.search(_plain(sentence)) is not None
+    return _pattern("offers", *LANGUAGES).search(_plain(sentence)) is not None
 
 
 @lru_cache(maxsize=16_384)
 def says_nothing(sentence: str) -> bool:
     """Whether a sentence greets, thanks, agrees or fills: it would tell a reader nothing."""
     words = _plain(sentence).lstrip(_LEADS)
-    if _FILLS.match(words):
+    if _pattern("fills", *LANGUAGES).match(words):
         return True
-    return _GREETS.match(words) is not None and len(words.split()) <= GREETS
+    return _pattern("greets", *LANGUAGES).match(words) is not None and len(words.split()) <= GREETS
 
 
 def _plain(sentence: str) -> str:

@@ -33,7 +33,8 @@ def drafted(reading: Reading, sentences: int | None = None) -> Draft:
     count = how_many(len(reading.sentences)) if sentences is None else sentences
     chosen = sorted(islice(picked(reading, scores(reading)), count))
     quotes = quoted(reading, chosen)
-    return Draft(rendered(quotes, reading.messages), quotes, findings(reading))
+    said = [reading.messages[reading.sentences[i].message] for i in chosen]
+    return Draft(rendered(quotes, said), quotes, findings(reading))
 
 
 def quoted(reading: Reading, chosen: Sequence[int]) -> tuple[Quote, ...]:

@@ -34,7 +34,7 @@ LONGEST_PATH = 120
 _COMMON = frozenset(
     "I I'm I'll I've I'd OK TODO FIXME FAQ LOL OMG PS BTW FYI ASAP NOT AND THE A No Yes Monday Tuesday Wednesday"
     " Thursday Friday Saturday Sunday January February March April May June July August September October November"
-    " December Mom Dad God Sir Note Step Hey Hi AM PM".split()
+    " December Mom Dad God Sir Note Step Hey Hi AM PM KB MB GB TB EUR USD".split()
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import lru_cache
+from itertools import accumulate, chain
 from operator import attrgetter
 
 import numpy as np
@@ -24,6 +25,10 @@ FIRST, LAST = 8, 4
 """Sentences of an assistant's message that are read, at its beginning and its end: what it answers, and what that
 comes to. Its explanations are many times what all people say, and can be asked for again."""
 
+HELD = 4_000
+"""Characters up to which a message's sentences are remembered: the same few messages are read at each level, and each
+time that a conversation is folded."""
+
 _OF_PERSON = CUES
 _OF_ASSISTANT: tuple[Cue, ...] = ("problem", "solved", "concluded")
 
@@ -32,15 +37,15 @@ _OF_ASSISTANT: tuple[Cue, ...] = ("problem", "solved", "concluded")
 class Sentence:
     """A sentence of ``Reading.messages[message]``, from ``start`` to ``end``.
 
-    ``at`` is how far into its message it stands, 0 to 1. ``empty``: it greets, thanks or fills. Counted are its
-    ``words``, ``telling`` ones among them that are no small words, and ``times`` (words of time, numbers). ``names``
+    ``first``: it begins its message. ``empty``: it greets, thanks or fills. Counted are its ``words``,
+    ``telling`` ones among them that are no small words, and ``times`` (words of time, numbers). ``names``
     are its names and numbers. ``own`` says that somebody speaks of themselves.
     """
 
     message: int
     start: int
     end: int
-    at: float
+    first: bool
     asks: bool
     empty: bool
     cues: frozenset[Cue]
@@ -55,11 +60,13 @@ class Sentence:
 class Reading:
     """What was read of ``given``, which is all of a conversation or a part.
 
-    ``messages`` is the talk of the whole conversation, and ``asks`` whether each ends in a question; ``sentences`` are
-    those of the part, in order, and ``vectors`` has a row for each. ``assisted`` says that an assistant takes part.
+    ``messages`` is the talk of the whole conversation, ``asks`` whether each ends in a question, ``talk_before`` how
+    many of them stand before each place of it. ``sentences`` are those of the part, in order, and ``vectors`` has a
+    row for each. ``assisted`` says that an assistant takes part.
     """
 
     given: tuple[Message, ...]
+    talk_before: tuple[int, ...]
     messages: tuple[Message, ...]
     asks: tuple[bool, ...]
     sentences: tuple[Sentence, ...]
@@ -83,10 +90,14 @@ def is_talk(message: Message) -> bool:
 def read(messages: Sequence[Message], embed: Embed) -> Reading:
     """The sentences of a conversation. Vectors are asked for once, for all of them together."""
     talk = tuple(message for message in messages if is_talk(message))
-    sentences = tuple(one for number, message in enumerate(talk) for one in _sentences(number, message))
+    people = frozenset(word for one in talk if one.author for word in words_of(one.author))
+    sentences = tuple(
+        one for number, message in enumerate(talk) for one in _sentences(number, message, people)
+    )
     texts = [talk[one.message].text[one.start : one.end] for one in sentences]
     return Reading(
         given=tuple(messages),
+        talk_before=tuple(accumulate(map(is_talk, messages), initial=0)),
         messages=talk,
         asks=tuple(is_question(message.text) for message in talk),
         sentences=sentences,
@@ -98,11 +109,8 @@ def read(messages: Sequence[Message], embed: Embed) -> Reading:
 def part(reading: Reading, start: int, end: int) -> Reading:
     """What was read of the messages from ``start`` to ``end`` of ``given``; nothing is read again. Only a reading of
     the whole conversation has parts."""
-    first = sum(map(is_talk, reading.given[:start]))
-    last = first + sum(map(is_talk, reading.given[start:end]))
-    rows = slice(
-        *(bisect_left(reading.sentences, place, key=attrgetter("message")) for place in (first, last))
-    )
+    places = (reading.talk_before[start], reading.talk_before[end])
+    rows = slice(*(bisect_left(reading.sentences, place, key=attrgetter("message")) for place in places))
     return replace(
         reading,
         given=reading.given[start:end],
@@ -114,48 +122,58 @@ def part(reading: Reading, start: int, end: int) -> Reading:
 def message_vectors(reading: Reading) -> NDArray[np.float32]:
     """What each message of ``given`` says, as ``topics`` takes it: the sum of its sentences' vectors, all zeros where
     it has none. Only for a reading of the whole conversation."""
-    rows = {number: row for row, number in _numbered(reading)}
+    rows = [row for row, one in enumerate(reading.given) if is_talk(one)]
     found = np.zeros((len(reading.given), reading.vectors.shape[1]), np.float32)
     if reading.sentences:
         np.add.at(found, [rows[one.message] for one in reading.sentences], reading.vectors)
     return found
 
 
-def _numbered(reading: Reading) -> Iterator[tuple[int, int]]:
-    """The place of each message of talk among all that were given, and its number."""
-    return (
-        (row, number) for number, row in enumerate(i for i, one in enumerate(reading.given) if is_talk(one))
-    )
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A sentence whose message has no number yet."""
+
+    sentence: Sentence
+    telling: frozenset[str]
 
 
-def _sentences(number: int, message: Message) -> list[Sentence]:
-    found = spans(message.text)
-    kinds = _OF_PERSON
-    if message.role == "assistant":
-        found = found if len(found) <= FIRST + LAST else found[:FIRST] + found[-LAST:]
-        kinds = _OF_ASSISTANT
-    texts = [message.text[span.start : span.end] for span in found]
+def _sentences(number: int, message: Message, people: frozenset[str]) -> Iterator[Sentence]:
+    """The sentences of a message. What names those who take part is no news."""
+    said = _held if len(message.text) <= HELD else _said
+    for one in said(message.text, message.role == "assistant"):
+        names = tuple(name for name in one.sentence.names if name.lower() not in people)
+        yield replace(one.sentence, message=number, telling=len(one.telling - people), names=names)
+
+
+def _said(text: str, by_assistant: bool) -> tuple[_Said, ...]:
+    found = spans(text, FIRST, LAST) if by_assistant else spans(text)
+    kinds = _OF_ASSISTANT if by_assistant else _OF_PERSON
+    texts = [text[span.start : span.end] for span in found]
     words = [words_of(spaced(one)) for one in texts]
     spoken = languages(chain.from_iterable(words))
     small, own, times = (frozenset().union(*(getattr(one, name) for one in spoken)) for name in _SETS)
-    german = any(one.nouns for one in spoken)
-    return [
-        Sentence(
-            message=number,
-            start=span.start,
-            end=span.end,
-            at=span.at,
-            asks=span.asks,
-            empty=says_nothing(one),
-            cues=cues(one, spoken, kinds),
-            words=len(said),
-            telling=len({word for word in said if len(word) > 1} - small),
-            times=sum(word in times or word[0].isdigit() for word in said),
-            names=tuple(names(one, nouns=german)),
-            own=not own.isdisjoint(said),
+    nouns = any(one.nouns for one in spoken)
+    return tuple(
+        _Said(
+            Sentence(
+                message=0,
+                start=span.start,
+                end=span.end,
+                first=span.first,
+                asks=span.asks,
+                empty=says_nothing(one),
+                cues=cues(one, spoken, kinds),
+                words=len(own_words),
+                telling=0,
+                times=sum(word in times or word[0].isdigit() for word in own_words),
+                names=tuple(names(one, nouns=nouns)),
+                own=not own.isdisjoint(own_words),
+            ),
+            frozenset(word for word in own_words if len(word) > 1 and word not in small),
         )
-        for span, one, said in zip(found, texts, words, strict=True)
-    ]
+        for span, one, own_words in zip(found, texts, words, strict=True)
+    )
 
 
+_held = lru_cache(maxsize=1_024)(_said)
 _SETS = ("small", "own", "times")

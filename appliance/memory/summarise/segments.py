@@ -1,7 +1,8 @@
 """Where one thing ends and the next begins: exchanges with an assistant, and topics by a drop in similarity.
 
 Topics are found as TextTiling finds them (Hearst 1997): the means of the vectors on either side of each place are
-compared, and a place that lies deep below the similarity on both its sides parts. A long silence parts too.
+compared, and a place that lies deep below the similarity on both its sides parts. What all messages have in common is
+taken off first: static vectors have much of it. A long silence parts too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ LARGEST = 40
 SILENCE = 4 * 3600
 """Seconds without a message after which people rarely go on where they left off."""
 
-DEVIATIONS = 0.5
+SMOOTHED = 3
+"""Neighbouring places whose similarities are averaged."""
+
+DEVIATIONS = 1.5
 """A place parts from the mean depth plus so many standard deviations on."""
 
 
@@ -90,7 +94,8 @@ def _no_larger(whole: Range, strength: NDArray[np.float64]) -> list[Range]:
 def _depths(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """How deep the similarity of both sides lies below the peaks around it, for the place before each message."""
     count = len(vectors)
-    sums = np.vstack([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
+    own = vectors - vectors.mean(axis=0, dtype=np.float64)
+    sums = np.vstack([np.zeros((1, own.shape[1])), np.cumsum(own, axis=0)])
     places = np.arange(count + 1)
     before = sums[places] - sums[np.maximum(places - BLOCK, 0)]
     after = sums[np.minimum(places + BLOCK, count)] - sums[places]
@@ -98,7 +103,9 @@ def _depths(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     alike = np.einsum("ij,ij->i", before, after) / np.maximum(norms, 1e-9)
     depths = np.zeros(count)
     inner = alike[1:count]
-    if len(inner):
+    if len(inner) >= SMOOTHED:
+        padded = np.pad(inner, SMOOTHED // 2, "edge")
+        inner = np.convolve(padded, np.full(SMOOTHED, 1 / SMOOTHED), "valid")
         depths[1:] = (_peak(inner) - inner) + (_peak(inner[::-1])[::-1] - inner)
     return depths
 

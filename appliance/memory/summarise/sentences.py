@@ -14,8 +14,8 @@ LONGEST = 400
 """Characters; what runs on without a full stop is cut at a comma or a space, so that one message cannot fill a
 summary with a single sentence."""
 
-MOST = 2_000
-"""Sentences of one message that are looked at: the first and the last half of so many. A pasted book has more."""
+MOST = 400
+"""Sentences of one message that are looked at, half of them at its end: a pasted book has more."""
 
 _LINE = re.compile(r"[^\n]*\n?")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -42,11 +42,10 @@ _NEXT_GOES_ON = re.compile(
     r"\s*(?:[a-zäöüß\d(]|(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b)"
 )
 _INITIAL = re.compile(
-    r"\b(?:[A-ZÄÖÜ]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Pp]rof|[Ss]r|[Ss]ra|[Ss]t|e\.g|i\.e|z\.\s?B|d\.\s?h)\.$"
+    r"\b(?:[A-Za-zÄÖÜ]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Pp]rof|[Ss]r|[Ss]ra|[Ss]t|e\.g|i\.e|z\.\s?B|d\.\s?h)\.$"
 )
 _CUT = re.compile(r"[,;:–—]\s|\s")
 _WORD = re.compile(r"\w")
-_CLOSING = " \t\r\n*_"
 _LOOK_BACK = 12
 _WRAPPED = 60
 """From so many characters on, a line that ends without a stop and is followed by a small letter goes on there."""
@@ -54,22 +53,32 @@ _WRAPPED = 60
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A sentence by its place in the message's text. ``at`` is how far into the message it stands, 0 to 1, ``asks``
-    whether it ends in a question mark."""
+    """A sentence by its place in the message's text. ``first`` is the message's first, ``asks`` ends in a question
+    mark."""
 
     start: int
     end: int
-    at: float
+    first: bool
     asks: bool
 
 
-def spans(text: str) -> tuple[Span, ...]:
-    """The sentences of a text, in order; none overlaps another."""
-    found = [(a, b) for start, end in _blocks(text) for a, b in _cut(text, start, end)]
-    if len(found) > MOST:
-        found = found[: MOST // 2] + found[-MOST // 2 :]
-    last = max(len(found) - 1, 1)
-    return tuple(Span(a, b, i / last, _asks(text, a, b)) for i, (a, b) in enumerate(found))
+def spans(text: str, first: int = MOST // 2, last: int = MOST // 2) -> tuple[Span, ...]:
+    """The sentences of a text in order, none overlapping another: of a longer one the ``first`` and the ``last``."""
+    blocks = list(_blocks(text))
+    found: list[tuple[int, int]] = []
+    used = 0
+    while used < len(blocks) and len(found) < first + last:
+        found += _cut(text, *blocks[used])
+        used += 1
+    if used < len(blocks) or len(found) > first + last:
+        ending: list[tuple[int, int]] = []
+        for block in reversed(blocks):
+            if len(ending) >= last:
+                break
+            ending = [*_cut(text, *block), *ending]
+        found = found[:first]
+        found += [one for one in ending[-last:] if one[0] >= found[-1][1]]
+    return tuple(Span(a, b, i == 0, _asks(text, a, b)) for i, (a, b) in enumerate(found))
 
 
 def _asks(text: str, start: int, end: int) -> bool:
