@@ -11,7 +11,7 @@ from appliance.config import Settings
 from appliance.errors import EndpointError
 from appliance.llm import Endpoint
 from appliance.memory.abstract import Nonsense, cited, written
-from appliance.memory.folding import Write
+from appliance.memory.folding import Writer
 from appliance.memory.summaries import Host, Summaries
 from appliance.memory.summarise import Draft
 from appliance.recall import gists
@@ -34,18 +34,18 @@ def endpoint(settings: Settings) -> Endpoint | None:
     return Endpoint(llm.base_url, llm.model, api_key=llm.api_key, timeout=llm.timeout)
 
 
-def notes(model: Endpoint | None) -> Write | None:
+def notes(model: Endpoint | None) -> Writer | None:
     """Has the model write the running summary of a working memory; what it can't is left to the sentences."""
     if model is None:
         return None
 
-    def write(prior: str, turns: Sequence[Message]) -> tuple[str | None, str]:
+    def write(prior: str, turns: Sequence[Message]) -> str | None:
         try:
-            return written(model, prior, turns, turns, Draft("", (), {}), cited(prior)).text, model.name
+            return written(model, prior, turns, turns, Draft("", (), {}), cited(prior)).text
         except (EndpointError, Nonsense):
-            return None, model.name
+            return None
 
-    return write
+    return Writer(model.name, write)
 
 
 def summaries(

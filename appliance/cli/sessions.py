@@ -424,7 +424,7 @@ def _remove(
     if json:
         out.document({"session": info, "removed": removed, "dry_run": dry_run})
         return
-    out.line(f"{goes} {'would go' if dry_run else 'are gone'}")
+    out.line(f"{'would remove' if dry_run else 'removed'} {goes}")
     if removed.heir is not None:
         out.say(f"{out.plural(removed.kept, 'message')} more stay as the past of {removed.heir}")
 

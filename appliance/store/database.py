@@ -129,6 +129,8 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA temp_store = MEMORY")
+        # What is deleted is written over with zeros: an ingest takes no longer, a deletion a third.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
 

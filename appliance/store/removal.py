@@ -2,8 +2,9 @@
 
 What goes: messages with their revisions, chunks, full text, fingerprints and links to copies; their points leave
 the index by the outbox. What stays until it is forgotten for good: the numbers of a point that was deleted, until
-the index settles; the row of a vector in the ledger, which is a digest's and no message's any more; and old
-words in pages of the database file that nothing has been written over yet.
+the index settles; the row of a vector in the ledger, which is a digest's and no message's any more; words in
+segments of the full text that were not merged since; and old pages in the write-ahead log until it is used anew.
+The database's own pages are written over (``secure_delete``).
 
 What a branch shares is not taken from it: the branch that reaches furthest becomes the owner of the common past,
 and the others become branches of it.

@@ -1,4 +1,4 @@
-"""``sessions``, ``show`` and ``export``."""
+"""``show`` and ``export``."""
 
 from __future__ import annotations
 
@@ -8,36 +8,6 @@ from pathlib import Path
 
 import pytest
 from cli_runs import Run, document
-
-
-def test_sessions_lists_a_users(run: Run, kept: Path) -> None:
-    result = run("sessions")
-    assert result.exit_code == 0
-    head, *rows = result.stdout.splitlines()
-    assert head.split() == ["ID", "TITLE", "SOURCE", "MESSAGES", "LAST"]
-    assert [row.split()[1] for row in rows] == ["Soup", "Lisbon"]
-    assert "Ana's own" in run("sessions", "--user", "ana").stdout
-    assert len(document(run("sessions", "-k", "1", "--json"))["sessions"]) == 1
-
-
-def test_a_user_without_sessions_is_told_so(run: Run, kept: Path) -> None:
-    result = run("sessions", "--user", "nobody")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "no sessions of nobody" in result.stderr
-
-
-def test_sessions_new_begins_one(run: Run, home: Path) -> None:
-    assert run("sessions", "new", "Garden plans", "--id", "garden").stdout == "s1 Garden plans\n"
-    session = document(run("sessions", "new", "Attic", "--json", "--user", "ana"))["session"]
-    assert (session["title"], session["user_id"]) == ("Attic", "ana")
-    assert run("sessions", "new", "x", "--id", "").exit_code == 2
-
-
-def test_options_before_a_verbs_verb_count_for_it(run: Run, home: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    assert "session" in document(run("sessions", "--home", elsewhere, "--json", "new", "There"))
-    assert elsewhere.is_dir()
-    assert not home.exists()
 
 
 def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:

@@ -36,6 +36,12 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             on_file=lambda path, count: say("file", path, count),
             on_embedded=lambda done, pending: say("embedded", done),
         )
+    elif action == "delete":
+        for info in memory.sessions.list(sort="created", reverse=True):
+            if info.title == "goes":
+                memory.sessions.resume(info.id).delete()
+                say("file", info.id, 1)
+                memory.embed_pending()
     else:
         memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
     say("done")

@@ -1,0 +1,128 @@
+"""A private conversation leaves nothing behind: not a byte of it in any file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import Appliance
+from appliance.errors import NotFound, UsageError
+
+SECRETS = ("Quetzalcoatlus", "Ouagadougou", "Eyjafjallajokull")
+
+
+def held(home: Path) -> dict[Path, bytes]:
+    """Every byte of a home."""
+    return {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def known(memory: Appliance) -> Appliance:
+    memory.sessions.create(title="Old").add("user", "The violin teacher lives in the harbour street")
+    memory.embed_pending()
+    return memory
+
+
+def talk(memory: Appliance) -> Any:
+    session = memory.sessions.create(private=True, title=SECRETS[0])
+    session.add(
+        "user", f"I am afraid of {SECRETS[1]}, where does the violin teacher live?", author=SECRETS[2]
+    )
+    session.add("assistant", f"In the harbour street, far from {SECRETS[1]}", metadata={"x": SECRETS[2]})
+    return session
+
+
+def test_no_byte_of_it_is_in_any_file(known: Appliance, home: Path) -> None:
+    session = talk(known)
+    session.context(f"{SECRETS[1]} and the violin teacher")
+    session.branch().add("user", SECRETS[2])
+    session.rename(f"{SECRETS[0]} again")
+    session.configure({"note": SECRETS[2]})
+    known.tend()
+    files = held(home)
+    session.clear()
+    session.delete()
+    known.close()
+    for each in (files, held(home)):
+        assert each
+        for content in each.values():
+            assert not [
+                word for word in SECRETS if word.encode() in content or word.lower().encode() in content
+            ]
+
+
+def test_the_test_above_would_find_what_is_stored(known: Appliance, home: Path) -> None:
+    known.sessions.create().add("user", f"I am afraid of {SECRETS[1]}")
+    assert any(SECRETS[1].encode() in content for content in held(home).values())
+
+
+def test_its_context_knows_the_memory_and_its_own_turns(known: Appliance) -> None:
+    context = talk(known).context("where does the violin teacher live?", budget=400)
+    assert {layer.name: [item.text for item in layer.items] for layer in context.layers if layer.items} == {
+        "retrieved": ["The violin teacher lives in the harbour street"],
+        "recent": [
+            f"I am afraid of {SECRETS[1]}, where does the violin teacher live?",
+            f"In the harbour street, far from {SECRETS[1]}",
+        ],
+    }
+    assert context.tokens <= 400
+
+
+def test_the_memory_learns_nothing_of_it(known: Appliance) -> None:
+    session = talk(known)
+    before = known.status()["counts"]
+    known.tend()
+    assert known.status()["counts"] == before
+    assert not [hit for hit in known.search(SECRETS[1], limit=50) if SECRETS[1] in hit.text]
+    assert [info.title for info in known.sessions.list()] == ["Old"]
+    assert not [line for line in known.export() if SECRETS[1] in line["content"]]
+    with pytest.raises(NotFound):
+        known.context("x", session_id=session.id)
+
+
+def test_it_has_the_verbs_of_a_session(known: Appliance) -> None:
+    session = known.sessions.create(private=True)
+    with pytest.raises(UsageError):
+        session.branch()
+    first = session.add("user", "Hi! What is the plan for the garden?", external_id="one")
+    session.add("assistant", "Tomatoes", agent_id="gardener")
+    session.add("user", "Hi! What is the plan for the attic?", external_id="one")
+    assert [message.text for message in session.messages()] == [
+        "Hi! What is the plan for the attic?",
+        "Tomatoes",
+    ]
+    assert session.title == "What is the plan for the garden?" and session.info.agents == ("gardener",)
+    assert (session.info.messages, session.info.format, session.info.storage_scope) == (2, "private", "none")
+    branch = session.branch(first.id)
+    branch.add("user", "no, the cellar")
+    assert len(session.messages()) == len(branch.messages()) == 2
+    assert known.sessions.get(session.id) is session
+    with pytest.raises(NotFound):
+        known.sessions.get(session.id, user_id="ben")
+    for refused in (
+        lambda: session.add("owner", "x"),  # type: ignore[arg-type]
+        lambda: session.add("user", " "),
+        lambda: session.branch("m1"),
+        session.pin,
+        lambda: session.set_ttl(5),
+        lambda: session.set_storage_scope("all"),
+        lambda: session.configure({"auto_recall": 3}),
+        lambda: session.rename(""),
+    ):
+        with pytest.raises(UsageError):
+            refused()
+    assert session.clear(dry_run=True).messages == 2 and session.clear().messages == 2
+    assert session.messages() == [] and session.title is None
+    session.delete()
+    for gone in (session.messages, lambda: session.add("user", "x"), lambda: known.sessions.get(session.id)):
+        with pytest.raises(NotFound):
+            gone()
+
+
+def test_it_is_gone_with_the_program(known: Appliance, home: Path) -> None:
+    session = talk(known)
+    known.close()
+    with Appliance.open(home, worker=False) as again, pytest.raises(NotFound):
+        again.sessions.get(session.id)
