@@ -1,139 +1,152 @@
-"""Summaries under any course of things: they quote what stands there, cover what is there, stay in their scope."""
+"""Whatever is said: a summary quotes it word for word and in order, and a window keeps to its budget."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+import numpy as np
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from appliance import Appliance
-from appliance.store import chunks
-from appliance_models import HashEmbedder
-from tests.summary_talk import chat, write
+from appliance.memory import folding, window
+from appliance.memory.folding import Habits, State
+from appliance.memory.summarise import exchanges, message_vectors, part, read, summarise, topics
+from appliance.memory.summarise.segments import LARGEST, SMALLEST
+from appliance.memory.summarise.sentences import LONGEST, spans
+from appliance.types import ROLES, Message
+from appliance_models import HashEmbedder, encoding_for
 
-SCOPES = (("me", ""), ("ana", ""), ("ana", "work"), ("", "ana"))
-
-PIECES = ["We decided it.", "Why?\n", "```\nx = 1\n```", "Ä ö 漢字。", "\x00", "- a\n"]
-texts = st.one_of(st.text(max_size=900), st.lists(st.sampled_from(PIECES), max_size=80).map(" ".join)).filter(
-    lambda text: not any("\ud800" <= c <= "\udfff" for c in text)
+_PIECES = st.sampled_from(
+    [
+        "We decided to go with Postgres. ",
+        "I'll send it tomorrow! ",
+        "Why does it fail? ",
+        "That fixed it.\n",
+        "```py\nx = 1;\n```\n",
+        "| a | b |\n|---|---|\n",
+        "- [ ] TODO: call Anna in Oslo\n",
+        "# Title\n",
+        "> quoted\n",
+        "z. B. am 3. Mai um 10.30 Uhr. ",
+        "¿Qué? ",
+        "東京に行きました。とても楽しかった！",
+        "https://a.example/x?y=z ",
+        "<|endoftext|> ",
+        "“q” ",
+        "\u200b\u202e\x00\r\n\t",
+        "…" * 5,
+        "a" * 500 + " ",
+        "word " * 120,
+        "👍🏽 ",
+    ]
 )
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("add"), st.sampled_from(("user", "assistant", "tool")), texts),
-        st.tuples(st.just("edit"), st.integers(0, 30), texts),
-        st.tuples(st.just("remove"), st.integers(0, 30)),
-        st.tuples(st.just("make")),
-        st.tuples(st.just("fill"), st.integers(1, 14)),
-    ),
-    min_size=2,
-    max_size=14,
-)
+TEXTS = st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=8).map("".join))
+COUNTER = encoding_for("cl100k_base")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(steps)
-def test_a_summary_quotes_what_stands_there(course: list[tuple[Any, ...]]) -> None:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Appliance.open(folder, worker=False, embedder=HashEmbedder()) as memory,
-    ):
-        session = memory.sessions.create()
-        filling = iter(chat("fill", 200))
-        for step in [*course, ("make",)]:
-            there = session.messages()
-            match step:
-                case ("add", role, text):
-                    session.add(role, text)
-                case ("edit", number, text) if there:
-                    chosen = there[number % len(there)]
-                    session.add(chosen.role, text, external_id=chosen.external_id)
-                case ("remove", number) if there:
-                    _remove(memory, int(there[number % len(there)].id[1:]))
-                case ("fill", count):
-                    for _ in range(count):
-                        line = next(filling)
-                        session.add(line["role"], line["content"])
-                case ("make",):
-                    memory.summaries.make(session.id)
-            _check(memory, session.id)
-        assert not memory.verify().problems
+def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+    return HashEmbedder().embed_passages(list(texts))
 
 
-def _remove(memory: Appliance, key: int) -> None:
-    from appliance.store import lexical
-
-    with memory._database.write() as tx:
-        lexical.withdraw(tx, {key})
-        chunks.drop(tx, [key])
-        tx.execute("DELETE FROM message WHERE id = ?", (key,))
-
-
-def _check(memory: Appliance, session: str) -> None:
-    """At any moment, also between two makings."""
-    messages = memory.sessions.messages(session)
-    place = {m.id: n for n, m in enumerate(messages)}
-    text = {m.id: m.text for m in messages}
-    found = memory.summaries.list(session_id=session)
-    for summary in found:
-        assert place[summary.first_id] <= place[summary.last_id]
-        for quote in summary.quotes:
-            assert text[quote.message_id][quote.start : quote.end] == quote.text
-            assert " ".join(quote.text.split()) in summary.text
-            assert place[summary.first_id] <= place[quote.message_id] <= place[summary.last_id]
-            (own,) = [m for m in messages if m.id == quote.message_id]
-            assert own.role in ("user", "assistant")
-        for items in (summary.metadata[key] for key in ("decisions", "commitments", "unresolved")):
-            for item in items:
-                assert item["text"] in " ".join(text[item["message_id"]].split())
-    for level in ("topic", "exchange"):
-        spans = [(place[s.first_id], place[s.last_id]) for s in found if s.level == level]
-        assert all(one[1] < other[0] for one, other in pairwise(spans))
+@st.composite
+def talks(draw: st.DrawFn, least: int = 0, most: int = 12) -> list[Message]:
+    said = draw(st.lists(st.tuples(st.sampled_from(ROLES), TEXTS), min_size=least, max_size=most))
+    author = draw(st.sampled_from([None, "Ada", "\n", "# x"]))
+    return [
+        Message(f"m{i}", "s1", str(i), role, author, f"2024-03-01T09:00:{i:02}", text, None, {})
+        for i, (role, text) in enumerate(said, 1)
+    ]
 
 
-def mark(scope: tuple[str, str]) -> str:
-    return f"mark{SCOPES.index(scope)}x"
+@given(TEXTS)
+def test_sentences_lie_one_after_the_other_within_their_message(text: str) -> None:
+    end = 0
+    for span in spans(text):
+        assert end <= span.start < span.end <= len(text)
+        assert span.end - span.start <= LONGEST
+        assert text[span.start : span.end] == text[span.start : span.end].strip()
+        end = span.end
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
-    """The same conversation of several people, but for one word."""
-    folder = tmp_path_factory.mktemp("shared")
-    with Appliance.open(folder / "home", worker=False, embedder=HashEmbedder()) as memory:
-        for user, namespace in SCOPES:
-            lines = [
-                line | {"content": line["content"].replace("see to", f"see {mark((user, namespace))} to")}
-                for line in chat("same", 40)
-            ]
-            memory.ingest(write(folder / "lines.jsonl", lines), user_id=user, namespace=namespace)
-        memory.tend()
-        yield memory
+@settings(max_examples=60, deadline=None)
+@given(talks(), st.integers(0, 6))
+def test_every_sentence_of_a_summary_is_the_messages_own(messages: list[Message], count: int) -> None:
+    draft = summarise(messages, embed, count)
+    place = {message.id: i for i, message in enumerate(messages)}
+    at = [(place[quote.message_id], quote.start) for quote in draft.quotes]
+    assert len(draft.quotes) <= count
+    assert at == sorted(set(at))
+    for quote in draft.quotes:
+        message = messages[place[quote.message_id]]
+        assert quote.text == message.text[quote.start : quote.end] != ""
+        assert " ".join(quote.text.split()) in draft.text
+        assert message.role in ("user", "assistant")
+    for kind in ("decisions", "commitments", "unresolved", "solved"):
+        for one in draft.metadata[kind]:
+            assert one["text"] in " ".join(messages[place[one["message_id"]]].text.split())
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    scope=st.sampled_from(SCOPES),
-    query=st.lists(
-        st.sampled_from(["crane", "tomato", "latency", "oil", *map(mark, SCOPES)]), min_size=1, max_size=4
-    ).map(" ".join),
-    level=st.sampled_from([None, "session", "topic", "exchange"]),
-    limit=st.integers(1, 60),
-)
-def test_nobody_finds_anothers_summaries(
-    shared: Appliance, scope: tuple[str, str], query: str, level: Any, limit: int
+@settings(max_examples=40, deadline=None)
+@given(talks(most=60), st.data())
+def test_topics_are_all_of_it_in_order_and_none_too_small_or_too_large(
+    messages: list[Message], data: st.DataObject
 ) -> None:
-    user, namespace = scope
-    found = [h.summary for h in shared.summaries.search(
-        query, user_id=user, namespace=namespace, level=level, limit=limit)]  # fmt: skip
-    assert found
-    beside = shared.search(query, user_id=user, namespace=namespace).summaries
-    listed = shared.summaries.list(user_id=user, namespace=namespace, level=level)
-    assert listed
-    for summary in (*found, *(hit.summary for hit in beside), *listed):
-        assert mark(scope) in summary.text
-        assert not any(mark(other) in repr(summary) for other in SCOPES if other != scope)
-    assert not shared.summaries.search(query, user_id=user, namespace=namespace, agent_id="helper")
+    reading = read(messages, embed)
+    ranges = topics(messages, message_vectors(reading))
+    assert [i for start, end in ranges for i in range(start, end)] == [*range(len(messages))]
+    assert all(end - start <= LARGEST for start, end in ranges)
+    assert len(messages) < SMALLEST or all(end - start >= SMALLEST for start, end in ranges)
+    asked = exchanges(messages)
+    assert all(messages[start].role == "user" and start < end for start, end in asked)
+    assert all(a[1] <= b[0] for a, b in pairwise(asked))
+    start = data.draw(st.integers(0, len(messages)))
+    end = data.draw(st.integers(start, len(messages)))
+    ids = {message.id for message in messages[start:end]}
+    own = part(reading, start, end)
+    assert all(own.messages[one.message].id in ids for one in own.sentences)
+    assert len(own.vectors) == len(own.sentences)
+
+
+HABITS = st.builds(
+    Habits,
+    strategy=st.just("summary_buffer"),
+    budget=st.integers(64, 400),
+    threshold=st.floats(0.6, 1.0),
+    target=st.floats(0.0, 0.6),
+    keep=st.integers(1, 4),
+    turns=st.just(20),
+    encoding=st.just("cl100k_base"),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(talks(most=30), HABITS)
+def test_a_window_keeps_to_its_budget_unless_the_latest_turns_alone_are_more(
+    messages: list[Message], habits: Habits
+) -> None:
+    found = window.of_messages("s1", messages, habits, COUNTER, embed)
+    assert found.tokens == COUNTER.count(window.text(found.summary, found.turns))
+    assert found.tokens <= habits.budget or (len(found.turns) <= habits.keep and found.summary is None)
+    assert [*found.turns] == messages[found.folded :]
+    assert len(found.turns) >= min(habits.keep, len(messages))
+    texts = {message.id: message.text for message in messages[: found.folded]}
+    assert all(texts[quote.message_id][quote.start : quote.end] == quote.text for quote in found.quotes)
+
+
+@settings(max_examples=40, deadline=None)
+@given(talks(most=30), HABITS, st.data())
+def test_a_window_is_the_same_whenever_it_was_asked_for_before(
+    messages: list[Message], habits: Habits, data: st.DataObject
+) -> None:
+    asked = sorted(data.draw(st.sets(st.integers(0, len(messages)), max_size=4)))
+    state, seen = State(None, {}, []), 0
+    for end in [*asked, len(messages)]:
+        state = State(state.running, state.sources, [*state.turns, *messages[seen:end]])
+        sizes = [window.size(turn, COUNTER.count) for turn in state.turns]
+        state, _ = folding.caught_up(state, sizes, habits, COUNTER.count, embed)
+        seen = end
+    assert window.handed_out("s1", state, habits, COUNTER) == window.of_messages(
+        "s1", messages, habits, COUNTER, embed
+    )
