@@ -17,7 +17,7 @@ from typing import Any
 
 from appliance import Appliance
 from appliance.context import layers, retrieved
-from appliance.store import messages, neighbours
+from appliance.store import importance, messages, neighbours
 from tests.bench import material, measure
 
 TARGET_MS = 60.0
@@ -27,7 +27,7 @@ PARTS = (
     (layers, "build"),
     (retrieved, "choose"),
     (neighbours, "beside_each"),
-    (messages, "weighed"),
+    (importance, "of"),
     (messages, "of_session"),
 )
 
