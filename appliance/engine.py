@@ -369,7 +369,7 @@ class Appliance:
             search=self.search,
             session=lambda id, user: self.sessions.info(id, user_id=user),
             window=lambda info: self._working.window(sessions.key(info)),
-            profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace),
+            profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace, agent_id=scope.agent_id),
             summaries=self.summaries.search,
         )
         request = remembering.Request(
