@@ -103,7 +103,7 @@ class Request:
     """What is asked for, and how. ``scope`` is the caller's; ``user_id`` is None where none was named, and then a
     session stands for its owner. ``ranking`` is the profile that memories are ranked by. ``auto_recall`` of None is
     as the session says, else as ``recalls`` says; where it is off, nothing is looked up, and only the session's own
-    window is given. ``turns`` are those of a conversation that is stored nowhere."""
+    window is given. ``window`` is that of a conversation that is stored nowhere."""
 
     query: str
     session_id: str | None
@@ -116,7 +116,7 @@ class Request:
     per_session: int
     auto_recall: bool | None
     recalls: bool
-    turns: Sequence[Message] = ()
+    window: Window | None = None
 
 
 def remember(sources: Sources, request: Request) -> Context:
@@ -132,8 +132,8 @@ def remember(sources: Sources, request: Request) -> Context:
     _check_place(session, scope)
     if session is not None:
         scope = Scope(session.user_id, session.namespace, scope.agent_id)
-    window = sources.window(session) if session is not None else None
-    turns = window.turns if window is not None else _latest(db, session) or request.turns
+    window = sources.window(session) if session is not None else request.window
+    turns = window.turns if window is not None else _latest(db, session)
     asked, material, told = request.query, Material(turns=turns, window=window), []
     if _recalls(db, request, session):
         said = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
