@@ -46,6 +46,7 @@ from appliance.types import (
     Role,
     Scope,
     SessionInfo,
+    Window,
 )
 from appliance.upkeep import Background, Events, GoesOn, work_off
 
@@ -88,7 +89,7 @@ class Appliance:
         self.sessions = Sessions(
             Host(
                 self._database, settings.user, settings.session.ttl, self._take, self.context, wake,
-                self._working.window,
+                self._working,
             )
         )  # fmt: skip
         self.keeping = Keeping(self._database, wake)
@@ -336,13 +337,13 @@ class Appliance:
         encoding: str | None = None,
         profile: str | None = None,
         counted: bool = True,
-        turns: Sequence[Message] = (),
+        window: Window | None = None,
         preset: str | None = None,
         shares: Mapping[str, float] | None = None,
         auto_recall: bool | None = None,
     ) -> Context:
         """What an assistant would be given for ``query``: what is known of the person, memories and, with a
-        ``session_id``, that session's summary and latest turns (else the ``turns`` of one that is stored nowhere),
+        ``session_id``, that session's summary and latest turns (else the ``window`` of one that is stored nowhere),
         in at most ``budget`` tokens of ``encoding`` (or of the model it names); ``profile`` as in a search. A short
         question that lives on what came before ("and when was that?") is understood by the latest turns.
 
@@ -369,7 +370,7 @@ class Appliance:
             search=self.search,
             session=lambda id, user: self.sessions.info(id, user_id=user),
             window=lambda info: self._working.window(sessions.key(info)),
-            profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace),
+            profile=lambda scope: self.facts.profile(scope.user_id, scope.namespace, agent_id=scope.agent_id),
             summaries=self.summaries.search,
         )
         request = remembering.Request(
@@ -384,7 +385,7 @@ class Appliance:
             per_session=here.per_session,
             auto_recall=auto_recall,
             recalls=here.auto_recall,
-            turns=turns,
+            window=window,
         )
         built = remembering.remember(sources, request)
         if counted:

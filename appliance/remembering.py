@@ -14,6 +14,7 @@ from appliance import moments
 from appliance.context import layers, retrieved
 from appliance.context.plan import Material, Plan
 from appliance.context.shares import Shares
+from appliance.errors import NotFound
 from appliance.memory.howto import is_how_to
 from appliance.recall import followups
 from appliance.store import importance, lexical, messages, neighbours, sessions
@@ -102,7 +103,7 @@ class Request:
     """What is asked for, and how. ``scope`` is the caller's; ``user_id`` is None where none was named, and then a
     session stands for its owner. ``ranking`` is the profile that memories are ranked by. ``auto_recall`` of None is
     as the session says, else as ``recalls`` says; where it is off, nothing is looked up, and only the session's own
-    window is given. ``turns`` are those of a conversation that is stored nowhere."""
+    window is given. ``window`` is that of a conversation that is stored nowhere."""
 
     query: str
     session_id: str | None
@@ -115,7 +116,7 @@ class Request:
     per_session: int
     auto_recall: bool | None
     recalls: bool
-    turns: Sequence[Message] = ()
+    window: Window | None = None
 
 
 def remember(sources: Sources, request: Request) -> Context:
@@ -128,10 +129,11 @@ def remember(sources: Sources, request: Request) -> Context:
     db = sources.database.read()
     session = sources.session(request.session_id, request.user_id) if request.session_id is not None else None
     scope = request.scope
+    _check_place(session, scope)
     if session is not None:
         scope = Scope(session.user_id, session.namespace, scope.agent_id)
-    window = sources.window(session) if session is not None else None
-    turns = window.turns if window is not None else _latest(db, session) or request.turns
+    window = sources.window(session) if session is not None else request.window
+    turns = window.turns if window is not None else _latest(db, session)
     asked, material, told = request.query, Material(turns=turns, window=window), []
     if _recalls(db, request, session):
         said = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
@@ -161,6 +163,23 @@ def remember(sources: Sources, request: Request) -> Context:
         now=moments.now(),
     )
     return layers.build(plan, material, [*told, *filter(None, [request.counter.note])])
+
+
+def _check_place(session: SessionInfo | None, scope: Scope) -> None:
+    """
+    Raises:
+        NotFound: the session lies in another namespace than the one that is named, or it has agents, and the one that
+            asks is none of them.
+    """
+    if session is None:
+        return
+    if scope.namespace and scope.namespace != session.namespace:
+        raise NotFound(f"the namespace {scope.namespace!r} has no session {session.id!r}")
+    if scope.agent_id and session.agents and scope.agent_id not in session.agents:
+        raise NotFound(
+            f"{scope.agent_id!r} takes no part in {session.id}",
+            hint="an agent takes part from its first message on",
+        )
 
 
 def _latest(db: sqlite3.Connection, session: SessionInfo | None) -> list[Message]:

@@ -71,7 +71,7 @@ def forget(
         doomed = memory.forgetting.preview(
             *(ids or ()), source=source, query=query, everything=everything, user_id=user
         )
-        if dry_run or (not doomed.messages and not doomed.sessions):
+        if dry_run or not (doomed.messages or doomed.sessions or doomed.facts):
             _tell(doomed, json, dry_run)
             return
         _confirm(doomed, yes)
@@ -86,9 +86,13 @@ def forget(
 
 
 def _words(doomed: Doomed) -> str:
-    where = ", ".join(f"{count:,} from {format}" for format, count in doomed.formats.items())
-    whole = f" and {out.plural(len(doomed.sessions), 'whole session')}" if doomed.sessions else ""
-    return f"{out.plural(len(doomed.messages), 'message')}{whole} ({doomed.characters:,} characters; {where})"
+    where = "".join(f"; {count:,} from {format}" for format, count in doomed.formats.items())
+    parts = [
+        f"{out.plural(len(doomed.messages), 'message')} ({doomed.characters:,} characters{where})",
+        *([out.plural(len(doomed.sessions), "whole session")] if doomed.sessions else []),
+        *([out.plural(doomed.facts, "fact")] if doomed.facts else []),
+    ]
+    return ", ".join(parts)
 
 
 def _confirm(doomed: Doomed, yes: bool) -> None:
@@ -106,9 +110,9 @@ def _tell(doomed: Doomed, json: bool, dry_run: bool) -> None:
     if json:
         shape = {**asdict(doomed), "messages": [f"m{key}" for key in doomed.messages]}
         shape["sessions"] = [f"s{key}" for key in doomed.sessions]
-        del shape["touched"]
+        del shape["touched"], shape["all_of"]
         out.document({"would_forget" if dry_run else "forgotten": shape})
-    elif doomed.messages or doomed.sessions:
+    elif doomed.messages or doomed.sessions or doomed.facts:
         out.line(f"would erase {_words(doomed)}")
         _tell_files(doomed)
     else:

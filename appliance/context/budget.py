@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from appliance.store.lexical import stem
@@ -16,6 +17,9 @@ SHORTEST = 24
 LONGEST_TOKEN = 128
 """No token of the published tables has more characters: a text of more than so many a token can't fit, and need not
 be counted to know it."""
+
+MISSES = 100
+"""Sentences that don't fit any more, after which no further one is tried: the rest of a very long text."""
 
 LEFT_OUT = "[…] "
 
@@ -45,14 +49,15 @@ def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> S
         return None
     sentences = [m.group() for m in _SENTENCE.finditer(text) if m.group().strip()]
     stems = {stem(word) for word in words}
-    overlap = [len({stem(w) for w in _WORD.findall(s)} & stems) for s in sentences]
+    overlap = [_shared(sentence, stems, room) for sentence in sentences]
     order = sorted(range(len(sentences)), key=lambda i: (-overlap[i], i))
     kept: set[int] = set()
-    spent = 0
+    spent = misses = 0
     for i in order:
-        if room - spent <= 2:
+        if room - spent <= 2 or misses == MISSES:
             break
         if not fits(sentences[i], room - spent - 2, count):
+            misses += 1
             continue
         kept.add(i)
         spent += count(sentences[i]) + 2
@@ -65,6 +70,16 @@ def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> S
             return None
         short = _joined(sentences, kept)
     return Shortened(short, tokens)
+
+
+def _shared(sentence: str, stems: AbstractSet[str], room: int) -> int:
+    """How many of the stems a sentence has; of one that can't fit in ``room`` nobody needs to know."""
+    if len(sentence) > LONGEST_TOKEN * room:
+        return 0
+    folded = sentence.casefold()
+    if not any(one in folded for one in stems):
+        return 0
+    return len({stem(word) for word in _WORD.findall(sentence)} & stems)
 
 
 def _joined(sentences: Sequence[str], kept: set[int]) -> str:

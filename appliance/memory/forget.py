@@ -17,8 +17,9 @@ from pathlib import Path
 import msgspec
 
 from appliance.errors import NotFound, UsageError
+from appliance.memory.facts import reading
 from appliance.moments import iso_of, now
-from appliance.store import forgotten, lexical, messages, removal, sessions
+from appliance.store import forgotten, lexical, lineage, messages, removal, sessions, statements
 from appliance.store.database import Database
 from appliance.store.sql import LISTED, listed, to_json
 from appliance.types import ROLES, Filters, Scope
@@ -40,7 +41,7 @@ PIECES_AT_LEAST = 8
 class Doomed:
     """What would be forgotten: messages, sessions of which nothing would be left and those that are ``touched`` at
     all, characters, and how many messages of each format. ``files`` are those that the messages were read from and
-    that are still there."""
+    that are still there. ``facts`` rest on nothing else; ``all_of`` is whose memory is meant as a whole, if one is."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -48,6 +49,8 @@ class Doomed:
     characters: int
     formats: dict[str, int]
     files: tuple[str, ...]
+    facts: int = 0
+    all_of: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class Receipt:
     vectors: int
     formats: dict[str, int]
     proof: Proof
+    facts: int = 0
 
 
 # --- what is meant --------------------------------------------------------------------------------------
@@ -92,7 +96,8 @@ def select(
 ) -> Doomed:
     """The messages of a scope that are meant: those of ids (of messages and of sessions), narrowed to those that came
     from a ``source`` (a format's name, or a file's path) and to those that hold ``query`` as it stands, now or in an
-    earlier form. Without any of these ``everything`` of the scope.
+    earlier form. Without any of these ``everything`` of the scope, sessions
+    without a message and facts too.
 
     Raises:
         UsageError: nothing is named, or the query has frequent words only.
@@ -126,6 +131,9 @@ def select(
     keys = [key for key, *_ in rows]
     left = _with_others_left(db, {session for _, session, *_ in rows}, keys)
     emptied = {session for _, session, *_ in rows} - left
+    everything = not (references or source or query)
+    if everything:
+        emptied |= sessions.keys(db, scope)
     return Doomed(
         messages=tuple(keys),
         # A session goes with its last message, but for one whose messages were named one by one.
@@ -134,6 +142,8 @@ def select(
         characters=sum(length for _, _, length, _, _ in rows),
         formats=formats,
         files=tuple(sorted({path for *_, path in rows if path and Path(path).is_file()})),
+        facts=statements.count(db, scope) if everything else statements.resting_on(db, keys),
+        all_of=scope if everything else None,
     )
 
 
@@ -187,14 +197,18 @@ def erase(database: Database, doomed: Doomed) -> int:
     """Take what is doomed out of the truth, for good; the key of the receipt, which is open."""
     with database.write() as tx:
         forgotten.note(tx, forgotten.origins(tx, doomed.messages))
+        told = statements.told(tx, doomed.messages)
+        # A title that was made of a message's words goes with it, a branch's too.
+        tx.execute(
+            f"UPDATE session SET title = NULL, titled = 'given' WHERE titled = 'found' AND id IN {LISTED}",
+            (listed(lineage.with_branches(tx, doomed.touched)),),
+        )
         removal.remove(tx, doomed.messages)
         for session in doomed.sessions:
             removal.delete(tx, session)
-        # A title that was made of a message's words goes with it.
-        tx.execute(
-            f"UPDATE session SET title = NULL, titled = 'given' WHERE titled = 'found' AND id IN {LISTED}",
-            (listed(doomed.touched),),
-        )
+        if doomed.all_of is not None:
+            statements.withdraw_all(tx, doomed.all_of)
+        reading.unlearn(tx, told)
         # A file's name often says with whom somebody spoke.
         tx.execute(
             "DELETE FROM source WHERE id NOT IN (SELECT source_id FROM message WHERE source_id IS NOT NULL"
@@ -205,6 +219,7 @@ def erase(database: Database, doomed: Doomed) -> int:
             "sessions": len(doomed.sessions),
             "characters": doomed.characters,
             "formats": doomed.formats,
+            "facts": doomed.facts,
         }
         (key,) = tx.execute(
             "INSERT INTO erasure (at, state, counts) VALUES (?, 'open', ?) RETURNING id",
@@ -255,6 +270,7 @@ def _receipt(key: int, at: int, state: str, counts: str, proof: str) -> Receipt:
         vectors=known.get("vectors", 0),
         formats=known["formats"],
         proof=msgspec.json.decode(proof, type=Proof),
+        facts=known.get("facts", 0),
     )
 
 

@@ -12,7 +12,7 @@ from appliance import moments
 from appliance.errors import NotFound, UsageError
 from appliance.memory.session import AUTO_RECALL, Host, check_turn, one_line, options_text
 from appliance.store import naming
-from appliance.types import Context, Message, Removed, Role, Scope, SessionInfo
+from appliance.types import Context, Message, Removed, Role, Scope, SessionInfo, Window
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -130,19 +130,41 @@ class PrivateSession:
         _ = self.info
         return [*self._turns]
 
-    def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
+    def window(self) -> Window:
+        """Its working memory, as a stored session has it, made anew each time."""
+        options, talk = (
+            self.info.options,
+            [turn for turn in self._turns if turn.role in ("user", "assistant")],
+        )
+        return self._host.working.of_messages(self.id, talk, options)
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        encoding: str | None = None,
+        agent_id: str | None = None,
+        profile: str | None = None,
+        preset: str | None = None,
+        shares: Mapping[str, float] | None = None,
+        auto_recall: bool | None = None,
+    ) -> Context:
         """What an assistant in this conversation would be given for ``query``: the memories of its user, and its
         own turns; see Appliance.context."""
         info = self.info
-        turns = [turn for turn in self._turns if turn.role in ("user", "assistant")]
         return self._host.context(
             query,
             user_id=info.user_id,
             namespace=info.namespace,
             budget=budget,
             encoding=encoding,
-            auto_recall=self.auto_recall,
-            turns=turns,
+            agent_id=agent_id,
+            profile=profile,
+            preset=preset,
+            shares=shares,
+            auto_recall=self.auto_recall if auto_recall is None else auto_recall,
+            window=self.window(),
             counted=False,
         )
 
@@ -205,7 +227,7 @@ class PrivateSession:
         merged = {
             name: value for name, value in {**self.info.options, **options}.items() if value is not None
         }
-        options_text(merged)
+        options_text(self._host, merged)
         self._info = replace(self.info, options=merged)
 
     def clear(self, *, dry_run: bool = False) -> Removed:

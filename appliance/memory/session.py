@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol, get_args
@@ -15,6 +15,7 @@ from typing import Any, Protocol, get_args
 import msgspec
 
 from appliance.errors import UsageError
+from appliance.memory.working import WorkingMemory
 from appliance.store import chunks, lineage, messages, removal, sessions
 from appliance.store.database import Database
 from appliance.store.sql import to_json
@@ -62,7 +63,11 @@ class BuildContext(Protocol):
         budget: int | None = None,
         encoding: str | None = None,
         auto_recall: bool | None = None,
-        turns: Sequence[Message] = (),
+        agent_id: str | None = None,
+        profile: str | None = None,
+        preset: str | None = None,
+        shares: Mapping[str, float] | None = None,
+        window: Window | None = None,
         counted: bool = True,
     ) -> Context: ...
 
@@ -70,8 +75,8 @@ class BuildContext(Protocol):
 @dataclass(frozen=True, slots=True)
 class Host:
     """What sessions need of the engine that they live in. ``owner`` is the configured user, ``ttl`` the seconds
-    that a session stays which sets none; ``wake`` lets the background see to what has changed; ``window`` gives the
-    working memory of a session's key."""
+    that a session stays which sets none; ``wake`` lets the background see to what has changed; ``working`` has the
+    windows."""
 
     database: Database
     owner: str
@@ -79,7 +84,7 @@ class Host:
     take: Take
     context: BuildContext
     wake: Callable[[], None]
-    window: Callable[[int], Window]
+    working: WorkingMemory
 
 
 class Session:
@@ -158,9 +163,30 @@ class Session:
         sessions.require(self._host.database.read(), self._key)
         return [messages.public(row) for row in messages.of_session(self._host.database.read(), self._key)]
 
-    def context(self, query: str, *, budget: int | None = None, encoding: str | None = None) -> Context:
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        encoding: str | None = None,
+        agent_id: str | None = None,
+        profile: str | None = None,
+        preset: str | None = None,
+        shares: Mapping[str, float] | None = None,
+        auto_recall: bool | None = None,
+    ) -> Context:
         """What an assistant in this conversation would be given for ``query``; see Appliance.context."""
-        return self._host.context(query, session_id=self.id, budget=budget, encoding=encoding)
+        return self._host.context(
+            query,
+            session_id=self.id,
+            budget=budget,
+            encoding=encoding,
+            agent_id=agent_id,
+            profile=profile,
+            preset=preset,
+            shares=shares,
+            auto_recall=auto_recall,
+        )
 
     def window(self) -> Window:
         """Its working memory: the running summary and the latest turns, as its option ``working`` or the settings have
@@ -170,7 +196,7 @@ class Session:
             UsageError: the option can't be.
         """
         sessions.require(self._host.database.read(), self._key)
-        return self._host.window(self._key)
+        return self._host.working.window(self._key)
 
     def branch(self, at: str | None = None, *, title: str | None = None) -> Session:
         """A conversation with the same past, up to and including the message ``at`` (the last one without), and a
@@ -254,7 +280,9 @@ class Session:
             sessions.require(tx, self._key)
             (stored,) = tx.execute("SELECT options FROM session WHERE id = ?", (self._key,)).fetchone()
             merged = {**msgspec.json.decode(stored), **options}
-            text = options_text({name: value for name, value in merged.items() if value is not None})
+            text = options_text(
+                self._host, {name: value for name, value in merged.items() if value is not None}
+            )
             sessions.change(tx, self._key, options=text)
 
     @property
@@ -368,7 +396,7 @@ def _of_branch(title: str | None) -> str | None:
     return f"{title.removesuffix(BRANCH)}{BRANCH}" if title else None
 
 
-def options_text(options: Mapping[str, Any]) -> str:
+def options_text(host: Host, options: Mapping[str, Any]) -> str:
     """Options as they are stored.
 
     Raises:
@@ -378,6 +406,7 @@ def options_text(options: Mapping[str, Any]) -> str:
         raise UsageError(
             f"{AUTO_RECALL} is on or off, not {options[AUTO_RECALL]!r}", hint="give True or False"
         )
+    host.working.check(options, "the options")
     try:
         return to_json(options)
     except (TypeError, UnicodeEncodeError) as error:

@@ -110,7 +110,7 @@ class Sessions:
         check_ttl(ttl)
         check_storage_scope(storage_scope or "all")
         options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
-        kept = options_text(options)
+        kept = options_text(self._host, options)
         title = None if title is None else one_line(title)
         scope = Scope(self._user(user_id), namespace, agent_id)
         if private:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from appliance.errors import UsageError
@@ -24,7 +24,7 @@ from appliance.store import working as store
 from appliance.store.database import Database
 from appliance.store.messages import Row
 from appliance.store.sql import to_json
-from appliance.types import Event, Quote, Window
+from appliance.types import Event, Message, Quote, Window
 
 SIZES_HELD = 20_000
 """Messages whose tokens are remembered."""
@@ -83,6 +83,19 @@ class WorkingMemory:
             return windows.latest(id, [messages.public(row) for row in rows], earlier, counter)
         state, _ = self._folded(session, habits, counter, None, None)
         return windows.handed_out(id, state, habits, counter)
+
+    def of_messages(self, id: str, talk: Sequence[Message], options: Mapping[str, object]) -> Window:
+        """The window of a conversation that is stored nowhere."""
+        habits = self.check(options, f"session {id}")
+        return windows.of_messages(id, talk, habits, self._host.counter(habits.encoding), self._host.embed)
+
+    def check(self, options: Mapping[str, object], where: str) -> Habits:
+        """What a session's options make of the usual habits.
+
+        Raises:
+            UsageError: they can't be.
+        """
+        return folding.habits(self._host.usual, options.get("working", {}), where)
 
     def note(self, session: int) -> None:
         """Something was said in a session: ``tend`` is to look at it."""
@@ -151,8 +164,7 @@ class WorkingMemory:
 
     def _habits(self, session: int) -> Habits:
         options = store.options(self._host.database.read(), session)
-        where = f"session {sessions.public_id(session)}"
-        return folding.habits(self._host.usual, options.get("working", {}), where)
+        return self.check(options, f"session {sessions.public_id(session)}")
 
     def _size(self, row: Row, counter: Counter) -> int:
         key = (counter.name, row.id, row.revision)

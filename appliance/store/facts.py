@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from appliance.errors import NotFound
+from appliance.moments import now
+from appliance.store import sessions
 from appliance.store.messages import message_id
 from appliance.store.sql import LISTED, listed, marks, next_key
+from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Fact, FactKind, FactState, Quote, Scope
 
 
@@ -175,7 +178,14 @@ def put(
 _FACT = (
     "SELECT id, user_id, namespace, kind, subject, attribute, value, text, confidence, state,"
     " said_at, since, until, made_by,"
-    " replaced_by, slot, ends FROM fact"
+    " replaced_by, slot, ends, decided FROM fact"
+)
+
+
+_AN_AGENTS = (
+    "(NOT EXISTS (SELECT 1 FROM fact_evidence e WHERE e.fact_id = fact.id) OR EXISTS (SELECT 1 FROM fact_evidence e"
+    " JOIN message m ON m.id = e.message_id JOIN session s ON s.id = m.session_id"
+    f" WHERE e.fact_id = fact.id AND {sessions.TAKES_PART}))"
 )
 
 
@@ -190,13 +200,14 @@ class Row:
 
 
 def _rows(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Row]:
+    """Facts with their evidence; without what only a session says that has outlived its time."""
     rows = db.execute(f"{_FACT} WHERE {where}", values).fetchall()
     quotes: dict[int, list[Quote]] = {}
     for fact, message, start, stop, text in db.execute(
         "SELECT e.fact_id, e.message_id, e.start, e.stop, substr(m.text, e.start + 1, e.stop - e.start)"
-        " FROM fact_evidence e JOIN message m ON m.id = e.message_id"
-        f" WHERE e.fact_id IN {LISTED} ORDER BY m.order_at, m.position, m.id, e.start",
-        (listed(row[0] for row in rows),),
+        " FROM fact_evidence e JOIN message m ON m.id = e.message_id JOIN session s ON s.id = m.session_id"
+        f" WHERE e.fact_id IN {LISTED} AND {NOT_EXPIRED} ORDER BY m.order_at, m.position, m.id, e.start",
+        (listed(row[0] for row in rows), now()),
     ):
         quotes.setdefault(fact, []).append(Quote(message_id(message), start, stop, text))
     found = []
@@ -218,7 +229,10 @@ def _rows(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[
         to,
         slot,
         ends,
+        decided,
     ) in rows:
+        if key not in quotes and not decided:
+            continue
         fact = Fact(
             id=fact_id(key),
             user_id=user,
@@ -258,8 +272,12 @@ def of(
     slot: str | None = None,
     at: int | None = None,
 ) -> list[Row]:
-    """A scope's facts: those in ``states``, or those that held ``at`` a moment (microseconds)."""
+    """A scope's facts: those in ``states``, or those that held ``at`` a moment (microseconds). An agent's are those
+    that are said in a session in which it takes part, and those that the person told of without a session."""
     where, values = ["user_id = ? AND namespace = ?"], [scope.user_id, scope.namespace]
+    if scope.agent_id is not None:
+        where.append(_AN_AGENTS)
+        values.append(scope.agent_id)
     for column, wanted in (("kind", kind), ("attribute", attribute), ("slot", slot)):
         if wanted is not None:
             where.append(f"{column} = ?")

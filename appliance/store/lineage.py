@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from appliance.store.sql import LISTED, listed
 from appliance.types import Part
 
 Condition = tuple[str, tuple[object, ...]]
@@ -22,6 +23,16 @@ def parts(db: sqlite3.Connection, session: int) -> tuple[Part, ...]:
         if row is None or row[0] is None:
             return tuple(reversed(found))
         found.append(Part(*row))
+
+
+def with_branches(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
+    """Sessions and whatever is a branch of one of them, or of a branch of it."""
+    rows = db.execute(
+        f"WITH RECURSIVE past (id) AS (SELECT id FROM session WHERE id IN {LISTED}"
+        " UNION SELECT s.id FROM session s JOIN past p ON s.parent_id = p.id) SELECT id FROM past",
+        (listed(keys),),
+    )
+    return {key for (key,) in rows}
 
 
 def within(parts: Sequence[Part]) -> Condition:

@@ -201,6 +201,14 @@ def holding(
     return max(counts.items(), key=lambda item: item[1], default=None)
 
 
+def keys(db: sqlite3.Connection, scope: Scope) -> set[int]:
+    """The sessions of a scope's user and namespace."""
+    rows = db.execute(
+        "SELECT id FROM session WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace)
+    )
+    return {key for (key,) in rows}
+
+
 def exists(db: sqlite3.Connection, key: int) -> bool:
     return db.execute("SELECT 1 FROM session WHERE id = ?", (key,)).fetchone() is not None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance.store.sql import LISTED, listed, marks, pages
-from appliance.types import FactKind
+from appliance.types import FactKind, Scope
 
 PAGE_CHARACTERS = 2_000_000
 """Of messages that are read at once, beyond the first: it bounds memory and how long an end must wait."""
@@ -294,6 +294,52 @@ def undecide(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str, va
         ((user_id, namespace, slot, value) for value in values),
     )
     make_stale(tx, user_id, namespace, slot)
+
+
+def withdraw(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str, values: Iterable[str]) -> None:
+    """Take back what was decided of these values of a slot because of what messages said; not what was added."""
+    tx.executemany(
+        "DELETE FROM fact_decision WHERE user_id = ? AND namespace = ? AND slot = ? AND value = ? AND how <> 'added'",
+        ((user_id, namespace, slot, value) for value in values),
+    )
+    make_stale(tx, user_id, namespace, slot)
+
+
+def withdraw_all(tx: sqlite3.Connection, scope: Scope) -> None:
+    """Take back all that was decided in a scope, and the facts with it."""
+    for table in ("fact_decision", "fact_refused", "fact_stale", "fact"):
+        tx.execute(
+            f"DELETE FROM {table} WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace)
+        )
+
+
+def told(db: sqlite3.Connection, messages: Iterable[int]) -> list[tuple[str, str, str, str]]:
+    """The values that messages state: user, namespace, slot, value."""
+    return db.execute(
+        f"SELECT DISTINCT user_id, namespace, slot, value FROM fact_statement WHERE message_id IN {LISTED}",
+        (listed(messages),),
+    ).fetchall()
+
+
+def resting_on(db: sqlite3.Connection, messages: Iterable[int]) -> int:
+    """How many facts rest on these messages alone."""
+    (number,) = db.execute(
+        "WITH gone AS MATERIALIZED (SELECT value AS id FROM json_each(?))"
+        " SELECT count(*) FROM fact f WHERE f.id IN (SELECT fact_id FROM fact_evidence WHERE message_id IN gone)"
+        " AND NOT EXISTS (SELECT 1 FROM fact_evidence e WHERE e.fact_id = f.id AND e.message_id NOT IN gone)"
+        " AND NOT EXISTS (SELECT 1 FROM fact_decision d WHERE d.user_id = f.user_id AND d.namespace = f.namespace"
+        " AND d.slot = f.slot AND d.value = f.value AND d.how = 'added')",
+        (listed(messages),),
+    ).fetchone()
+    return int(number)
+
+
+def count(db: sqlite3.Connection, scope: Scope) -> int:
+    """How many facts of a scope there are, in whatever state."""
+    (number,) = db.execute(
+        "SELECT count(*) FROM fact WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace)
+    ).fetchone()
+    return int(number)
 
 
 def refuse(tx: sqlite3.Connection, user_id: str, namespace: str, digests: Iterable[bytes]) -> None:

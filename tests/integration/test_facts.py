@@ -300,3 +300,29 @@ def test_a_home_of_before_is_read_from_its_messages(memory: Appliance, chat: Ses
         tx.execute("DELETE FROM fact_statement")
         tx.execute("INSERT INTO fact_due SELECT id FROM message")
     assert memory.facts.list() == before, "with the same ids"
+
+
+def test_an_agent_knows_what_was_said_where_it_takes_part(memory: Appliance) -> None:
+    memory.sessions.create(agent_id="cook").add("user", "I live in Rome.")
+    memory.sessions.create(agent_id="tutor").add("user", "I'm vegan.")
+    memory.facts.add("I love jazz")
+    assert texts(memory.facts.list(agent_id="cook")) == ["lives in Rome", "likes jazz"]
+    assert texts(memory.facts.list(agent_id="guide")) == ["likes jazz"]
+    assert "Rome" in memory.context("where do I live?", agent_id="cook").text
+    assert "Rome" not in memory.context("where do I live?", agent_id="tutor").text
+    with pytest.raises(NotFound, match="takes no part"):
+        memory.context("where do I live?", session_id="s1", agent_id="tutor")
+    with pytest.raises(NotFound, match="namespace"):
+        memory.context("where do I live?", session_id="s1", namespace="work")
+
+
+def test_a_session_that_has_outlived_its_time_gives_no_facts(memory: Appliance, chat: Session) -> None:
+    chat.set_ttl(60)
+    chat.add("user", "I live in Rome. I love jazz.")
+    confirmed = next(fact for fact in memory.facts.list() if fact.value == "jazz")
+    memory.facts.confirm(confirmed.id)
+    assert texts(memory.facts.list()) == ["lives in Rome", "likes jazz"]
+    with memory._database.write() as tx:
+        tx.execute("UPDATE session SET expires_at = 1")
+    assert texts(memory.facts.list()) == ["likes jazz"], "not even before it is cleared away"
+    assert memory.facts.get(confirmed.id).evidence == ()

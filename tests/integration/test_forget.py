@@ -198,3 +198,58 @@ def test_what_was_interrupted_is_finished(home: Path, chats: Path, monkeypatch: 
         assert memory.forgetting.receipts()[0].state == "done"
         assert not traces(home, SECRET)
         assert not memory.verify().problems
+
+
+def test_what_was_made_of_it_goes_too(memory: Appliance, home: Path) -> None:
+    city, doctor, street = "Zanzibargue", "Quillfeather", "Lanternwick Alley"
+    session = memory.sessions.create()
+    said = session.add("user", f"I live in {city}, {street}. My doctor is Dr. {doctor}.")
+    session.add("assistant", "Noted. What else?")
+    branch = session.branch()
+    branch.add("user", "I am allergic to walnuts.")
+    assert city in str(branch.title)
+    for fact in memory.facts.list():
+        memory.facts.confirm(fact.id)
+    for number in range(8):
+        session.add("user", f"We decided to plant walnut tree number {number} behind the old barn. " * 3)
+        session.add(
+            "assistant",
+            f"Then tree number {number} stands behind the barn, and gets water twice a week. " * 3,
+        )
+    memory.summaries.make(session.id)
+    assert memory.summaries.list() and len(memory.facts.list()) >= 2
+    memory.forgetting.forget(memory.forgetting.preview(said.id))
+    assert not traces(home, f"I live in {city}, {street}") and not words_left(home, city, doctor, street)
+    assert [fact.value for fact in memory.facts.list()] == ["walnuts"]
+    assert branch.title is None and len(branch.messages()) == 2
+
+
+def test_a_fact_that_is_still_said_stays_and_so_does_what_the_person_added(
+    memory: Appliance, home: Path
+) -> None:
+    session = memory.sessions.create()
+    first = session.add("user", "I live in Zanzibargue.")
+    session.add("user", "As I told you, I live in Zanzibargue.")
+    only = session.add("user", "My name is Quillfeather.")
+    memory.facts.confirm(memory.facts.list()[0].id)
+    memory.facts.add("My name is Quillfeather")
+    memory.forgetting.forget(memory.forgetting.preview(first.id, only.id))
+    assert {fact.value for fact in memory.facts.list()} == {"Zanzibargue", "Quillfeather"}
+
+
+def test_everything_is_facts_and_empty_sessions_too(memory: Appliance, home: Path) -> None:
+    memory.sessions.create(title="Umbrellick plans", metadata={"k": "Krassnapol"})
+    memory.facts.add("I live in Zanzibargue")
+    memory.facts.add("I live in Quillfeather", user_id="ana")
+    doomed = memory.forgetting.preview(everything=True)
+    assert len(doomed.sessions) == 1 and doomed.facts == 1
+    memory.forgetting.forget(doomed)
+    assert not memory.sessions.list() and not memory.facts.list()
+    assert not words_left(home, "Umbrellick", "Krassnapol", "Zanzibargue")
+    assert [fact.value for fact in memory.facts.list("ana")] == ["Quillfeather"]
+
+
+def words_left(home: Path, *words: str) -> list[tuple[str, str]]:
+    """Which words stand in which files, as they are or in small letters."""
+    files = [(path.name, path.read_bytes().lower()) for path in home.rglob("*") if path.is_file()]
+    return [(word, name) for word in words for name, data in files if word.lower().encode() in data]

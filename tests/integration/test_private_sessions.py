@@ -38,6 +38,7 @@ def test_no_byte_of_it_is_in_any_file(known: Appliance, home: Path) -> None:
     session = talk(known)
     session.context(f"{SECRETS[1]} and the violin teacher")
     session.branch().add("user", SECRETS[2])
+    assert SECRETS[1] in session.window().turns[0].text
     session.rename(f"{SECRETS[0]} again")
     session.configure({"note": SECRETS[2]})
     known.tend()
@@ -126,3 +127,28 @@ def test_it_is_gone_with_the_program(known: Appliance, home: Path) -> None:
     known.close()
     with Appliance.open(home, worker=False) as again, pytest.raises(NotFound):
         again.sessions.get(session.id)
+
+
+def test_it_has_a_window_like_any_other_and_counts_no_recall(known: Appliance, home: Path) -> None:
+    options = {"working": {"budget": 300, "keep": 2}}
+    private = known.sessions.create(private=True, options=options)
+    stored = known.sessions.create(options=options)
+    for number in range(12):
+        for session in (private, stored):
+            session.add(
+                "user", f"Step {number}: the bees of hive {number} swarm at noon, so I close the window. " * 2
+            )
+    mine, other = private.window(), stored.window()
+    assert mine.summary and mine.folded == other.folded > 0 and len(mine.turns) == len(other.turns)
+    assert mine.tokens <= 300
+    known.tend()
+    before = [*known._database.read().execute("SELECT * FROM recalled")], held(home)[known.home.database]
+    text = private.context("which hive, and where does the violin teacher live?", preset="tutor").text
+    assert "violin" in text and "hive 0" in text, "the summary of what was said first, too"
+    known.keeping.write(lambda: True)
+    assert (
+        [*known._database.read().execute("SELECT * FROM recalled")],
+        held(home)[known.home.database],
+    ) == before
+    with pytest.raises(UsageError, match="bogus"):
+        private.configure({"working": {"bogus": 1}})

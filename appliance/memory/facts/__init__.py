@@ -65,9 +65,11 @@ class Facts:
         kind: FactKind | None = None,
         state: FactState | None = None,
         as_of: str | date | datetime | None = None,
+        agent_id: str | None = None,
     ) -> Sequence[Fact]:
         """What holds now, the latest said last; in another ``state`` if one is named; or what held ``as_of`` a day
-        (its end) or a moment, as far as is known today.
+        (its end) or a moment, as far as is known today. ``agent_id`` narrows to what was said in sessions in which
+        that agent takes part, and what was added by hand.
 
         Raises:
             UsageError: no such kind or state, a date that is none, or both ``state`` and ``as_of``.
@@ -77,10 +79,13 @@ class Facts:
             raise UsageError("a state is of now: it can't be asked for together with another time")
         at = moments.microseconds(moments.asked(as_of)) if as_of is not None else None
         states = () if at is not None else (state or "held",)
-        rows = store.of(self._read(), self._scope(user_id, namespace), states=states, kind=kind, at=at)
+        scope = replace(self._scope(user_id, namespace), agent_id=agent_id)
+        rows = store.of(self._read(), scope, states=states, kind=kind, at=at)
         return [row.fact for row in rows]
 
-    def profile(self, user_id: str | None = None, namespace: str = "") -> Sequence[Fact]:
+    def profile(
+        self, user_id: str | None = None, namespace: str = "", *, agent_id: str | None = None
+    ) -> Sequence[Fact]:
         """What holds, for an assistant: standing instructions first, then by kind, the surest and latest first."""
         order = {
             "instruction": 0,
@@ -91,7 +96,7 @@ class Facts:
             "tool": 5,
             "preference": 6,
         }
-        held = self.list(user_id, namespace)
+        held = self.list(user_id, namespace, agent_id=agent_id)
         latest = sorted(held, key=lambda fact: fact.said_at or "", reverse=True)
         return sorted(latest, key=lambda fact: (order[fact.kind], -round(fact.confidence, 1)))
 

@@ -69,6 +69,25 @@ def settle(database: Database, goes_on: Callable[[], bool] = lambda: True) -> No
             settle_page(tx)
 
 
+def unlearn(tx: sqlite3.Connection, told: Iterable[tuple[str, str, str, str]]) -> None:
+    """Give up what rests on messages that are gone for good: values that they ``told`` (user, namespace, slot, value)
+    and nobody says any more, be they confirmed. What the person added stays."""
+    by_slot: dict[tuple[str, str, str], list[str]] = {}
+    for user_id, namespace, slot, value in told:
+        by_slot.setdefault((user_id, namespace, slot), []).append(value)
+    for (user_id, namespace, slot), values in by_slot.items():
+        left = [one.value for one in stated.statements(tx, user_id, namespace, slot)]
+        gone = [
+            one.value
+            for one in stated.decisions(tx, user_id, namespace, slot)
+            if any(alike(one.value, value) for value in values)
+            and not any(alike(one.value, value) for value in left)
+        ]
+        stated.withdraw(tx, user_id, namespace, slot, gone)
+    while not stated.is_settled(tx):
+        settle_page(tx)
+
+
 def settle_page(tx: sqlite3.Connection) -> None:
     """Make the facts of some stale slots follow again."""
     for user_id, namespace, slot in stated.stale(tx, PAGE_SLOTS):
@@ -97,7 +116,7 @@ def _same_ids(derived: Sequence[Derived], kept: Sequence[Kept]) -> dict[int, int
     for number, one in enumerate(derived):
         for message, _, _ in one.evidence:
             key = by_evidence.get((one.attribute, one.ends, message))
-            if key is not None and key not in taken and _alike(values[key], one.value):
+            if key is not None and key not in taken and alike(values[key], one.value):
                 ids[number] = key
                 taken.add(key)
                 break
@@ -116,7 +135,8 @@ def _likeness(one: Derived) -> tuple[object, ...]:
     return one.attribute, one.ends, wording.key(one.value)
 
 
-def _alike(value: str, other: str) -> bool:
+def alike(value: str, other: str) -> bool:
+    """Whether two values say the same, one perhaps more of it."""
     return wording.refines(value, other) or wording.refines(other, value)
 
 

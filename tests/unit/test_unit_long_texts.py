@@ -1,0 +1,28 @@
+"""Texts of megabytes: what is cut of them is right, and nobody reads more of them than that takes."""
+
+from __future__ import annotations
+
+from appliance.context import budget
+from appliance.recall.snippet import READ, snippet
+
+FILLER = "Nothing of note here, nor there. " * (10 * READ // 33)
+
+
+def test_a_word_far_behind_is_found() -> None:
+    text = f"{FILLER}The violin hangs in the hall. {FILLER}"
+    assert "The violin hangs in the hall." in snippet(text, ["violins"], None)
+    across = "x" * (READ - 3) + " violin " + FILLER
+    assert "violin" in snippet(across, ["violin"], None)
+    assert snippet(FILLER, ["violin"], None).startswith("Nothing of note")
+
+
+def test_a_long_text_is_shortened_to_what_is_asked_for_with_few_counts() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return len(text.split())
+
+    short = budget.shorten(f"{FILLER}The violin hangs in the hall. {FILLER}", ["violin"], 40, count)
+    assert short is not None and "The violin hangs in the hall." in short.text and short.tokens <= 40
+    assert len(counted) < 300
