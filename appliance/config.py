@@ -81,6 +81,10 @@ class ContextSettings(Section, frozen=True):
     per_session: Annotated[int, Meta(ge=1)] = 12
     """Memories of one session before others have had their turn."""
 
+    def __post_init__(self) -> None:
+        if (total := sum(self.shares.values())) > 1 + 1e-9:
+            raise ValueError(f"shares add up to {total:g}: together they may be 1 at most")
+
 
 class SessionSettings(Section, frozen=True):
     ttl: Annotated[int, Meta(ge=0)] = 0
@@ -101,6 +105,10 @@ class WorkingSettings(Section, frozen=True):
     """The latest turns that always stand as they were said."""
     turns: Annotated[int, Meta(ge=1)] = 20
     """How many of the latest turns there are (buffer_window)."""
+
+    def __post_init__(self) -> None:
+        if self.target > self.threshold:
+            raise ValueError(f"target ({self.target}) is above threshold ({self.threshold})")
 
 
 class SummarySettings(Section, frozen=True):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
 from appliance import __version__, config, paths, summarising, windowing
+from appliance.asking import Asking
 from appliance.errors import UsageError
 from appliance.forgetting import Forgetting
 from appliance.ingest import pipeline as intake
@@ -95,6 +96,7 @@ class Appliance:
         self.keeping = Keeping(self._database, wake)
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
         self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
+        self._asking = Asking(self.facts, model)
         self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
         self._background.tasks = (
             self.forgetting.finish,
@@ -104,6 +106,7 @@ class Appliance:
             self.keeping.write,
             self.facts.read_due,
             self.summaries.tend,
+            self._asking.tend,
         )
         self._background.wake()
 
@@ -141,7 +144,7 @@ class Appliance:
 
     def close(self) -> None:
         """Stop the workers after what they are at, and let go of the home; what waits goes on next time."""
-        self._background.stop()
+        self._background.stop(self._asking.give_up)
         self.keeping.close()
         self._serving.close()
         self._database.close()
@@ -423,7 +426,7 @@ class Appliance:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
         trouble = self._background.trouble
         found = status(self.home, self._database.read(), self._serving.model_name, trouble)
-        return {**found, "summaries": self.summaries.state()}
+        return {**found, "summaries": self.summaries.state(), "facts": self._asking.state()}
 
     def verify(self, *, deep: bool = False) -> check.Findings:
         """Check that every character is in a chunk and that all stores agree; writes nothing. ``deep`` also

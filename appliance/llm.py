@@ -37,6 +37,9 @@ GRACE = 2.0
 is still looking up)."""
 
 
+CLOSING = "the memory is being closed"
+
+
 class _Says(msgspec.Struct):
     content: str | None = None
 
@@ -86,6 +89,9 @@ class Endpoint:
         self._clock = clock
         self._rests_until = float("-inf")
         self._pause = 0.0
+        self._lock = threading.Lock()
+        self._given_up = False
+        self._cancels: set[Callable[[], object]] = set()
         self.trouble: str | None = None
 
     @property
@@ -111,14 +117,21 @@ class Endpoint:
         self._pause, self.trouble = 0.0, None
         return answer
 
+    def give_up(self) -> None:
+        """Let the questions that wait for an answer have none, and ask no other: the memory is being closed."""
+        with self._lock:
+            self._given_up = True
+            for cancel in self._cancels:
+                cancel()
+
     def _in_time(self, messages: Sequence[Mapping[str, str]]) -> str:
         """On a thread of its own: the caller may have an event loop, and not everything can be cancelled."""
-        found: list[str | Exception] = []
+        found: list[str | Exception | asyncio.CancelledError] = []
 
         def ask() -> None:
             try:
-                found.append(asyncio.run(asyncio.wait_for(self._ask(messages), self._timeout)))
-            except Exception as error:
+                found.append(asyncio.run(self._until_given_up(messages)))
+            except (Exception, asyncio.CancelledError) as error:
                 found.append(error)
 
         thread = threading.Thread(target=ask, name="appliance-llm", daemon=True)
@@ -129,9 +142,28 @@ class Endpoint:
                 return answer
             case [EndpointError() as error]:
                 raise error
+            case [asyncio.CancelledError()]:
+                raise EndpointError(CLOSING)
             case [Exception() as error] if not isinstance(error, TimeoutError):
                 raise EndpointError(f"{self._url} can't be asked ({type(error).__name__})") from None
         raise EndpointError(f"{self._url} did not answer within {self._timeout:g} s")
+
+    async def _until_given_up(self, messages: Sequence[Mapping[str, str]]) -> str:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+
+        with self._lock:
+            if self._given_up:
+                raise EndpointError(CLOSING)
+            self._cancels.add(cancel)
+        try:
+            return await asyncio.wait_for(self._ask(messages), self._timeout)
+        finally:
+            with self._lock:
+                self._cancels.discard(cancel)
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         import httpx

@@ -54,10 +54,14 @@ class Worker:
             self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
-    def stop(self) -> None:
-        """Return once the present piece of work is done."""
+    def halt(self) -> None:
+        """Begin no other piece of work."""
         self._stopping.set()
         self._wanted.set()
+
+    def stop(self) -> None:
+        """Return once the present piece of work is done."""
+        self.halt()
         if self._thread is not None:
             self._thread.join()
 
@@ -102,11 +106,14 @@ class Background:
         if self._tending is not None and self.tasks:
             self._tending.wake()
 
-    def stop(self) -> None:
-        """Return once both have ended what they are at."""
-        for worker in (self._tending, self._embedding):
-            if worker is not None:
-                worker.stop()
+    def stop(self, give_up: Callable[[], None] = lambda: None) -> None:
+        """Return once both have ended what they are at; ``give_up`` ends what need not be waited for."""
+        workers = [worker for worker in (self._tending, self._embedding) if worker is not None]
+        for worker in workers:
+            worker.halt()
+        give_up()
+        for worker in workers:
+            worker.stop()
 
 
 class Events:

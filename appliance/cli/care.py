@@ -43,6 +43,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         "health": facts["health"],
         "files": facts["files"],
         "summaries": facts["summaries"],
+        "facts": facts["facts"],
     }
     if json:
         out.document(shape)
@@ -58,6 +59,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "home": root,
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_waiting(shape["summaries"])]),
+            "facts": "; ".join([f"{shape['counts']['facts']:,}", *_unread(shape["facts"])]),
             "model": model["name"] + made,
             "disk": disk,
             **({"watched files": watched} if (watched := _watched(shape["files"])) else {}),
@@ -65,6 +67,13 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:TOLD]:
         out.line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _unread(facts: dict[str, Any]) -> Iterator[str]:
+    if due := facts["due"]:
+        yield f"{out.plural(due, 'message')} {'waits' if due == 1 else 'wait'} to be read"
+    if facts["trouble"]:
+        yield f"{facts['model']} does not read them: {facts['trouble']}"
 
 
 def _waiting(summaries: dict[str, Any]) -> Iterator[str]:

@@ -124,7 +124,7 @@ def list_sessions(
     if not found:
         out.say(f"no sessions of {asked}; fewer options, or --user names another")
         return
-    moment = out.moment if out.on_terminal() else str
+    moment = out.moment if out.on_terminal() else lambda timestamp: timestamp or "no time"
     rows = [
         (
             info.id,

@@ -82,16 +82,30 @@ def list_summaries(
     if json:
         out.document({"summaries": found})
     elif found:
-        moment = out.moment if out.on_terminal() else lambda timestamp: timestamp or "no time"
+        moment = _day if out.on_terminal() else lambda timestamp: timestamp or "no time"
+        # On a terminal the words need the room: who wrote them is told where they differ.
+        by = not out.on_terminal() or len({s.made_by for s in found}) > 1
         rows = [
-            (s.id, s.session_id, s.level, f"{s.messages:,}", moment(s.until), s.made_by, _brief(s.text))
+            (
+                s.id,
+                s.session_id,
+                s.level,
+                f"{s.messages:,}",
+                moment(s.until),
+                *([s.made_by] if by else []),
+                _brief(s.text),
+            )
             for s in found
         ]
-        heads = ("id", "session", "level", "messages", "until", "by", "text")
+        heads = ("id", "session", "level", "messages", "until", *(["by"] if by else []), "text")
         out.table(heads, rows, right=("messages",))
     counted = out.plural(len(found), "summary").replace("summarys", "summaries")
     out.say(f"{counted}; 'appliance summaries show ID' reads one")
     _tell_due(due)
+
+
+def _day(timestamp: str | None) -> str:
+    return timestamp[:10] if timestamp else "no time"
 
 
 @verbs.command("show")

@@ -264,6 +264,8 @@ def _made(
             draft = _written(talk, level, part, topics_made, there, tools.writer, draft)
             made_by = tools.writer.name
         except (EndpointError, Nonsense) as trouble:
+            if not tools.goes_on():
+                raise Stopped from None
             found.trouble = metadata["fallback"] = str(trouble)
     return New(
         level=level,

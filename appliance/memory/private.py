@@ -96,7 +96,7 @@ class PrivateSession:
         Raises:
             UsageError: the role is unknown, or the text is empty.
         """
-        check_turn(role, text)
+        check_turn(role, text, timestamp, metadata)
         info = self.info
         self._added += 1
         turn = Message(

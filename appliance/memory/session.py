@@ -132,7 +132,7 @@ class Session:
                 a message that a branch shares with the conversation which it left.
             NotFound: the session was deleted.
         """
-        check_turn(role, text)
+        check_turn(role, text, timestamp, metadata)
         info = self.info
         record = MessageRecord(
             session=info.external_id,
@@ -363,15 +363,31 @@ class Session:
 # --- what is checked before anything is stored -------------------------------------------------------
 
 
-def check_turn(role: str, text: str) -> None:
+def check_turn(
+    role: str, text: str, timestamp: datetime | None = None, metadata: Mapping[str, Any] | None = None
+) -> None:
     """
     Raises:
-        UsageError: there is no such role, or nothing is said.
+        UsageError: there is no such role, nothing is said, or it has a time or metadata that can't be.
     """
     if role not in ROLES:
         raise UsageError(f"no role {role!r}", hint="one of " + ", ".join(ROLES))
     if not text.strip():
         raise UsageError("the message is empty", hint="there is nothing in it to remember: leave it out")
+    if timestamp is not None and not isinstance(timestamp, datetime):
+        raise UsageError(f"a timestamp of {timestamp!r} can't be", hint="give a datetime")
+    check_metadata(metadata or {})
+
+
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        UsageError: it is nothing that JSON can say.
+    """
+    try:
+        to_json(metadata)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the metadata can't be stored: {error}", hint="give what JSON can say") from error
 
 
 def check_ttl(seconds: int | None) -> None:

@@ -15,6 +15,7 @@ from appliance.memory.session import (
     Host,
     Session,
     as_usage,
+    check_metadata,
     check_storage_scope,
     check_ttl,
     one_line,
@@ -109,6 +110,7 @@ class Sessions:
         """
         check_ttl(ttl)
         check_storage_scope(storage_scope or "all")
+        check_metadata(metadata or {})
         options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
         kept = options_text(self._host, options)
         title = None if title is None else one_line(title)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,12 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Session
+from appliance.asking import PAGES_AT_ONCE
 from appliance.errors import NotFound, UsageError
 from appliance.store import messages
 from appliance.types import Fact, Quote
 from appliance_models import HashEmbedder
+from tests.llm_server import response, serving
 
 
 def texts(facts: Sequence[Fact]) -> list[str]:
@@ -326,3 +330,96 @@ def test_a_session_that_has_outlived_its_time_gives_no_facts(memory: Appliance, 
         tx.execute("UPDATE session SET expires_at = 1")
     assert texts(memory.facts.list()) == ["likes jazz"], "not even before it is cleared away"
     assert memory.facts.get(confirmed.id).evidence == ()
+
+
+# --- by a local model -------------------------------------------------------------------------------------
+
+PROPOSAL = (
+    '[{"message": 0, "quote": "the boat of ours is the Marigold", "kind": "project", "subject": "me",'
+    ' "attribute": "boat", "value": "Marigold"},'
+    ' {"message": 0, "quote": "never said", "kind": "profile", "subject": "me", "attribute": "x", "value": "y"}]'
+)
+
+
+@pytest.fixture
+def opened(home: Path) -> Iterator[Callable[..., Appliance]]:
+    kept: list[Appliance] = []
+
+    def open_with(base_url: str, timeout: float = 10.0) -> Appliance:
+        home.mkdir(exist_ok=True)
+        (home / "config.toml").write_text(
+            f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\ntimeout = {timeout}\n'
+        )
+        kept.append(Appliance.open(home, worker=False, embedder=HashEmbedder()))
+        return kept[-1]
+
+    yield open_with
+    for memory in kept:
+        memory.close()
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_local_model_proposes_what_it_can_quote(opened: Callable[..., Appliance]) -> None:
+    with serving(lambda body: PROPOSAL) as server:
+        memory = opened(server.base_url)
+        memory.sessions.create().add("user", "So the boat of ours is the Marigold, by the way.")
+        memory.sessions.create(storage_scope="none").add("user", "My PIN is 0000.")
+        memory.tend()
+        assert [(fact.value, fact.made_by) for fact in memory.facts.list()] == [("Marigold", "tiny")]
+        assert memory.status()["facts"] == {"due": 0, "model": "tiny", "trouble": None}
+        assert len(server.asked) == 1 and "PIN" not in str(server.asked)
+        memory.tend()
+        assert len(server.asked) == 1, "it has read all that there is"
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_long_history_is_read_by_and_by(opened: Callable[..., Appliance]) -> None:
+    with serving(lambda body: "[]") as server:
+        memory = opened(server.base_url)
+        session = memory.sessions.create()
+        for number in range(100):
+            session.add("user", f"{number} bees")
+        memory.tend()
+        assert len([one for one in server.asked if "lasting facts" in str(one)]) == PAGES_AT_ONCE
+        assert "[0] 99 bees" in str(server.asked[-PAGES_AT_ONCE:])
+
+
+@pytest.mark.usefixtures("socket_enabled")
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (response(b"{}", "500 Internal Server Error"), "answers 500"),
+        (None, "did not answer"),
+        ("Bees!", None),
+    ],
+    ids=["fails", "hangs", "nonsense"],
+)
+def test_a_model_that_does_not_answer_changes_nothing_and_that_is_said(
+    opened: Callable[..., Appliance], answer: bytes | str | None, says: str | None
+) -> None:
+    with serving(lambda body: answer) as server:
+        memory = opened(server.base_url, 0.3)
+        memory.sessions.create().add("user", "I live in Rome.")
+        memory.tend()
+        assert texts(memory.facts.list()) == ["lives in Rome"]
+        trouble = memory.status()["facts"]["trouble"]
+        assert (trouble is None) if says is None else (says in trouble)
+        assert len(server.asked) == 1
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_closing_does_not_wait_for_a_model(home: Path) -> None:
+    home.mkdir()
+    asked = threading.Event()
+
+    def silence(body: object) -> None:
+        asked.set()
+
+    with serving(silence) as server:
+        (home / "config.toml").write_text(f'[llm]\nbase_url = "{server.base_url}"\nmodel = "tiny"\n')
+        memory = Appliance.open(home, embedder=HashEmbedder())
+        memory.sessions.create().add("user", "I live in Rome.")
+        assert asked.wait(20)
+        began = time.monotonic()
+        memory.close()
+        assert time.monotonic() - began < 20, "the model has a minute"

@@ -691,3 +691,15 @@ def test_auto_recall_and_other_options_are_kept(memory: Appliance) -> None:
         session.configure({"x": object()})
     session.add("user", "x")
     assert session.branch().info.options == session.info.options
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_what_json_can_not_say_is_refused(memory: Appliance, private: bool) -> None:
+    session: Any = memory.sessions.create(private=private)
+    with pytest.raises(UsageError, match="metadata"):
+        session.add("user", "hello", metadata={"x": object()})
+    with pytest.raises(UsageError, match="metadata"):
+        memory.sessions.create(private=private, metadata={"x": object()})
+    with pytest.raises(UsageError, match="timestamp"):
+        session.add("user", "hello", timestamp="2026-01-01")
+    assert session.messages() == []

@@ -104,3 +104,16 @@ def test_every_setting_can_be_given_by_a_variable(place: Home) -> None:
         place, {"APPLIANCE_USER": "12", "APPLIANCE_MODEL_THREADS": "2", "APPLIANCE_INDEX_URL": "http://x"}
     )
     assert (settings.user, settings.model.threads, settings.index.url) == ("12", 2, "http://x")
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("[working]\ntarget = 0.9\nthreshold = 0.5\n", "above threshold.*working"),
+        ("[context.shares]\nprofile = 0.9\nrecent = 0.9\n", "add up to 1.8.*context"),
+    ],
+)
+def test_settings_that_do_not_go_together_name_their_place(place: Home, written: str, says: str) -> None:
+    place.config.write_text(written)
+    with pytest.raises(ConfigError, match=says):
+        config.load(place, {})

@@ -145,6 +145,8 @@ def speaks(message: Due, assistant: bool, authors: int, owner: str, name: str) -
     has the person's name."""
     if message.role != "user" or not message.talk or message.scope not in _OPEN_SCOPES:
         return False
+    if '"deleted":true' in message.metadata and msgspec.json.decode(message.metadata).get("deleted"):
+        return False
     if message.author is None:
         return True
     author = _plain(message.author)
@@ -172,8 +174,6 @@ def statements_of(message: Due, found: Iterable[Found], model: str | None = None
 
 def _statements(message: Due, assistant: bool, authors: int, owner: str, name: str) -> Iterable[Statement]:
     if not speaks(message, assistant, authors, owner, name):
-        return
-    if '"deleted":true' in message.metadata and msgspec.json.decode(message.metadata).get("deleted"):
         return
     found = read(message.text, day(message.sent_at))
     among_people = not assistant and (
