@@ -47,6 +47,9 @@ _SMALL_IN_NAMES = frozenset(
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
+_OWNER = re.compile(r"['’]s?(?:\s.*)?$")
+"""What makes a name an owner's: "my brother Tom's wife"."""
+
 _THE = frozenset("us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split())
 """What has an article before it also where no capital is written."""
 _DOING = re.compile(
@@ -82,7 +85,8 @@ class Rule:
     begin a clause, one that is ``loose`` may stand behind any word that does not bar it. ``follows`` must match behind
     the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more
     beginnings of words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked
-    for only once."""
+    for only once. A rule that is ``passing`` reads what is taken for granted ("with my wife Ana"), anywhere in a
+    sentence, be it a question; one that is ``carried`` a clause whose "I" began the sentence ("I'm 46, live in Ulm")."""
 
     name: str
     kind: FactKind
@@ -101,6 +105,8 @@ class Rule:
     value: str = "{value}"
     also: frozenset[str] = frozenset()
     gate: re.Pattern[str] | None = None
+    passing: bool = False
+    carried: bool = False
 
 
 DATED = frozenset(
@@ -137,6 +143,7 @@ class Language:
     ``elsewhere`` opens what the rest of the message is not the writer's own (a story, a text to translate). ``tail``
     begins a question behind a statement, ``asking`` a sentence that asks. ``stops`` end a phrase, ``hollow``
     begin what is no value. ``heads`` are the last words of jobs, ``tongues`` the names of languages by English ones.
+    ``mine`` begins a sentence whose subject a later clause may carry on, unless ``others`` stand between.
     """
 
     code: str
@@ -157,6 +164,8 @@ class Language:
     tongues: Mapping[str, str]
     relations: Mapping[str, str]
     events: Mapping[str, str] = field(default_factory=dict)
+    mine: re.Pattern[str] | None = None
+    others: re.Pattern[str] | None = None
     all_nouns_capital: bool = False
 
 
@@ -262,7 +271,10 @@ def person(look: Look, at: int) -> Read | None:
 def capital_person(look: Look, at: int) -> Read | None:
     """A name that must have a capital, beside a word that says whose it is ("my wife Priya")."""
     read = person(look, at)
-    return read if read and read.value[0].isupper() and read.value[1:2].islower() else None
+    if read is None or not (read.value[0].isupper() and read.value[1:2].islower()):
+        return None
+    owner = _OWNER.search(read.value)
+    return Read(read.value[: owner.start()], read.end - len(owner.group())) if owner else read
 
 
 def org(look: Look, at: int) -> Read | None:

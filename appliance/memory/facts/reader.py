@@ -215,7 +215,7 @@ def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> I
             read = reader(look, after) if after is not None else None
     if not values or (rule.follows and not rule.follows.match(look.low, end, look.end)):
         return
-    if rule.unless and rule.unless.match(look.low, end, look.end):
+    if rule.unless and rule.unless.match(look.low, at if rule.read == "rest" else end, look.end):
         return
     since, until, behind = _times(rule, look, end)
     for value, ends in values:
@@ -225,7 +225,8 @@ def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> I
         ), behind if ends == end else ends  # fmt: skip
     for further in rule.then:
         if going := further.pattern.match(look.low, end, look.end):
-            further = replace(further, subject=subject if further.subject != "me" else "me")
+            whose = {"me": "me", "{value}": values[-1][0]}.get(further.subject, subject)
+            further = replace(further, subject=whose)
             yield from _values(further, going, look, passage)
 
 
@@ -246,19 +247,27 @@ def _subject(rule: Rule, groups: dict[str, str], look: Look) -> str | None:
         return (
             look.language.relations[" ".join(groups["rel"].lower().split())]
             if "rel" in groups
-            else rule.subject
+            else look.language.relations.get(groups.get("who2", "").lower(), rule.subject)
         )
     if rule.subject == "{of}" or (rule.kind == "date" and "of" in groups):
-        return groups.get("of")
+        whose = groups.get("of")
+        if rule.kind == "relation" and whose and not (whose[0].isupper() and _may_name(whose, look.language)):
+            return None
+        return whose
     return rule.subject
+
+
+def _may_name(word: str, language: Language) -> bool:
+    return word.lower() not in language.not_names | language.stops | language.hollow
 
 
 def _attribute(rule: Rule, groups: dict[str, str], look: Look) -> str:
     if rule.attribute == "{rel}":
         return wording.attribute(look.language.relations[" ".join(groups["rel"].lower().split())])
     if rule.attribute == "{event}":
-        event = " ".join(groups["event"].lower().split())
-        return look.language.events.get(event, event)
+        event = next(" ".join(said.lower().split()) for name, said in groups.items() if name.startswith("event"))
+        event = look.language.events.get(event, event)
+        return f"{event} to {groups['to']}" if "to" in groups else event
     if "{what}" in rule.attribute:
         return rule.attribute.replace("{what}", " ".join(groups["what"].lower().split()))
     return rule.attribute
@@ -300,6 +309,8 @@ def _stands(rule: Rule, start: int, end: int, look: Look, passage: Passage) -> b
     """Whether what a rule found between two places of a sentence is a statement of the writer's."""
     language, low = look.language, look.low
     before = language.harmless.sub(" ", low[passage.start : start]) if start > passage.start else ""
+    if rule.passing:
+        return not language.unreal.search(before) and GAP not in before[-3:]
     if not _begins(rule, before, language):
         return False
     if language.unreal.search(before) or language.unsure.search(
@@ -329,6 +340,9 @@ def _later_tail(language: Language, low: str, end: int, limit: int) -> re.Match[
 
 def _begins(rule: Rule, before: str, language: Language) -> bool:
     """Whether a statement may begin behind these words of its sentence."""
+    if rule.carried:
+        mine = language.mine is not None and language.mine.match(before) is not None
+        return mine and not (language.others and language.others.search(before))
     plain = before.rstrip()
     if not plain or plain[-1] in ",;:-–—(*•>\x00+\"'!.":
         return True
