@@ -22,7 +22,7 @@ _RELATIONS = {
     "haustier": "pet", "pferd": "horse", "hase": "rabbit", "kaninchen": "rabbit", "enkel": "grandson", "enkelin": "granddaughter",
     "kindern": "child", "söhnen": "son", "töchtern": "daughter", "brüdern": "brother", "freunden": "friend", "hunden": "dog",
     "hunde": "dog", "katzen": "cat", "hasen": "rabbit", "schwiegermutter": "mother-in-law", "schwiegervater": "father-in-law",
-    "schwager": "brother-in-law", "schwägerin": "sister-in-law", "verlobten": "fiancé", "mann": "husband", "mutti": "mother",
+    "schwager": "brother-in-law", "schwägerin": "sister-in-law", "verlobten": "fiancé", "mutti": "mother",
     "papi": "father", "omi": "grandmother", "opi": "grandfather", "labrador": "dog", "pudel": "dog", "schäferhund": "dog",
     "lehrer": "teacher", "lehrerin": "teacher", "arzt": "doctor", "ärztin": "doctor", "hausarzt": "doctor", "zahnarzt": "dentist",
 }
@@ -30,13 +30,15 @@ _REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b
 _OLDER = r"(?:(?:ältere|jüngere|kleine|große|älteste|jüngste|beide|neue|beste|liebe)[rnsm]? |zwei |drei |vier ){0,2}"
 _MY = rf"\b(?:mein|unser)(?:e[nmr]?)? {_OLDER}{_REL}"
 _A = r"(?:ein|eine|einen|zwei|drei|vier|'nen|nen)"
-_WHO = rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
+_FERN = r"(?!meine? (?:nachbar|chef|kolleg|lehrer|arzt|ärztin|hausarzt|zahnarzt|mitbewohner))"
+_WHO = rf"\b(?:mein|meine|unser|unsere) {_OLDER}{_REL}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
 _ADV = r"(?: (?:ja|auch|jetzt|derzeit|aktuell|momentan|gerade|seit \d{4}|seit kurzem|noch|immer noch|hier|eigentlich|sehr|total|wirklich|echt|meistens|übrigens|nun|inzwischen|mittlerweile|leider|seit \w+ (?:jahr|jahren|monat|monaten|wochen)))?"
 _NOUNS = frozenset(
     "urlaub streit probleme zeit kontakt geld deutsch englisch essen ärger hilfe angst tennis fußball schach musik sport auto"
     " fahrrad kaffee wein filme serien karten spaß schluss pech glück recht unrecht besuch geburtstag weihnachten ostern pläne"
     " medikamente fotos blumen bücher spiele fieber krebs corona diabetes asthma schmerzen brot fleisch fisch abend morgen mittag"
     " nachts heute gestern pizza kuchen yoga skat bescheid tschüss danke bitte entschuldigung klavier gitarre schule kita arbeit"
+    " gassi hausaufgaben schuhe möbel lebensmittel kleidung unterwegs hand händchen mühle poker basketball handball"
     " sonntags samstags freitags abends morgens vollzeit teilzeit krankheit termine ferien party ruhe gesellschaft".split()
 )
 _SEIT = rf"{_ADV}{_ADV}"
@@ -88,7 +90,7 @@ _RULES = (
     Rule("mein name ist", "profile", "name", ("name ist", "name lautet"), pattern(r"\bmein (?:voller )?name (?:ist|lautet) "), "person", confidence=0.95, loose=True),
     Rule("nenn mich", "profile", "called", ("nenn", "sag "), pattern(r"\b(?:nenn|nennt|nenne|nennen sie) mich(?: bitte| einfach| doch| gern| gerne)? "), "person", loose=True),
     Rule("du kannst mich nennen", "profile", "called", ("mich",), pattern(r"\bdu (?:kannst|darfst) mich (?:gern |gerne |einfach |ruhig )?(?P<value>[^\W\d_][\w-]{1,24}) nennen\b"), loose=True),
-    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"\b(?:ich|und) bin(?: jetzt| gerade| schon| erst)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
+    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"(?:\b(?:ich|und)|(?:^|(?<=[\n.!]))[ \t]*(?=bin)) ?bin(?: jetzt| gerade| schon| erst| übrigens)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
     Rule("geburtstag", "profile", "birthday", ("geburtstag",), pattern(r"\b(?:mein geburtstag ist|ich habe|ich hab)(?: immer)? (?=am |der )"), "birthday", loose=True, confidence=0.9, follows=pattern(r"[ \t]*(?:$|[.,;!)])| geburtstag\b")),
     Rule("geboren am", "profile", "birthday", ("geboren",), pattern(r"\bich (?:bin|wurde) "), "birthday", follows=pattern(r" (?:geboren|in [\wäöüß-]+ geboren)\b")),
     Rule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"(?:{_I}|\bund) (?:wohne|wohn|lebe|leb|wohnen|leben){_SEIT}{_MIT} (?:in der nähe von|nahe|bei|in) "), "place", confidence=0.9, loose=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
@@ -103,7 +105,7 @@ _RULES = (
     Rule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
     Rule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_SEIT}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", loose=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), then=(Rule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
     Rule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"(?:\bich|\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=arbeite)) ?arbeite{_SEIT}(?: (?:bei|in|an) (?:der |einem |einer )?[\wäöüß-]+)? als "), "job", loose=True, then=(_BEI,)),
-    Rule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|habe|muss|kann|verdiene|mache|brauche) ich\b"), confidence=0.7),
+    Rule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|muss|verdiene|brauche) ich\b"), confidence=0.7),
     Rule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", loose=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
     Rule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", loose=True),
     Rule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_SEIT} (?!in |an |noch|gern|seit)"), "thing", then=(Rule("an", "profile", "school", (), pattern(r" an der "), "org"),), loose=True),
@@ -132,11 +134,11 @@ _RULES = (
     Rule("habe zwei RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
     Rule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", loose=True),
     Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", passing=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt|isst|trinkt|kann|in|nach|aus|zu|bei|zusammen|seit|am|schläft|möchte|schenken|fährt|feiert|hatte|nicht|unbedingt|eine?n?|zum)\b|[ \t]*$|[.!)?])"), gate=_GATE),
-    Rule("RELs NAME und NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:mein|unser)e[nmr]? {_OLDER}(?P<rel>kinder[n]?|söhnen?|töchtern?|brüdern?|schwestern|hunden?|katzen)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, follows=pattern(r"(?:[,.!?;)]|[ \t]*$| (?:und|sind|haben|in|nach|aus|zu|wohnen|leben|spielen|gehen)\b)"), gate=_GATE),
+    Rule("RELs NAME und NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:mein|unser)e[nmr]? {_OLDER}(?P<rel>kinder[n]?|söhnen?|töchtern?|brüdern?|schwestern|hunden?|katzen)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, follows=pattern(r"(?:[,.!?;)]|[ \t]*$| (?:und|sind|haben|in|ins|im|nach|aus|zu|zum|zur|am|auf|bei|wohnen|leben|spielen|gehen|nicht|heute|morgen|eine?n?)\b)"), gate=_GATE),
     Rule("REL wird N am", "relation", "birthday", ("wird", "geburtstag"), pattern(rf"{_WHO}(?:wird \d{{1,3}} |wird (?=am)|hat )(?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r"[ \t]*(?:$|[.,;!)]| (?:geburtstag|\d{1,3}|und|schon)\b)"), also=NUMBERED, gate=_GATE),
     Rule("REL wird am N", "relation", "birthday", ("wird",), pattern(rf"{_WHO}wird (?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r" (?:schon )?\d{1,3}\b"), also=NUMBERED, gate=_GATE),
-    Rule("REL isst kein", "relation", "diet", ("isst", "trinkt", "verträgt"), pattern(rf"{_WHO}(?:isst|trinkt|verträgt) keine?n? {_KEIN}"), value="kein {value}", subject="{who}", loose=True, unless=_KURZ, gate=_GATE),
-    Rule("REL ist allergisch", "relation", "allergy", ("allergisch",), pattern(rf"{_WHO}ist (?:stark |sehr )?(?:allergisch (?:gegen|auf)|gegen) "), "thing", subject="{who}", several=True, loose=True, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b)"), gate=_GATE),
+    Rule("REL isst kein", "relation", "diet", ("isst", "trinkt", "verträgt"), pattern(rf"{_FERN}{_WHO}(?:isst|trinkt|verträgt) keine?n? {_KEIN}"), value="kein {value}", subject="{who}", loose=True, unless=_KURZ, gate=_GATE),
+    Rule("REL ist allergisch", "relation", "allergy", ("allergisch",), pattern(rf"{_FERN}{_WHO}ist (?:stark |sehr )?(?:allergisch (?:gegen|auf)|gegen) "), "thing", subject="{who}", several=True, loose=True, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b)"), gate=_GATE),
     Rule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_SEIT}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", loose=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
     Rule("REL wohnt in", "relation", "home", ("wohnt", "lebt"), pattern(rf"{_WHO}(?:wohnt|lebt){_SEIT} in "), "place", subject="{who}", loose=True, gate=_GATE),
     Rule("REL arbeitet bei", "relation", "employer", ("arbeitet",), pattern(rf"{_WHO}arbeitet{_SEIT} bei (?:der |dem )?"), "org", subject="{who}", loose=True, gate=_GATE),
@@ -162,9 +164,9 @@ _RULES = (
     Rule("am tue ich", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "heirate", "heiraten", "verreise", "verreisen", "habe", "haben", "halte"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?{_DANN}(?=[^\n,;]{{2,30}}? (?:(?P<event>fliege|fliegen|verreise|verreisen|heirate|heiraten) (?:ich|wir)\b|(?:ziehe|ziehen) (?:ich|wir) (?:[\wäöüß-]+ ){{0,3}}(?P<event2>um)\b|(?:habe|haben|halte) (?:ich|wir) (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event3>(?:[\wäöüß-]+ )?{_EVENT})\b))"), "day", follows=pattern(r" (?:fliege|fliegen|ziehe|ziehen|heirate|heiraten|verreise|verreisen|habe|haben|halte)\b"), also=DATED),
     Rule("fliege am", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "verreise"), pattern(rf"{_I} (?P<event>fliege|fliegen|verreise|verreisen|ziehe|ziehen) {_DANN}"), "day", loose=True, also=DATED, follows=pattern(r" (?:nach|um|in|zurück|heim|ab|von)\b|[ \t]*(?:$|[.,;!])")),
     Rule("läuft ab", "date", "expiry", ("läuft",), pattern(rf"\b(?:mein|meine|unser|unsere) (?P<of>[\wäöüß-]+) läuft {_DANN}"), "day", subject="{of}", loose=True, follows=pattern(r" (?:ab|aus)\b"), also=DATED),
-    Rule("bis DATUM muss", "date", "deadline", ("abgeben", "einreichen", "fertig", "abschicken"), pattern(rf"\b(?:ich|wir) (?:muss|müssen|soll|sollen) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, follows=pattern(r" (?:abgeben|einreichen|fertig|abschicken|schicken|zahlen|bezahlen|liefern)\b"), also=DATED),
-    Rule("wollen bis", "date", "deadline", ("bis",), pattern(rf"\b(?:der|die|das|mein|meine|unser|unsere) [\wäöüß-]+ (?:will|wollen|möchte|möchten|braucht|brauchen|erwartet|erwarten) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
-    Rule("FRIST SACHE ist", "date", "deadline", ("abgabe", "frist", "deadline", "abgabetermin"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:abgabe|frist|abgabefrist|abgabetermin|deadline) (?:der|des|für die|für den|für das|für|meiner|meines) (?P<of>[\wäöüß-]+) ist (?=am|der|\d|morgen|nächst|in)"), "day", also=DATED),
+    Rule("bis DATUM muss", "date", "deadline", ("abgeben", "einreichen", "fertig", "abschicken"), pattern(r"\b(?:ich|wir) (?:muss|müssen|soll|sollen) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, follows=pattern(r" (?:abgeben|einreichen|fertig|abschicken|schicken|zahlen|bezahlen|liefern)\b"), also=DATED),
+    Rule("wollen bis", "date", "deadline", ("bis",), pattern(r"\b(?:der|die|das|mein|meine|unser|unsere) [\wäöüß-]+ (?:will|wollen|möchte|möchten|braucht|brauchen|erwartet|erwarten) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("FRIST SACHE ist", "date", "deadline", ("abgabe", "frist", "deadline", "abgabetermin"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:abgabe|frist|abgabefrist|abgabetermin|deadline) (?:der|des|für die|für den|für das|für|meiner|meines) (?P<of>[\wäöüß-]+) ist (?=am|der|\d|morgen|nächst|in)"), "day", also=DATED),
     Rule("heirate", "date", "wedding", ("heirate",), pattern(r"\b(?:wir heiraten|ich heirate) (?=am|\d|nächst|im|in)"), "day", loose=True, also=DATED),
 
     Rule("nutze", "tool", "uses", ("nutze", "nutzen", "programmieren", "arbeiten mit", "verwende", "arbeite mit", "benutz", "läuft", "einsatz", "setzen", "programmiere"), pattern(rf"(?:{_I} (?:nutze|benutze|verwende|nutzen|benutzen|verwenden|programmiere in|programmiere|arbeite mit|arbeiten mit|setzen){_SEIT}|\bbei (?:uns|mir) läuft)(?: auf| mit)? "), "tool", several=True, loose=True, unless=pattern(r" (?:nicht|nicht mehr)\b")),
@@ -216,7 +218,7 @@ GERMAN = Language(
     harmless=pattern(r"\b(?:wie (?:schon )?gesagt|wie ich schon sagte|ich habe? (?:dir )?(?:schon )?gesagt, dass|du weißt(?: ja)?, dass)"),
     undone=pattern(r"(?:[^\n]{0,60}\b(?:nur spaß|kleiner scherz)\b|,? (?:oder|richtig|stimmt's|nicht wahr)$| nicht\b(?! (?:weit|nur))|[ \t]*\?|[^\n,]{0,20}\b(?:würde|könnte|möchte|wollte|werden will)\b)"),
     elsewhere=pattern(
-        r"(?:\b(?:übersetz\w*|korrigier\w*|umformulier\w*|formulier\w* um|fass\w* zusammen|kürz\w*|verbesser\w*|überarbeit\w*|lektorier\w*)\b[^\n]{0,100}(?::|\n|$)|\bübersetz\w*\b|\bwie sagt man\b"
+        r"(?:\b(?:übersetz\w*|korrigier\w*|umformulier\w*|formulier\w* um|fass\w* zusammen|kürz(?:e|en)?\b|verbesser\w*|überarbeit\w*|lektorier\w*)\b[^\n]{0,100}(?::|\n|$)|\bübersetz\w*\b|\bwie sagt man\b"
         r"|\bschreib\w* (?:mir )?(?:bitte )?(?:eine?[nr]? )?(?:[\wäöüß]+ ){0,2}(?:geschichte|gedicht|roman|dialog|szene|brief|e-?mail|mail|nachricht|text|rede|lied|märchen|bewerbung|krimi)\b"
         r"|\b(?:stell dir vor|rollenspiel|angenommen|nehmen wir an|tu so|tun wir so|spiel(?:en wir|e)? (?:die rolle|eine[n]?)|du bist (?:ein|eine|jetzt))\b"
         r"|\b(?:hier ist|folgende[rns]?|das ist) (?:der |die |das |ein |eine )?(?:[\wäöüß]+ ){0,2}(?:text|mail|e-mail|nachricht|brief|beispiel|absatz|artikel|entwurf)\b|\bzum beispiel[,:]|\bz\.b\.|\bbeispiel(?:satz|sätze|text)?:)"

@@ -47,6 +47,9 @@ _SMALL_IN_NAMES = frozenset(
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
+_FIELD = re.compile(r"[ \t]+de[ \t]+([a-zà-ÿ]{3,20})\b")
+"""What a profession is of, in Spanish: "analista de datos"."""
+
 _OWNER = re.compile(r"['’]s?(?:\s.*)?$")
 """What makes a name an owner's: "my brother Tom's wife"."""
 
@@ -86,7 +89,7 @@ class Rule:
     the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more
     beginnings of words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked
     for only once. A rule that is ``passing`` reads what is taken for granted ("with my wife Ana"), anywhere in a
-    sentence, be it a question; one that is ``carried`` a clause whose "I" began the sentence ("I'm 46, live in Ulm")."""
+    sentence, be it a question; one that is ``carried`` a clause whose "I" began the sentence ("I'm 46, live in")."""
 
     name: str
     kind: FactKind
@@ -302,6 +305,11 @@ def job(look: Look, at: int) -> Read | None:
     for number, (word, _, _) in enumerate(tokens, 1):
         if look.language.heads.fullmatch(word):
             best = number
+    if best and best == len(tokens) and look.language.code == "es":
+        field = _FIELD.match(look.text, tokens[best - 1][2], look.end)
+        nouns = look.language.stops | look.language.hollow | look.language.not_names
+        if field and field[1] not in nouns:
+            return Read(look.text[tokens[0][1] : field.end()], field.end())
     if not best or tokens[0][0] in ("former", "ex", "ehemaliger", "ex-", "terrible", "bad", "good", "great"):
         return None
     return _taken(look, tokens[:best])
@@ -313,7 +321,11 @@ def thing(look: Look, at: int) -> Read | None:
     tokens = _tokens(look, at, _CLAUSE_ENDS if doing else None)
     if not tokens or tokens[0][0] in look.language.hollow or len(tokens) > MOST_WORDS + (2 if doing else 0):
         return None
-    if not any(c.isalpha() for c in tokens[0][0]) or any(word in _POINTING for word, _, _ in tokens):
+    if (
+        not tokens[0][0][0].isalnum()
+        or not any(c.isalpha() for c in tokens[0][0])
+        or any(word in _POINTING for word, _, _ in tokens)
+    ):
         return None
     if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and look.low.startswith(",", tokens[-1][2]):
         return None  # "a safe, inviting place": the phrase goes on

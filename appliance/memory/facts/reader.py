@@ -45,6 +45,10 @@ _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
 _UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
 _FROM = re.compile(r"[ \t]+(?:from|between|von|entre|de|desde)\b")
 _TO = re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]")
+_LONGEST_TIME = 40
+"""Characters, of a time that stands before a statement."""
+
+_SINCE_BEFORE = re.compile(r"\b(?:since|seit|desde)(?=[ \t])")
 _SINCE = re.compile(r"[ \t]+(?:since|in|seit|desde|en|im)\b")
 
 
@@ -218,6 +222,8 @@ def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> I
     if rule.unless and rule.unless.match(look.low, at if rule.read == "rest" else end, look.end):
         return
     since, until, behind = _times(rule, look, end)
+    if since is None and rule.mode != "ended":
+        since = _since_before(look, max(passage.start, match.start() - _LONGEST_TIME), match)
     for value, ends in values:
         yield Found(
             rule.kind, subject, attribute, value, rule.mode, rule.confidence, *_trimmed(look.text, passage),
@@ -265,7 +271,9 @@ def _attribute(rule: Rule, groups: dict[str, str], look: Look) -> str:
     if rule.attribute == "{rel}":
         return wording.attribute(look.language.relations[" ".join(groups["rel"].lower().split())])
     if rule.attribute == "{event}":
-        event = next(" ".join(said.lower().split()) for name, said in groups.items() if name.startswith("event"))
+        event = next(
+            " ".join(said.lower().split()) for name, said in groups.items() if name.startswith("event")
+        )
         event = look.language.events.get(event, event)
         return f"{event} to {groups['to']}" if "to" in groups else event
     if "{what}" in rule.attribute:
@@ -277,8 +285,10 @@ def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, in
     """From when and to when, where the words behind a value say so; and the place behind them."""
     since = until = None
     if rule.mode != "ended":
-        if (begins := _SINCE.match(look.low, end, look.end)) and (named := _year(look, begins)):
-            since, end = named
+        if begins := _SINCE.match(look.low, end, look.end):
+            exact = begins.group().strip() in ("in", "en", "im")
+            named = _year(look, begins) if exact else dates.since(look.low, begins.end(), look.end, look.said)
+            since, end = named or (None, end)
         return since, None, end
     begins = _FROM.match(look.low, end, look.end)
     if begins and (named := _year(look, begins)):
@@ -289,6 +299,14 @@ def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, in
     if ends and (named := _year(look, ends)):
         until, end = named
     return since, until, end
+
+
+def _since_before(look: Look, start: int, match: re.Match[str]) -> str | None:
+    """From when, where the words right before a statement, or its first ones, say so: "since New Year I've stopped"."""
+    begins = _SINCE_BEFORE.search(look.low, start, match.end())
+    if begins is None or (named := dates.since(look.low, begins.end(), match.end(), look.said)) is None:
+        return None
+    return named[0] if look.low[named[1] : max(named[1], match.start())].strip(" \t,") == "" else None
 
 
 def _year(look: Look, behind: re.Match[str]) -> tuple[str, int] | None:

@@ -25,9 +25,17 @@ _RELATIONS = {
 }
 _REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
 _MY = rf"\b(?:mi|mis|nuestro|nuestra|nuestros|nuestras)(?: (?:dos|tres|cuatro|querido|querida|mejor|nuevo|nueva))? {_REL}(?: (?:mayor|menor|pequeño|pequeña))?"
+_LEJOS = r"(?!mis? (?:vecin|jef|compañer|profesor|médic|dentista))"
 _WHO = rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
 _ADV = r"(?: (?:ahora|actualmente|también|ya|todavía|aún|aquí|siempre|solo|sólo))?"
 _CON = r"(?:,? (?:junto )?con (?:mi|mis)(?: [\wáéíóúñ-]+){1,3}?(?: y (?:mi|mis|nuestros?|nuestras?|los|las|dos)(?: [\wáéíóúñ-]+){1,3}?)?)?"
+_LUGARES = (
+    r"(?:madrid|barcelona|valencia|sevilla|bilbao|zaragoza|málaga|granada|murcia|vigo|lugo|gijón|oviedo|burgos|salamanca|toledo"
+    r"|córdoba|alicante|cádiz|jaén|león|vitoria|pamplona|santander|palma|mallorca|españa|méxico|argentina|chile|colombia|perú|uruguay"
+    r"|bogotá|medellín|lima|quito|caracas|santiago|buenos aires|montevideo|guadalajara|monterrey|parís|londres|berlín|roma|lisboa"
+    r"|nueva york|miami|francia|alemania|italia|portugal|europa|andorra|suiza|bruselas|ámsterdam|dublín|múnich|ginebra)"
+)
+"""Where "trabajo en" names a place, not a firm: the best known ones."""
 _SIN = r"(?P<value>carne(?! ni)|carne ni pescado|cerdo|pescado|gluten|mariscos?|huevos?|lácteos|azúcar|alcohol|café|cafeína|cerveza|vino|leche|lactosa|trigo|frutos secos|refrescos|chocolate|carne roja|ternera)\b"
 _RATO = pattern(r"[^\n,;]{0,12}\b(?:hoy|esta (?:semana|noche)|por la (?:noche|tarde)|después de|antes de|entre semana|cuando|si|hasta|sin|en ayunas|tan|mucho|mucha)\b")
 _EN_DIA = r"(?=(?:el|para|antes|del|este|próximo|mañana|pasado|hoy|\d)\b)"
@@ -78,11 +86,11 @@ _RULES = (
     Rule("me mudé de a", "profile", "home", ("mudé", "mudamos"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado)(?: hace poco)? (?:de|desde) "), "place", "ended", loose=True, then=(Rule("a", "profile", "home", (), pattern(r" a "), "place"),)),
     Rule("me mudé a", "profile", "home", ("mudé", "mudamos", "mudado"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado|acabo de mudarme)(?: hace poco| el año pasado)? a "), "place", loose=True),
     Rule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", loose=True),
-    Rule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de niña|de niño) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", loose=True),
+    Rule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de pequeña|de niña|de niño|de joven|cuando era (?:pequeñ[oa]|niñ[oa]|joven|estudiante),?) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", loose=True),
     Rule("soy de", "profile", "origin", ("soy de", "vengo de", "nací en", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|nací en|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
-    Rule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!casa\b|ello\b|un proyecto|una app|equipo)"), "org", then=(Rule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
-    Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(r",? (?:en|para) (?:el |la )?"), "org"),)),
-    Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", then=(Rule("en", "profile", "employer", (), pattern(r" en (?:el |la )?(?!un|una)"), "capital org"),), unless=pattern(r" (?:frustrado|de corazón)\b")),
+    Rule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!{_LUGARES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", then=(Rule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
+    Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(rf",? (?:en|para) (?:el |la )?(?!{_LUGARES}\b)"), "org"),)),
+    Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", unless=pattern(r" (?:frustrado|de corazón)\b")),
     Rule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) "), "org", "ended", loose=True),
     Rule("antes trabajaba en", "profile", "employer", ("trabajaba",), pattern(r"\b(?:antes )?trabajaba (?:en|para) (?:el |la )?"), "capital org", "ended", loose=True),
     Rule("estudio", "profile", "studies", ("estudio", "estudiando"), pattern(rf"\b(?:yo )?(?:estudio|estoy estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", then=(Rule("en", "profile", "school", (), pattern(r" en (?:la |el )?"), "org"),)),
@@ -90,7 +98,7 @@ _RULES = (
     Rule("aprendiendo", "profile", "learns", ("aprendiendo",), pattern(r"\bestoy aprendiendo(?: a hablar)? "), "tongue"),
     Rule("dieta", "profile", "diet", ("vega", "vege", "celi", "celí", "pesc"), pattern(rf"\b(?:yo )?(?:soy|me hice|sigo una dieta|como){_ADV} (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa]|pescetarian[oa])\b"), loose=False),
     Rule("ya no soy vegetariano", "profile", "diet", ("ya no soy",), pattern(r"\bya no soy (?P<value>vegan[oa]|vegetarian[oa])\b"), "", "ended", loose=True),
-    Rule("no como", "profile", "diet", ("no como", "no puedo", "no tolero", "no tomo", "no bebo", "no pruebo"), pattern(rf"\bno (?:como|puedo comer|tolero|tomo|bebo|pruebo|puedo tomar|puedo beber)(?: nada de| ni)? (?:el |la |los |las )?{_SIN}"), value="sin {value}", loose=True, unless=_RATO),
+    Rule("no como", "profile", "diet", ("no como", "no puedo", "no tolero", "no tomo", "no bebo", "no pruebo"), pattern(rf"(?<!hoy\s)(?<!noche\s)(?<!semana\s)(?<!tarde\s)\bno (?:como|puedo comer|tolero|tomo|bebo|pruebo|puedo tomar|puedo beber)(?: nada de| ni)? (?:el |la |los |las )?{_SIN}"), value="sin {value}", loose=True, unless=_RATO),
     Rule("ya no bebo", "profile", "diet", ("ya no", "dejé", "dejado", "dejamos", "sin "), pattern(rf"\b(?:ya no (?:como|bebo|tomo|pruebo)|(?:he|hemos) dejado(?: de (?:beber|tomar|comer))?|dejé(?: de (?:beber|tomar|comer))?|llevo [\wáéíóúñ ]{{3,20}} sin (?:beber|tomar|comer|probar)) (?:el |la |los |las )?{_SIN}"), value="sin {value}", loose=True, unless=_RATO),
     Rule("no fumo", "profile", "habit", ("fum",), pattern(r"\b(?:(?:ya )?no fumo|(?:he dejado|dejé) de fumar)\b"), value="no fumar", loose=True, confidence=0.8),
     Rule("costumbre", "profile", "habit", ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo", "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"\b(?P<value>{_HAGO} {_SUELO})"), confidence=0.8),
@@ -107,9 +115,9 @@ _RULES = (
     Rule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", passing=True, confidence=0.8, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:y|es|tiene|vive|está)\b)"), gate=_GATE),
     Rule("RELs NAME y NAME", "relation", "{rel}", _RELATED, pattern(r"\b(?:mis|nuestros|nuestras)(?: (?:dos|tres|cuatro))? (?P<rel>hijos|hijas|niños|perros|gatos|gatas|hermanos|hermanas|peques|amigos)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, gate=_GATE),
     Rule("REL cumple el", "relation", "birthday", ("cumple", "cumplirá", "cumpleaños"), pattern(rf"{_WHO}(?:cumple|cumplirá|va a cumplir)(?: (?:los )?\d{{1,3}})?(?: años)? (?=el \d)"), "birthday", subject="{who}", loose=True, also=NUMBERED),
-    Rule("REL no come", "relation", "diet", ("no come", "no puede", "no toma", "no bebe"), pattern(rf"{_WHO}no (?:come|puede comer|toma|bebe|tolera)(?: nada de)? {_SIN}"), value="sin {value}", subject="{who}", loose=True, unless=_RATO, gate=_GATE),
-    Rule("REL es alérgico", "relation", "allergy", ("alérgic", "alergia"), pattern(rf"{_WHO}(?:es|tiene) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", several=True, subject="{who}", loose=True, confidence=0.9, gate=_GATE),
-    Rule("REL es DIETA", "relation", "diet", ("vega", "vege", "celí", "celi"), pattern(rf"{_WHO}es (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa])\b"), subject="{who}", loose=True, gate=_GATE),
+    Rule("REL no come", "relation", "diet", ("no come", "no puede", "no toma", "no bebe"), pattern(rf"{_LEJOS}{_WHO}no (?:come|puede comer|toma|bebe|tolera)(?: nada de)? {_SIN}"), value="sin {value}", subject="{who}", loose=True, unless=_RATO, gate=_GATE),
+    Rule("REL es alérgico", "relation", "allergy", ("alérgic", "alergia"), pattern(rf"{_LEJOS}{_WHO}(?:es|tiene) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", several=True, subject="{who}", loose=True, confidence=0.9, gate=_GATE),
+    Rule("REL es DIETA", "relation", "diet", ("vega", "vege", "celí", "celi"), pattern(rf"{_LEJOS}{_WHO}es (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa])\b"), subject="{who}", loose=True, gate=_GATE),
     Rule("casado con", "relation", "partner", ("casad",), pattern(r"\b(?:estoy|soy) (?:felizmente )?casad[oa] con "), "capital person"),
     Rule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", loose=True, gate=_GATE),
     Rule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", loose=True, gate=_GATE),
@@ -127,7 +135,7 @@ _RULES = (
     Rule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: (?:a|de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_EN_DIA}"), "day", loose=True, also=DATED),
     Rule("el plazo termina", "date", "deadline", ("plazo", "entrega", "convocatoria"), pattern(rf"\b(?:el|la|mi) (?:plazo|convocatoria|fecha de entrega)(?: (?:para|de|del|de la|para la|para el|de los|de las) (?:la |el |los |las |mi )?(?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?))? (?:termina|acaba|vence|cierra|expira|se acaba) {_EN_DIA}"), "day", loose=True, also=DATED),
     Rule("doy EVENTO el", "date", "{event}", (*_DATED, "charla", "clase", "taller"), pattern(rf"\b(?:doy|tengo|hago|presento|celebro|tenemos|damos|celebramos|hacemos) (?:un |una |el |la |mi |nuestra |nuestro )(?P<event>{_EVENT}|charla|ponencia|taller)(?: (?:en|con|de|del|sobre|para) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+){{0,3}}?){{0,2}} {_EN_DIA}"), "day", loose=True, also=DATED),
-    Rule("vuelo a", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos"), pattern(rf"\b(?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos)(?: (?:a|para) (?P<to>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?))?(?: con [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? {_EN_DIA}"), "day", also=DATED, loose=True),
+    Rule("vuelo a", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos"), pattern(rf"\b(?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos)(?: (?:a|para) (?P<to>[\wáéíóúñ-]+(?: (?!el\b|para\b|con\b|mañana\b|pasado\b)[\wáéíóúñ-]+)?))?(?: con [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? {_EN_DIA}"), "day", also=DATED, loose=True),
     Rule("el DÍA hago", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos", "caso", "casamos"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?=el (?:\d|lunes|martes|miércoles|jueves|viernes|sábado|domingo))(?=[^\n,;]{4,30}? (?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos|caso|casamos)\b)"), "day", also=DATED),
     Rule("caduca", "date", "expiry", ("caduca", "vence"), pattern(rf"\b(?:mi|nuestro|nuestra) (?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?) (?:caduca|vence|expira) {_EN_DIA}"), "day", subject="{of}", loose=True, also=DATED),
     Rule("quiere para el", "date", "deadline", ("para", "antes"), pattern(rf"\b(?:el|la|los|las|mi|mis) [\wáéíóúñ-]+ (?:quieren?|necesitan?|piden?|esperan?) (?:el|la|los|las|mi|mis) (?P<of>[\wáéíóúñ-]+) (?:para|antes del) {_EN_DIA}"), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
@@ -167,18 +175,18 @@ SPANISH = Language(
         " otro otra ambos cada cualquier verlo hacerlo cuenta".split()
     ),
     leads=frozenset(
-        "y pero pues porque que hola bueno buenas ok vale sí si no, ah oye además también yo aunque mira perdón gracias ahora"
+        "todavía aún y pero pues porque que hola bueno buenas ok vale sí si no, ah oye además también yo aunque mira perdón gracias ahora"
         " actualmente ya como e por cierto".split()
     ) - {"que", "si", "como", "no,"},
     bars=frozenset(
-        "si cuando donde dónde que qué quien quién cómo como cuál no nunca él ella dice dijo ojalá aunque antes dicen creo según".split()
+        "de del con si cuando donde dónde que qué quien quién cómo como cuál no nunca él ella dice dijo ojalá aunque antes dicen creo según".split()
     ) - {"aunque", "antes"},
     unreal=pattern(
         r"\b(?:si|ojalá|imagina\w*|imagínate|supón|supongamos|suponiendo|pongamos|digamos|haz como|como si|fuera|sería|dijo|dice|dicen|dijeron"
         r"|contó|preguntó|escribió|según|por ejemplo|p\.ej|ejemplo|traduc\w*|cuento|historia|poema|novela|no es verdad|nadie|cree|piensa|sueño)\b"
     ),
     unsure=pattern(r"\b(?:quizás?|tal vez|a lo mejor|quizá|quisiera|quiero|espero|podría|gustaría|creo que no)\b"),
-    harmless=pattern(r"\b(?:como (?:ya )?(?:te )?dije|ya te (?:he dicho|dije) que|recuerda que|ten en cuenta que|si te sirve)"),
+    harmless=pattern(r"\b(?:es que|como (?:ya )?(?:te )?dije|ya te (?:he dicho|dije) que|recuerda que|ten en cuenta que|si te sirve)"),
     undone=pattern(r"(?:,? (?:verdad|no|cierto|no\?)$|[ \t]*\?|[^\n]{0,40}\bes broma\b)"),
     elsewhere=pattern(
         r"(?:\b(?:traduc\w*|tradúce\w*|corrig\w*|corríge\w*|resum\w*|reescrib\w*|reformul\w*|mejora|revisa|acorta)\b[^\n]{0,100}(?::|\n|$)|\btraduc\w*\b|\btradúce\w*\b|\bcómo se dice\b"
