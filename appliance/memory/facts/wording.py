@@ -97,6 +97,8 @@ def refines(value: str, other: str) -> bool:
 def sentence(subject: str, kind: str, name: str, value: str) -> str:
     """A fact as a short sentence; one about the person leaves out of whom it is."""
     shown = _day(value) if name == "birthday" else value
+    if name == "diet" and _WITHOUT.match(value.lower()):
+        return f"eats or drinks {value}" if subject == ME else f"{subject} eats or drinks {value}"
     if name in WORDS:
         said = WORDS[name].replace("{}", shown)
         return said if subject == ME else f"{subject} {said}"
