@@ -17,7 +17,7 @@ def test_there_are_enough_statements_and_half_of_them_are_traps() -> None:
     assert len({line["text"] for line in everything}) == len(everything), "no statement is in both parts"
 
 
-RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75}
+RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75, "fresh": 0.25}
 """Some points under what was measured, by language: a rule may go, a family of them may not."""
 
 
@@ -25,7 +25,7 @@ RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75}
 def test_what_is_found_is_right_and_most_of_it_is_found(part: str) -> None:
     _, figures = measure(lines(part))
     assert figures["all"]["precision"] >= 0.97, figures["all"]
-    for language in ("all", "en", "de", "es"):
+    for language in ("all", "en", "de", "es") if part != "fresh" else ("all",):
         assert figures[language]["precision"] >= 0.95, figures[language]
         assert figures[language]["recall"] >= RECALL[part], figures[language]
 

@@ -67,7 +67,7 @@ _POINTING = frozenset(
     "it them him this that these those you your me us it's they're we're you're he's she's that's".split()
 )
 _SEVERING = frozenset(
-    "my your our his her their its the that who which where when they're we're you're it's".split()
+    "it them my your our his her their its the that who which where when they're we're you're it's".split()
 )
 """What stands behind a phrase that was cut off in the middle: "I like sneakers that ..."."""
 
