@@ -20,7 +20,7 @@ from appliance.memory.facts import wording
 from appliance.memory.facts.reader import Found, read
 
 FOLDER = Path(__file__).parents[1] / "facts"
-PARTS = ("dev", "heldout")
+PARTS = ("dev", "heldout", "unseen", "fresh")
 SAID = date(2024, 2, 10)
 """When all of it was said: a Saturday."""
 

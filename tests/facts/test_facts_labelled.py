@@ -17,12 +17,17 @@ def test_there_are_enough_statements_and_half_of_them_are_traps() -> None:
     assert len({line["text"] for line in everything}) == len(everything), "no statement is in both parts"
 
 
+RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75, "fresh": 0.25}
+"""Some points under what was measured, by language: a rule may go, a family of them may not."""
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_what_is_found_is_right_and_most_of_it_is_found(part: str) -> None:
     _, figures = measure(lines(part))
-    for language in ("all", "en", "de", "es"):
+    assert figures["all"]["precision"] >= 0.97, figures["all"]
+    for language in ("all", "en", "de", "es") if part != "fresh" else ("all",):
         assert figures[language]["precision"] >= 0.95, figures[language]
-        assert figures[language]["recall"] >= 0.6, figures[language]
+        assert figures[language]["recall"] >= RECALL[part], figures[language]
 
 
 def test_a_rule_that_matches_is_never_passed_over_for_its_words() -> None:

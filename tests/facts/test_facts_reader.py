@@ -51,6 +51,16 @@ def ended(text: str) -> list[tuple[str, str]]:
         ("I'm using Kotlin 2.1", ("me", "uses", "Kotlin 2.1")),
         ("I'm building a game called Moss", ("me", "project", "Moss")),
         ("Never use exclamation marks.", ("me", "instruction", "Never use exclamation marks")),
+        ("What could my wife Uma cook?", ("me", "partner", "Uma")),
+        ("We're flying to Cork on May 2", ("me", "flight to Cork", "2026-05-02")),
+        ("My passport expires on 1 July.", ("passport", "expiry", "2025-07-01")),
+        ("The editors want the draft by Friday.", ("draft", "deadline", "2025-06-13")),
+        ("I swim every Monday.", ("me", "habit", "swim every Monday")),
+        ("I've given up coffee", ("me", "diet", "no coffee")),
+        ("My aunt can't eat nuts.", ("aunt", "diet", "no nuts")),
+        ("I'd rather you didn't use tables", ("me", "instruction", "I'd rather you didn't use tables")),
+        ("Mein Flug geht am 1. Juli.", ("me", "flight", "2025-07-01")),
+        ("Nado los lunes.", ("me", "habit", "Nado los lunes")),
         ("Ich wohne in Ulm.", ("me", "home", "Ulm")),
         ("Vivo en Murcia.", ("me", "home", "Murcia")),
     ],
@@ -79,6 +89,35 @@ def test_a_time_that_is_named_with_it_is_when_it_held() -> None:
     assert (lived.since, lived.until) == ("2012", "2019")
     (moved,) = read("We moved to Lyon in March 2024.", SAID)
     assert moved.since == "2024-03"
+
+
+@pytest.mark.parametrize(
+    ("text", "since"),
+    [
+        ("Since New Year I've stopped drinking coffee.", "2025"),
+        ("Since last August I don't eat meat.", "2024-08"),
+        ("I don't eat meat since 2019.", "2019"),
+        ("Seit Januar trinke ich keinen Kaffee.", "2025-01"),
+        ("I don't eat meat.", None),
+    ],
+)
+def test_since_when_is_read_before_and_behind(text: str, since: str | None) -> None:
+    (one,) = read(text, SAID)
+    assert one.since == since
+
+
+def test_a_clause_carries_its_subject_on_only_where_it_is_the_writer() -> None:
+    assert ("me", "home", "Lyon") in found("I'm 31, live near Lyon and work for Michelin.")
+    assert found("They are 31, live near Lyon and work for Michelin.") == []
+    assert found("I want to quit, live in Lyon and work for Michelin.") == []
+
+
+def test_whose_relative_it_is_is_told_apart() -> None:
+    assert found("I met my friend Oscar's wife Petra") == [
+        ("me", "friend", "Oscar"),
+        ("Oscar", "partner", "Petra"),
+    ]
+    assert found("Mi jefa tiene 40 años") and not found("La hija de mi jefa tiene 4 años")
 
 
 @pytest.mark.parametrize(
@@ -205,6 +244,11 @@ HOSTILE = {
     "Spanish": "mi mujer se llama ",
     "ages": "i'm 5 my son is 6 ",
     "labels": "[1] a (b): ",
+    "people in passing": "with my wife Ana ",
+    "people at home": "i live with my a b and my c d, ",
+    "flights": "we are flying to a b with c d ",
+    "events": "i have a b c talk at a b c in d e ",
+    "days": "i go a b c every monday, tuesday, ",
 }
 
 

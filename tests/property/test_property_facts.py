@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from appliance import Appliance
@@ -94,6 +94,7 @@ def open_memory(folder: Path) -> Appliance:
 
 @settings(max_examples=10, deadline=None)
 @given(messages, st.randoms(use_true_random=False), st.integers(1, 5))
+@example([("We moved to Madrid.", 0, 1), ("I moved from Madrid to Rome.", 0, 0)], random.Random(2), 1)
 def test_any_order_of_sessions_and_any_cut_gives_the_same_facts(
     said: list[tuple[str, int, int]], chance: random.Random, cuts: int
 ) -> None:

@@ -76,6 +76,11 @@ _YEAR_ALONE = re.compile(
     rf"(?:(?P<month>{_MONTH})\s+(?:de\s+)?)?(?P<year>{_YEAR})"
 )
 
+_LAST = re.compile(
+    rf"\s*(?:the\s+|last\s+|letztem\s+|el\s+|dem\s+)?(?:new\s+year(?:'?s)?(?:\s+(?:day|eve))?\b|neujahr\b|jahresanfang\b"
+    rf"|año\s+nuevo\b|(?P<month>{_MONTH}))"
+)
+
 DAY = timedelta(days=1)
 _LAST_YEAR = 9998
 
@@ -110,6 +115,19 @@ def year(low: str, at: int, end: int) -> tuple[str, int] | None:
         return None
     month = _MONTHS.get((match["month"] or "").rstrip("."))
     return (f"{match['year']}-{month:02}" if month else match["year"]), match.end()
+
+
+def since(low: str, at: int, end: int, said: date | None) -> tuple[str, int] | None:
+    """From when something holds: a year, a month of one, or the last such month or New Year before it was said."""
+    if found := year(low, at, end):
+        return found
+    match = _LAST.match(low, at, end)
+    if match is None or said is None:
+        return None
+    if match["month"] is None:
+        return f"{said.year}", match.end()
+    month = _MONTHS[match["month"].rstrip(".")]
+    return f"{said.year if month <= said.month else said.year - 1}-{month:02}", match.end()
 
 
 def _resolved(groups: dict[str, str], end: int, said: date | None) -> Named | None:

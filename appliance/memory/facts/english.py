@@ -6,8 +6,11 @@
 # fmt: off
 from __future__ import annotations
 
+from dataclasses import replace
+
 from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
 
+_WITH = r"(?:(?: (?:together|alone))?(?: with (?:my|our)(?: [\w'-]+){1,3}?(?:, [\w'-]+(?: and [\w'-]+)?)?(?:(?:,| and|, and) (?:my|our|the|two|three)(?: [\w'-]+){1,3}?){0,2},?)?)?"
 _AM = r"\b(?:i'm|i am|im)"
 _ADV = (
     r"(?: (?:currently|actually|also|really|now|still|mostly|usually|generally|just|both|all|mainly|personally|already"
@@ -45,26 +48,59 @@ _RELATIONS = {
         "wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse son daughter child mother father"
         " brother sister grandmother grandfather aunt uncle cousin nephew niece friend boss colleague roommate neighbour"
         " dog cat pet teacher doctor dentist therapist manager landlord granddaughter grandson stepson stepdaughter"
-        " parrot rabbit hamster horse supervisor advisor coworker"
+        " parrot rabbit hamster horse supervisor advisor coworker stepmother stepfather stepbrother stepsister godmother"
+        " godfather godson goddaughter tortoise mentor"
     ).split()},
+    **{f"{one}{dash}in{dash}law": f"{one}-in-law" for one in ("mother", "father", "sister", "brother", "son", "daughter") for dash in "- "},
     **dict.fromkeys(("kid", "kids", "children"), "child"), "sons": "son", "daughters": "daughter",
     **dict.fromkeys(("mom", "mum", "mama", "mommy"), "mother"), **dict.fromkeys(("dad", "papa"), "father"),
     "brothers": "brother", "sisters": "sister", "friends": "friend", "dogs": "dog", "cats": "cat", "pets": "pet",
     **dict.fromkeys(("grandma", "granny", "nana"), "grandmother"), "grandpa": "grandfather", "neighbor": "neighbour",
     **dict.fromkeys(("best friend", "bestie", "buddy"), "friend"), "flatmate": "roommate", "housemate": "roommate",
     **dict.fromkeys(("puppy", "retriever", "labrador", "poodle", "beagle", "terrier", "dachshund", "corgi", "shepherd",
-                     "collie", "husky", "pup"), "dog"),
+                     "collie", "husky", "pup", "greyhound", "whippet", "spaniel", "schnauzer", "pug", "bulldog", "rottweiler",
+                     "chihuahua", "mutt"), "dog"),
     **dict.fromkeys(("kitten", "kitty", "tabby"), "cat"), "bunny": "rabbit",
 }
 _REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
-_OLDER = r"(?:(?:best|older|younger|little|big|elder|eldest|oldest|youngest|twin|dear|new|beloved|good|close|late|\d{1,2}[ -]year[ -]old) ){0,2}"
+_OLDER = r"(?:(?:two|three|four|both|best|older|younger|little|big|elder|eldest|oldest|youngest|twin|dear|new|beloved|good|close|late|\d{1,2}[ -]year[ -]old) ){0,2}"
+_DISTANT = r"(?!(?:my|our) (?:neighbou?r|landlord|boss|colleague|coworker|manager|supervisor|teacher|doctor|dentist|advisor))"
 _MY = rf"\b(?:my|our) {_OLDER}{_REL}"
 _WHO = rf"{_MY}(?:,? (?P<who>[^\W\d_][\w'-]{{1,24}}))?,? (?:also |currently |still |now )?"
+_FOODS = (
+    r"(?P<value>pork|beef|meat|red meat|fish|seafood|shellfish|dairy|lactose|gluten|wheat|eggs|sugar|nuts|peanuts|poultry|animal products|soy"
+    r"|spicy food|raw fish|alcohol|coffee|milk|caffeine|soda|beer|wine|energy drinks|black tea|carbs|chocolate|tomatoes|mushrooms)\b"
+)
+_AWHILE = pattern(
+    r"(?: (?:altogether|completely|entirely))?,? (?:for (?:lent|january|now|today|an? |the next|one|two)|today|tonight|this (?:week|morning|evening|month)|after|before|at night|in the (?:evening|afternoon)"
+    r"|on (?:weekdays|weekends|school nights|an empty|work)|until|when|while|unless|if|as (?:much|often)|so (?:much|often)|that (?:much|often)|much|often|very|enough|every|alone|without|with)\b"
+)
+"""Behind "I don't drink coffee": so it holds for some hours only, or for a part of it."""
+_SOON = (
+    r"(?=(?:(?:on|by|for|until|before|next|this|coming|the|in|already|due) ){0,3}(?:\d|jan|feb|mar(?:ch|\b)|apr|may\b|jun|jul|aug|sep|oct|nov|dec"
+    r"|mon(?:day|\b)|tue|wed(?:nesday|\b)|thu|fri(?:day|\b)|sat(?:urday|\b)|sun(?:day|\b)|tomorrow|today|tonight|two weeks|three weeks|a week)[\w.]*)"
+)
+_WHERE = r"(?:,? (?:at|with|to|in|for|about|from|of|near|over) [\w'-]+(?: [\w'-]+){0,3}?){0,2}"
+_WE_ARE = r"\b(?:i'm|i am|im|we're|we are|(?:and|&) i are)(?: (?:also|now|finally|actually|just|currently|still))?"
+_WILL = r"\b(?:i|we)(?:'ll be|'ll| will be| will|'m going to be| am going to be)"
+_STYLE = r"(?:emojis?|bullet points?|bullets|em[- ]dash(?:es)?|jargon|exclamation (?:marks|points)|disclaimers?|apologies|small talk|filler|preambles?|tables|headings|markdown|footnotes|smileys|hashtags|flattery)"
+_SPORT = (
+    r"(?:run|jog|swim|cycle|bike|row|climb|box|train|work out|lift|meditate|dance|hike|volunteer|fast|journal|stretch|(?:go|do|play|teach|take|coach|have) (?!to\b(?! the gym| church| choir| yoga| the pool))[\w' -]{2,28}?"
+    r"|work(?: from)? (?:home|late|nights)|don't work|am off|cook|bake|shop|fly|commute)"
+)
+_DAY = r"(?:mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|saturdays?|sundays?|weekends?|weekdays?)"
+_DAYS_PLURAL = r"(?:mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|weekends|weekdays)"
+_REGULARLY = (
+    rf"(?:on {_DAYS_PLURAL}(?:(?:,| and|, and| &) (?:on )?{_DAYS_PLURAL}){{0,4}}"
+    rf"|(?:every|each) (?:other |single )?(?:day|morning|evening|night|week|{_DAY})(?:(?:,| and|, and) {_DAY}){{0,4}}(?: (?:mornings?|evenings?|afternoons?|nights?))?"
+    r"|(?:once|twice|three times|four times|five times|\d times|\dx) (?:a|per) week)"
+    r"(?: (?:before|after|during) (?:work|school|breakfast|lunch|dinner)| in the (?:mornings?|evenings?)| at \d{1,2}(?::\d\d)?(?: ?[ap]m)?)?"
+)
 _EVENT = (
     r"(?:deadline|due date|wedding|exam|test|interview|flight|appointment|launch|release|release date|launch date|trip"
     r"|party|conference|submission|surgery|operation|move|moving day|graduation|concert|anniversary|presentation|demo"
     r"|defen[sc]e|viva|marathon|race|recital|hearing|closing|meeting|reunion|train|ceremony|baby shower|check-?up"
-    r"|start date|first day|last day|retirement|vacation|holiday|checkup|court date|ultrasound|workshop|talk)"
+    r"|start date|keynote|webinar|hackathon|biopsy|scan|mri|colonoscopy|root canal|first day|last day|retirement|vacation|holiday|checkup|court date|ultrasound|workshop|lecture|talk)"
 )
 _DIETS = r"(?P<value>vegan|vegetarian|pescatarian|pescetarian|keto|kosher|halal|gluten[- ]free|plant[- ]based|flexitarian|celiac|coeliac)\b"
 _ILLS = (
@@ -93,13 +129,14 @@ _ON_TEAM = Rule("team", "profile", "team", (), pattern(r",? (?:on|in) the (?P<va
 _AT_ORG = Rule("works at", "profile", "employer", (), pattern(r"(?: (?:working|employed))?(?: here)? (?:at|for) (?:the )?"), "org", then=(_ON_TEAM,))
 _NOT_TOWNS = pattern(r" (?:for|with|by|so|state of|mode)\b")
 
+_NOT_A_NAME = pattern(r"(?:'s (?:day|law|anatomy)\b| (?:and|or) not\b| (?:account|page|style|time|day|class|team|app|party|trip|office|store)\b)")
 _GATE = pattern(_MY)
 _RELATED = tuple(_RELATIONS)
 _EVENTS = tuple(
     "deadline due wedding exam test interview flight appointment launch release trip party conference submission surgery"
     " operation move moving graduation concert anniversary presentation demo defense defence viva marathon race recital"
     " hearing closing meeting reunion train ceremony shower check first last start retirement vacation holiday court"
-    " ultrasound workshop talk".split()
+    " ultrasound workshop talk keynote webinar hackathon biopsy scan mri colonoscopy root lecture".split()
 )
 
 _PROFILE = (
@@ -113,12 +150,14 @@ _PROFILE = (
     Rule("birthday", "profile", "birthday", ("birthday",), pattern(r"\bmy birthday(?:'s| is)(?: on)? (?:the )?"), "birthday", confidence=0.95, loose=True),
     Rule("born on", "profile", "birthday", ("born",), pattern(r"\bi was born(?: on)? (?:the )?"), "birthday", confidence=0.95),
     Rule("born in", "profile", "origin", ("born",), pattern(r"\bi was born(?: and raised)? in "), "place", confidence=0.8),
-    Rule("live in", "profile", "home", ("live in", "living in", "reside in"), pattern(rf"(?:{_I} (?:live|reside)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|happily))? living) (?:over |up |down |here |out )?in (?:downtown |central |north |south |east |west )?"), "place", loose=True, confidence=0.9, unless=_ONCE),
+    Rule("live in", "profile", "home", ("live ", "living ", "reside "), pattern(rf"(?:{_I} (?:live|reside)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|happily))? living){_WITH} (?:(?:over |up |down |here |out |just |right )?in|(?:just |right )?(?:outside|near)(?: of)?|close to|not far from) (?:downtown |central |north |south |east |west )?"), "place", loose=True, confidence=0.9, unless=_ONCE),
+    Rule("..., live in", "profile", "home", ("live ",), pattern(rf"(?:,|\band) (?:now |currently |still |also |both )?live{_WITH} (?:(?:over |up |down |here |out |just )?in|(?:just |right )?(?:outside|near)|close to) "), "place", carried=True, confidence=0.85, unless=_ONCE),
+    Rule("Living in", "profile", "home", ("living in", "based in"), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:currently |now |still )?(?:living|based) in "), "place", follows=pattern(r",? (?:now|currently|atm|at the moment|since|for \w+ years|these days|with my)\b(?! (?:is|was|can|has|means))"), confidence=0.8),
     Rule("home is", "profile", "home", ("home is", "hometown", "home city"), pattern(r"\bmy (?:current )?(?:home(?: ?town| city)?|city|address) is (?:in )?"), "place", confidence=0.75),
     Rule("have lived in", "profile", "home", ("lived in", "living in"), pattern(r"\b(?:i've|i have|we've|we have)(?: been)? (?:lived|living) in "), "place", follows=pattern(r" (?:for|since|all)\b"), confidence=0.85),
     Rule("based in", "profile", "home", ("based in", "based out of"), pattern(r"\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|mostly))? based (?:in|out of) "), "place", unless=_ONCE),
-    Rule("moved from", "profile", "home", ("moved from", "relocated from"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:moved|relocated) from "), "place", "ended", then=(Rule("moved to", "profile", "home", (), pattern(r" to "), "place", confidence=0.9),), loose=True),
-    Rule("moved to", "profile", "home", ("moved to", "relocated to", "moved back to"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally|actually))? (?:moved|relocated)(?: (?:back|over|here))? to "), "place", confidence=0.85, loose=True, unless=pattern(r"[^\n]{0,40}\b(?:but|temporarily|and (?:back|then)|when i was|as a (?:kid|child)|back when)\b")),
+    Rule("moved from", "profile", "home", ("moved from", "relocated from"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally|both))? (?:moved|relocated)(?: here| over| back)? from "), "place", "ended", then=(Rule("moved to", "profile", "home", (), pattern(r" to "), "place", confidence=0.9),), loose=True),
+    Rule("moved to", "profile", "home", ("moved to", "relocated to", "moved back to"), pattern(r"(?:\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally|actually))? |(?:^|(?<=[\n.!]))[ \t]*(?:just|recently|finally) )(?:moved|relocated)(?: (?:back|over|here))? to "), "place", confidence=0.85, loose=True, unless=pattern(r"[^\n]{0,40}\b(?:but|temporarily|and (?:back|then)|when i was|as a (?:kid|child)|back when)\b")),
     Rule("used to live", "profile", "home", ("used to live", "lived in"), pattern(r"\b(?:i|we)(?: (?:used to live|once lived|previously lived|formerly lived)) in "), "place", "ended"),
     Rule("lived in until", "profile", "home", ("lived in",), pattern(r"\b(?:i|we) lived in "), "place", "ended", follows=pattern(r" (?:until|till|from|between|before|for|up to|back|in)\b")),
     Rule("no longer live", "profile", "home", ("live in",), pattern(r"\b(?:i|we)(?: no longer (?:live|reside)|'m no longer living) in "), "place", "ended"),
@@ -126,12 +165,18 @@ _PROFILE = (
     Rule("from", "profile", "origin", ("i'm from", "i come from", "originally", "im from", "i am from"), pattern(rf"(?:{_AM}(?: (?:originally|actually))?|\bi(?: originally)? come(?: originally)?) from "), "place", unless=pattern(r" (?:team|support|department|and i'm here)\b"), confidence=0.8),
     Rule("grew up", "profile", "origin", ("grew up", "raised in"), pattern(r"\bi (?:grew up|was raised) in "), "place", confidence=0.8),
     Rule("work at", "profile", "employer", ("work at", "work for", "working at", "working for"), pattern(rf"(?:{_I} work|\b(?:i'm|i am|im)(?: (?:currently|now|still))? (?:working|employed)|\bi've been working) (?:at|for|by) (?:the )?"), "org", loose=True, then=(_AS_JOB, _ON_TEAM)),
+    Rule("..., work at", "profile", "employer", ("work at", "work for"), pattern(r"(?:,|\band) (?:now |currently |still |also )?work (?:at|for) (?:the )?"), "org", carried=True, then=(_AS_JOB, _ON_TEAM)),
+    Rule("my team at", "profile", "employer", ("team at", "company at", "office at", "manager at", "boss at", "job at", "colleagues at", "internship at", "department at"), pattern(r"(?<!lost\s)(?<!left\s)(?<!quit\s)(?<!from\s)\b(?:my|our) (?!old|former|previous|last|ex)(?:\w+ )?(?:team|office|manager|boss|job|colleagues|department|internship) at "), "capital org", loose=True, confidence=0.75, unless=pattern(r"[^\n]{0,30}\b(?:ended|is over|was)\b")),
     Rule("new job at", "profile", "employer", ("job at", "job with", "working at", "position at", "role at"), pattern(r"\bi(?:'ve| have)?(?: (?:just|recently|finally))? (?:(?:started|got|landed|accepted|took|have)(?: on)? (?:a|an|my) (?:new )?(?:\w+ )?(?:job|position|role)|joined|started(?: working)?) (?:at|with|for) "), "org"),
     Rule("joined", "profile", "employer", ("employer is", "company is"), pattern(r"\bmy (?:current |new )?(?:employer|company|workplace) is (?:called )?"), "org"),
-    Rule("quit", "profile", "employer", ("quit", "left my job", "laid off", "resigned", "fired", "no longer work", "used to work", "stopped working"), pattern(r"\b(?:i|i've|i have|i was|i got|we)(?: (?:just|recently|finally))? (?:quit(?: (?:my|the) job)?|left my (?:job|position)|resigned|laid off|been laid off|got fired|fired|no longer work|used to work|stopped working) (?:at|from|for|by) (?:the )?"), "org", "ended"),
+    Rule("quit", "profile", "employer", ("quit", "left my job", "laid off", "resigned", "fired", "no longer work", "used to work", "stopped working"), pattern(r"\b(?:i|i've|i have|i was|i got|we)(?: (?:just|recently|finally))? (?:quit(?: (?:my|the) job)?|left my (?:old )?(?:job|position)|resigned|laid off|been laid off|got fired|fired|no longer work|used to work|stopped working) (?:at|from|for|by) (?:the )?"), "org", "ended"),
     Rule("quit my job", "profile", "employer", ("my job", "laid off"), pattern(r"\b(?:i|i've|i have)(?: (?:just|recently|finally))? (?:(?:quit|left|lost) my (?:old )?job|(?:was|been|got) laid off|retired)\b"), "", "ended", value="", unless=pattern(r" (?:at|from|as)\b")),
     Rule("i'm a JOB", "profile", "job", ("i'm", "i am", "im "), pattern(rf"{_AM}{_ADV} (?:an? |the )"), "job", unless=pattern(r" (?:at heart|in training|wannabe|myself,? (?:but|not)|today)\b"), then=(_AT_ORG, _ON_TEAM), confidence=0.85),
-    Rule("work as", "profile", "job", ("work as", "working as"), pattern(rf"(?:{_I} work|{_AM}(?: (?:currently|now))? working) as (?:an? |the )?"), "job", loose=True, then=(_AT_ORG, _ON_TEAM)),
+    Rule("work as", "profile", "job", ("work as", "working as", "freelance as", "freelancing as"), pattern(rf"(?:{_I} (?:work|freelance)|{_AM}(?: (?:currently|now|mostly))? (?:working|freelancing))(?: (?:freelance|part[- ]time|full[- ]time|mostly|remotely|here|in [\w'-]+|nights))? as (?:an? |the )?"), "job", loose=True, then=(_AT_ORG, _ON_TEAM)),
+    Rule("..., work as", "profile", "job", ("work as", "working as", "freelance as"), pattern(r"(?:,|\band) (?:now |currently |still |also )?(?:work|working|freelance) as (?:an? |the )?"), "job", carried=True, then=(_AT_ORG,)),
+    Rule("have been a JOB", "profile", "job", ("been a", "been an", "been working"), pattern(r"\bi(?:'ve| have) been (?:working as )?an? "), "job", follows=pattern(r"[ \t]*(?:$|[.,;!)])| (?:for|since|at|in|now|all|over|here|long)\b"), then=(replace(_AT_ORG, pattern=pattern(r" at (?:the )?")),)),
+    Rule("as a JOB, I", "profile", "job", ("as a", "as an"), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:but |and |so |speaking )?as an? "), "job", follows=pattern(r",? (?:i(?! (?:would|could|might|should|will|was|had|did|used|once|got|lived|\w+ed)\b)|i'm|i've|my)\b"), confidence=0.75),
+    Rule("as a diabetic", "profile", "health", ("diabetic", "asthmatic", "dyslexic", "celiac", "coeliac"), pattern(r"\bas an? (?P<value>(?:type (?:1|2|one|two) )?diabetic|asthmatic|dyslexic|coeliac|celiac)(?=,? (?:i|i'm|my|i've)\b)"), loose=True),
     Rule("job is", "profile", "job", ("job is", "profession is", "occupation is", "job title"), pattern(r"\bmy (?:current |day )?(?:job|job title|profession|occupation|role) is (?:being )?(?:an? |the )?"), "job"),
     Rule("on the team", "profile", "team", (" team",), pattern(rf"(?:{_AM}|{_I} work|\bi've just joined|\bi joined)(?: (?:on|in|with))? the (?P<value>[\w-]+(?: [\w-]+)?) team\b"), confidence=0.75, unless=pattern(r" (?:lead|captain|manager|player)")),
     Rule("studying", "profile", "studies", ("study", "studying", "majoring", "phd in", "degree in", "master's in", "masters in"), pattern(rf"(?:{_I} study|\b(?:i'm|i am|im|i've been)(?: (?:currently|now|still))? (?:studying|majoring in)|\b(?:i'm |i am |im )?(?:currently )?(?:doing|pursuing|finishing|working on) (?:a|my) (?:phd|doctorate|master's|masters|bachelor's|degree|ba|bsc|msc|ma)(?: degree)? in|\bmy (?:major|degree) is(?: in)?) "), "field", confidence=0.8, then=(_AT_SCHOOL,), unless=pattern(r"(?:'s\b| book| (?:tonight|today|tomorrow)\b)")),
@@ -139,11 +184,15 @@ _PROFILE = (
     Rule("speak", "profile", "language", ("speak", "fluent in"), pattern(rf"(?:{_I} speak|{_AM} (?:fluent|bilingual) in) "), "tongue", several=True),
     Rule("native", "profile", "language", ("native", "mother tongue", "first language"), pattern(r"\bmy (?:native (?:language|tongue)|mother tongue|first language) is "), "tongue", confidence=0.95, loose=True),
     Rule("native speaker", "profile", "language", ("native",), pattern(rf"{_AM} a native (?:speaker of )?"), "tongue"),
-    Rule("learning", "profile", "learns", ("learning", "studying", "teaching myself"), pattern(r"\b(?:i'm|i am|im|i've been|we're)(?: (?:currently|now|also|slowly|still))? (?:learning|studying|teaching myself)(?: to speak)? "), "tongue"),
-    Rule("diet", "profile", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "plant", "flexit", "celiac", "coeliac"), pattern(rf"(?:{_AM}{_ADV}(?: (?:a|an|on a|strictly|strict|mostly|lifelong|a strict|a lifelong))?|\b(?:i|we) (?:eat|follow a|keep)(?: (?:strictly|only))?|\bmy (?:diet|family) is|\bi've (?:gone|been|become|turned)(?: (?:a|strictly))?|\bi (?:went|became|turned)(?: a)?) {_DIETS}"), loose=True, unless=pattern(r"(?: (?:at heart|today|tonight|this week|for a day|option|options|restaurant|recipe|lately\?|curious)\b|-ish)")),
+    Rule("learning", "profile", "learns", ("learning", "studying", "teaching myself"), pattern(r"\b(?:i'm|i am|im|i've been|i've started|i started|we're)(?: (?:currently|now|also|slowly|still))? (?:learning|studying|teaching myself)(?: to speak)? "), "tongue"),
+    Rule("diet", "profile", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "plant", "flexit", "celiac", "coeliac"), pattern(rf"(?:{_AM}{_ADV}(?: (?:a|an|on a|strictly|strict|mostly|lifelong|a strict|a lifelong))?|\b(?:i|we) (?:eat|follow a|keep)(?: (?:strictly|only))?|\bmy (?:diet|family) is|\b(?:i've|we've|i have|we have) (?:gone|been|become|turned)(?: (?:a|strictly))?|\bi (?:went|became|turned)(?: a)?) {_DIETS}"), loose=True, unless=pattern(r"(?: (?:at heart|today|tonight|this week|for a day|option|options|restaurant|recipe|lately\?|curious)\b|-ish)")),
     Rule("not a diet anymore", "profile", "diet", ("vega", "vegetarian", "pesc", "keto"), pattern(rf"{_AM} (?:not|no longer)(?: an?)? {_DIETS}"), "", "ended", follows=_WAS),
-    Rule("eat no", "profile", "diet", ("pork", "beef", "meat", "fish", "seafood", "dairy", "gluten", "eggs", "sugar", "nuts", "poultry", "animal products"), pattern(r"\bi (?:don't|do not|never|can't|cannot) eat (?P<value>pork|beef|meat|red meat|fish|seafood|dairy|gluten|eggs|sugar|nuts|poultry|animal products)\b"), value="no {value}", confidence=0.85),
-    Rule("drink no", "profile", "diet", ("drink",), pattern(r"\bi (?:don't|do not|never|can't) drink (?P<value>alcohol|coffee|milk|caffeine|soda)\b"), value="no {value}", confidence=0.85),
+    Rule("eat no", "profile", "diet", ("eat", "have", "tolerate", "avoid"), pattern(rf"\b(?:i|we)(?: (?:really|just|personally|also))? (?:don't|do not|never|can't|cannot|cant|dont|no longer) (?:eat|have|tolerate|digest|touch)(?: any)? {_FOODS}"), value="no {value}", loose=True, confidence=0.85, unless=_AWHILE),
+    Rule("stopped eating", "profile", "diet", ("stopped", "quit", "given up", "gave up", "cut out", "gone off", "sworn off"), pattern(rf"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally|completely|also))? (?:stopped (?:eating|drinking|having)|(?:quit|given up|gave up|cut out|gone off|sworn off|swore off)(?: (?:eating|drinking))?) {_FOODS}"), value="no {value}", loose=True, unless=_AWHILE),
+    Rule("haven't had since", "profile", "diet", ("haven't", "have not"), pattern(rf"\b(?:i|we) (?:haven't|have not) (?:had|touched|drunk|eaten|drank)(?: a drop of| any)? {_FOODS}(?= (?:since|in (?:\w+ )?(?:months|years)|for (?:\w+ )?(?:months|years)))"), value="no {value}", confidence=0.8, loose=True),
+    Rule("not smoking", "profile", "habit", ("smok", "nonsmoker"), pattern(r"(?:\bi (?:don't|do not|no longer) smoke|\bi(?:'ve| have)?(?: (?:just|recently|finally))? (?:stopped|quit|given up|gave up) smoking|\bi(?:'m| am) a non-?smoker)\b"), value="no smoking", confidence=0.8, unless=pattern(r" (?:weed|pot|much|a lot|often|that|in|inside|at|around|anything|before|today|when)\b")),
+    Rule("habit", "profile", "habit", tuple("mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends weekdays every each week".split()), pattern(rf"\b(?:i|we)(?: (?:usually|always|normally|typically|also|still|generally|often))? (?P<value>{_SPORT} {_REGULARLY})"), confidence=0.8, unless=pattern(r"[^\n,;]{0,30}\b(?:when i was|as a kid|back then|until last)\b")),
+    Rule("drink no", "profile", "diet", ("drink",), pattern(rf"\b(?:i|we) (?:don't|do not|never|can't|no longer|dont) (?:really )?drink(?: any)? {_FOODS}"), value="no {value}", confidence=0.85, unless=_AWHILE),
     Rule("work for one called", "profile", "employer", ("called", "named"), pattern(rf"(?:{_I} work|{_AM} working)(?: remotely)? (?:at|for) an? (?:[\w-]+ ){{1,4}}(?:called|named) "), "org"),
     Rule("allergic", "profile", "allergy", ("allergic to",), pattern(rf"{_AM}(?: (?:also|severely|really|very|highly|deathly|mildly|quite|super|slightly|extremely|badly|terribly))? allergic to "), "articled", several=True, loose=True, confidence=0.95),
     Rule("allergy", "profile", "allergy", ("allergy", "allergies"), pattern(rf"{_HAVE} (?:an? |severe |bad ){{1,2}}(?:severe )?(?P<value>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b"), confidence=0.9, loose=True),
@@ -159,7 +208,15 @@ _PEOPLE = (
     Rule("REL is called", "relation", "{rel}", ("called", "named"), pattern(rf"{_MY}(?: is|'s| are)?,? (?:called|named) "), "person", confidence=0.95, several=True, loose=True, gate=_GATE),
     Rule("have a REL called", "relation", "{rel}", ("called", "named", "name is", "names are"), pattern(rf"{_HAVE} (?:an?|one|two|three|four|five|2|3|4) (?:[\w-]+ ){{0,2}}{_REL},? (?:that is |who is |who's |that's )?(?:called|named|whose names? (?:is|are)|(?:his|her|its|their) names? (?:is|are)) "), "person", confidence=0.95, several=True, loose=True),
     Rule("have two RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_HAVE} (?:two|three|four|five|2|3|4|a|an|one) (?:[\w-]+ )?{_REL}(?:,|:| -| –) ?"), "capital person", several=True, confidence=0.8),
-    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", confidence=0.8, loose=True, several=False, unless=pattern(r"(?:'s\b| (?:and|or) (?:[A-Z]|not))"), gate=_GATE),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", confidence=0.8, passing=True, unless=_NOT_A_NAME, gate=_GATE, then=(Rule("REL NAME's REL", "relation", "{rel}", (), pattern(rf"'s {_OLDER}{_REL}(?:,| is called| is named| is)? "), "capital person", subject="{value}", confidence=0.75),)),
+    Rule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", confidence=0.8, passing=True, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:and|is|who|has|was|just|lives|works|wants|loves)\b)"), gate=_GATE),
+    Rule("RELs NAME and NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:my|our) {_OLDER}(?P<rel>kids|children|sons|daughters|brothers|sisters|cats|dogs|pets|friends)(?:,|:| -| –| called| named)? "), "capital person", several=True, confidence=0.8, passing=True, gate=_GATE),
+    Rule("got a REL, its name is", "relation", "{rel}", _RELATED, pattern(rf"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:got|adopted|rescued|bought|have|took in) (?:an?|two|another) (?:[\w-]+ ){{0,3}}?{_REL}(?: (?!and\b)[\w'-]{{2,30}}(?: [\w'-]{{2,20}})?)?(?:,? and|,|-|,? called|,? named) ?(?:(?:(?:his|her|its|their) names? (?:is|are)|(?:he|she|it)(?:'s| is) (?:called|named)|(?:we(?:'ve)? )?(?:called|named) (?:him|her|it|them)) )?(?:(?:called|named) )?"), "capital person", confidence=0.8, several=True, loose=True),
+    Rule("REL turns on", "relation", "birthday", _RELATED, pattern(rf"(?:{_WHO}|\b(?P<who2>mum|mom|dad|grandma|grandpa|granny|mama|papa) )(?:turns|will be|will turn|is turning|is going to be|has (?:his|her) birthday|celebrates (?:his|her) birthday)(?: \d{{1,3}})? {_SOON}"), "birthday", subject="{who}", loose=True, also=NUMBERED),
+    Rule("NAME's REL NAME turns on", "relation", "birthday", ("turns", "turn", "turning", "will be"), pattern(rf"\b(?P<of>[^\W\d_][\w-]{{1,24}})'s {_OLDER}{_REL},? (?P<who>[^\W\d_][\w'-]{{1,24}}),? (?:turns|will be|will turn|is turning|is going to be) \d{{1,3}} {_SOON}"), "birthday", subject="{who}", loose=True, also=NUMBERED),
+    Rule("NAME's REL NAME turns", "relation", "{rel}", ("turns", "turn", "turning", "will be"), pattern(rf"\b(?P<of>[^\W\d_][\w-]{{1,24}})'s {_OLDER}{_REL},? "), "capital person", subject="{of}", confidence=0.75, loose=True, follows=pattern(r",? (?:turns|will be|will turn|is turning|is going to be) \d"), also=NUMBERED),
+    Rule("REL eats no", "relation", "diet", ("eat", "have", "drink", "tolerate"), pattern(rf"{_DISTANT}{_WHO}(?:can't|cannot|doesn't|does not|won't) (?:eat|have|drink|tolerate)(?: any)? {_FOODS}"), value="no {value}", subject="{who}", loose=True, unless=_AWHILE, gate=_GATE),
+    Rule("REL is DIET", "relation", "diet", ("vega", "vegetarian", "pesc", "keto", "kosher", "halal", "gluten", "celiac", "coeliac"), pattern(rf"{_DISTANT}{_WHO}(?:is|eats|went)(?: (?:an?|strictly|mostly))? {_DIETS}"), subject="{who}", loose=True, gate=_GATE),
     Rule("RELs are NAMES", "relation", "{rel}", _RELATED, pattern(rf"{_MY}(?: are|'s| is|:) "), "capital person", several=True, confidence=0.75, follows=pattern(r"[ \t]*(?:$|[.,!;)]|and\b)"), gate=_GATE),
     Rule("married to", "relation", "partner", ("married to", "engaged to", "dating"), pattern(rf"(?:{_AM}|\bi've been|\bi have been|\bi got)(?: (?:happily|now|currently|been))? (?:married to|engaged to|dating) "), "capital person", confidence=0.9),
     Rule("broke up", "relation", "partner", ("broke up", "split up", "divorced", "separated"), pattern(r"\b(?:we|i and \w+|my (?:wife|husband|girlfriend|boyfriend|partner|fiancée?) and i)(?:'ve| have| just| recently)? (?:broke up|broken up|split up|got divorced|divorced|separated)\b"), "", "ended", value="", confidence=0.7),
@@ -178,24 +235,32 @@ _TASTES = (
     Rule("hate", "preference", "dislikes", ("hate ", "dislike ", "can't stand", "cant stand", "detest", "loathe", "cannot stand"), pattern(rf"{_I} (?:hate|dislike|can't stand|cant stand|cannot stand|detest|loathe|despise) "), "thing", several=True, confidence=0.8),
     Rule("don't like", "preference", "dislikes", ("don't like", "dont like", "don't enjoy", "do not like", "never liked"), pattern(r"\b(?:i|we)(?: (?:really|just|honestly|personally))? (?:don't|dont|do not|never)(?: (?:really|particularly|even))? (?:like[d]?|enjoy)(?: (?:eating|drinking))? "), "thing", several=True, confidence=0.8, unless=_WAS),
     Rule("not a fan", "preference", "dislikes", ("fan of",), pattern(rf"{_AM} (?:not|no|never)(?: really| exactly)?(?: (?:a|much of a|a big|a huge))? fan of "), "thing", several=True, confidence=0.8),
+    Rule("not into", "preference", "dislikes", ("not into", "not big on", "not keen on", "not fond", "not really", "not that", "not very", "not too"), pattern(rf"{_AM}(?: really| just)? not(?: really| that| very| too)? (?:into|big on|keen on|fond of) "), "thing", several=True, confidence=0.75),
     Rule("no longer like", "preference", "likes", ("no longer like", "don't like"), pattern(r"\bi (?:no longer (?:like|love|enjoy)|don't (?:like|love|enjoy)) "), "thing", "ended", follows=_WAS),
     Rule("favourite", "preference", "favourite {what}", ("favorite", "favourite"), pattern(r"\bmy (?:all[- ]time )?favou?rite (?P<what>[\w-]+(?: [\w-]+){0,2}) (?:is|has always been|of all time is|would be|has to be) (?:probably |definitely |still |the |called )?"), "thing", confidence=0.85),
     Rule("prefer over", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?P<value>(?!it\b|this\b|that\b|them\b|not\b|to\b)(?:[\w'-]+(?: [\w'-]+){{0,3}}?(?= (?:over|rather|instead) )|[\w'-]+(?: (?!with\b|of\b|in\b)[\w'-]+)?)) (?:over|to|rather than|instead of) (?P<than>(?!\w+ly\b|understand\b|make\b|keep\b|be\b|have\b|use\b|do\b|not\b|see\b|get\b|keep\b)[\w'-]+(?: (?!in\b|due\b|to\b|since\b|so\b|where\b|which\b|for\b|when\b|because\b|anyway\b|any\b|and\b|but\b|on\b|at\b|if\b|as\b)[\w'-]+)?)"), confidence=0.85),
-    Rule("prefer", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?![^.\n]{{0,40}}\b(?:over|to|rather)\b)"), "thing", confidence=0.75, unless=pattern(r",? (?:minimal|clean|clear) ")),
+    Rule("prefer", "preference", "prefers", ("prefer ",), pattern(rf"{_I} (?:much |far |strongly )?prefer (?![^.\n]{{0,40}}\b(?:over|to|rather)\b)"), "thing", confidence=0.75, unless=pattern(r",? (?:minimal|clean|clear) |, \w+ \w+")),
 )
 
 _DATES = (
-    Rule("EVENT is on", "date", "{event}", _EVENTS, pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True, also=DATED),
+    Rule("EVENT is on", "date", "{event}", _EVENTS, pattern(rf"\b(?:my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:for|of) (?:the |my |our )?(?P<of>[\w'-]+(?: [\w'-]+){{0,3}}?)| (?:to|with|at|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:is|are|takes place|falls|leaves|departs|goes|lands|starts|begins|kicks off|opens|happens|comes up|got pushed|(?:has been|was|got|is now) (?:moved|pushed|changed|postponed|extended|rescheduled)(?: back| forward)?|moved)|'s)(?: (?:now|set|scheduled|officially|coming up|booked|already))?(?: (?:to|for|on|at|until))? "), "day", confidence=0.85, loose=True, also=DATED),
     Rule("is due", "date", "deadline", ("due",), pattern(r"\b(?:my|our|the) (?P<of>[\w'-]+(?: [\w'-]+){0,3}?)(?: (?:is|are)|'s)(?: now)? due(?: (?:on|by|back))? "), "day", subject="{of}", loose=True, also=DATED),
-    Rule("have an EVENT on", "date", "{event}", _EVENTS, pattern(rf"{_HAVE} (?:an?|my|our|the) (?P<event>(?:[\w'-]+ ){{0,3}}?{_EVENT})(?: (?:with|at|to|in) [\w'-]+(?: [\w'-]+){{0,2}}?)?(?: (?:coming up|scheduled|booked|set))?(?: (?:on|for))? "), "day", confidence=0.85, also=DATED),
+    Rule("have an EVENT on", "date", "{event}", _EVENTS, pattern(rf"(?:{_HAVE}|(?:{_WE_ARE}|{_WILL}) (?:giving|having|attending|hosting|running|taking|sitting|doing|throwing|holding|presenting|flying out for|getting|speaking at|presenting at|give|have|host|attend))(?: (?:an?|my|our|the|another|some))? (?P<event>(?:(?!(?:ready|for|my|to|nervous|excited|about|help|an?|the|of|in|with)\b)[\w'-]+ ){{0,3}}?{_EVENT}){_WHERE},?(?: (?:coming up|scheduled|booked|set))? {_SOON}"), "day", confidence=0.8, loose=True, also=DATED),
+    Rule("flying", "date", "{event}", ("flying", "travelling", "traveling", "moving", "leaving", "fly ", "leave for", "move "), pattern(rf"(?:{_WE_ARE} (?P<event>flying|travelling|traveling|moving|leaving)|{_I} (?P<event2>fly|leave)|{_WILL} (?P<event3>flying|travelling|traveling|moving|leaving))(?: (?:back|home|out|over|off|house))?(?: (?:to|for) (?P<to>[\w'-]+(?: [\w'-]+){{0,2}}?))?(?: with [\w'-]+(?: [\w'-]+){{0,2}}?| from [\w'-]+)? {_SOON}"), "day", confidence=0.8, loose=True, also=DATED),
+    Rule("start on", "date", "start date", ("start ", "starting"), pattern(rf"(?:{_WE_ARE} starting|\bi (?:start|begin))(?: (?:a |my |the )?(?:new )?(?:job|role|position|course|degree|internship|training|work))?{_WHERE} {_SOON}"), "day", confidence=0.75, also=DATED),
+    Rule("wants X by", "date", "deadline", ("by",), pattern(rf"\b(?:(?:the|my|our) [\w'-]+(?: [\w'-]+)?|they|he|she) (?:wants?|needs?|expects?|(?:is|are) expecting|requires?|(?:is|are) asking for|asked for) (?:the|my|our) (?P<of>[\w'-]+(?: [\w'-]+){{0,2}}?)(?: (?:done|ready|finished|back|in|sent|submitted))? by {_SOON}"), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("must submit by", "date", "deadline", ("by ", "before "), pattern(rf"\b(?:i|we)(?: really| still| also)? (?:have to|need to|must|gotta|have got to|'ve got to|am supposed to|are supposed to|should|'m supposed to) (?:submit|hand in|send|finish|deliver|turn in|return|file|pay|renew|complete|ship|present|upload|book|cancel|get|have) (?:in |off |back )?(?:the|my|our) (?P<of>[\w'-]+(?: [\w'-]+){{0,2}}?)(?: (?:done|ready|finished|back|in|sent|submitted))? (?:by|before) {_SOON}"), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("must be in by", "date", "deadline", ("by ", "before "), pattern(rf"\b(?:the|my|our) (?P<of>[\w'-]+(?: [\w'-]+){{0,2}}?) (?:has to be|have to be|must be|needs? to be|should be)(?: (?:done|ready|finished|back|in|sent|sent in|submitted|handed in|filed|paid|delivered|out|live|returned|renewed))? (?:by|before) {_SOON}"), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("expires", "date", "expiry", ("expire", "runs out"), pattern(rf"\b(?:my|our) (?P<of>[\w'-]+(?: [\w'-]+){{0,2}}?) (?:expires|runs out|is valid until|will expire|is expiring) {_SOON}"), "day", subject="{of}", loose=True, also=DATED),
     Rule("getting married", "date", "wedding", ("married",), pattern(r"\b(?:we're|we are|i'm|i am|and i are) getting married(?: on)? "), "day", loose=True, confidence=0.9, also=DATED),
     Rule("deadline:", "date", "deadline", ("deadline",), pattern(r"\b(?:i|we) have (?:a|until the) deadline (?:on|of|by) "), "day", also=DATED),
 )
 
 _TOOLS = (
-    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on", "uses ", "runs on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all))? (?:using|on|running)|\bi've been using|\b(?:our|my) (?:team|company|stack|backend|frontend|app) (?:uses|runs on)|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
-    Rule("switched from", "tool", "uses", ("switched", "migrated", "changed"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|changed)(?: (?:everything|over))? from "), "tool", "ended", loose=True, then=(Rule("switched to", "tool", "uses", (), pattern(r" to "), "tool"),)),
-    Rule("switched to", "tool", "uses", ("switched to", "migrated to", "upgraded to", "updated to", "switched over"), pattern(r"\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? (?:switched|migrated|upgraded|updated|downgraded)(?: over)? to "), "tool", confidence=0.85),
+    Rule("use", "tool", "uses", ("use ", "using ", "we're on", "i'm on", "running ", "run ", "i am on", "im on", "we are on", "work with", "work in", "code in", "develop on", "uses ", "runs on"), pattern(rf"(?:{_I} (?:use|run|develop on|work with|work in|code in)|\b(?:i'm|i am|im|we're|we are)(?: (?:currently|now|still|also|already|all|stuck|back))? (?:using|on|running)|\bi've been using|\b(?:our|my) (?:team|company|stack|backend|frontend|app) (?:uses|runs on)|\b(?:we've|i've) been running) (?:the )?"), "tool", several=True, confidence=0.8, unless=pattern(r"(?:'s| (?:today|instead of|yet|as an example|page|website|support|for this)\b)")),
+    Rule("our NOUN uses", "tool", "uses", ("uses", "runs on", "is on", "is built", "is still", "is written"), pattern(r"\b(?:our|my) (?:team|company|stack|backend|frontend|app|site|website|codebase|service|server|api)(?: at [\w-]+)? (?:uses|runs on|is on|is still on|is built (?:with|on|in)|is written in) "), "tool", several=True, confidence=0.8, loose=True),
+    Rule("switched from", "tool", "uses", ("switched", "migrated", "changed"), pattern(r"(?:\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? |(?:^|(?<=[\n.!]))[ \t]*(?:(?:just|recently|finally) )?)(?:switched|migrated|changed)(?: (?:everything|over))? from "), "tool", "ended", loose=True, then=(Rule("switched to", "tool", "uses", (), pattern(r" to "), "tool"),)),
+    Rule("switched to", "tool", "uses", ("switched to", "migrated to", "upgraded to", "updated to", "switched over"), pattern(r"(?:\b(?:i|we|our team)(?:'ve| have)?(?: (?:just|recently|finally))? |(?:^|(?<=[\n.!]))[ \t]*(?:(?:just|recently|finally) )?)(?:switched|migrated|upgraded|updated|downgraded)(?: over)? to "), "tool", confidence=0.85),
     Rule("upgraded from", "tool", "uses", ("upgraded",), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:upgraded|updated|downgraded) (?:our |my |the )?(?P<value>[\w.+#-]+(?: [\w.+#-]+)? to v?\d[\w.]*)"), confidence=0.85),
     Rule("no longer use", "tool", "uses", ("no longer us", "stopped using", "don't use", "used to use", "quit using", "ditched", "dropped"), pattern(r"\b(?:i|we)(?:'ve| have)?(?: (?:just|recently|finally))? (?:no longer use|stopped using|quit using|used to use|ditched|gave up on|are no longer using|'re no longer using) "), "tool", "ended"),
     Rule("don't use anymore", "tool", "uses", ("don't use",), pattern(r"\b(?:i|we) (?:don't|do not) use "), "tool", "ended", follows=_WAS),
@@ -216,6 +281,12 @@ _ORDERS = (
     Rule("always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:^|(?<=[\n.!:;,*•-]))[ \t]*(?:please |and |also |but )?(?=(?:always|never) {_VERBS})"), "rest", confidence=0.9, unless=_HERE),
     Rule("want you to always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:\bi(?:'d| would)? (?:want|like|need|prefer)(?: for)? you to|\bmake sure (?:that )?(?:you |to )|\bremember to|\byou (?:should|must|have to|need to)|\bi prefer (?:that|if) you|\bplease)[ \t]+(?=(?:always|never) {_TALK_VERBS})"), "rest", loose=True, confidence=0.9),
     Rule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(r"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?!(?:ever )?(?:forget|quit|give|worry|let|lose|hesitate|be|stop|doubt|change)\b)(?:[^.\n]{0,60}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),
+    Rule("rather you didn't", "instruction", "instruction", ("rather you", "prefer it", "prefer if", "prefer you", "prefer that", "appreciate", "like it if", "like it when", "love it if"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:but |and |also |though )?(?=i(?:'d| would)? (?:(?:much |really )?(?:rather|prefer)|appreciate it|like it|love it)(?: it)?(?: if| when| that)? you (?:didn't|did not|don't|do not|not|never|always|stopped|would|wouldn't|could|just)?(?: (?:always|never|just|not|stop))? ?(?:us(?:e|ed|ing)|answer(?:ed)?|ke(?:ep|pt)|gave|give|call(?:ed)?|apologi[sz]\w*|add(?:ed)?|ask(?:ed)?|wr(?:ite|ote)|sp(?:oke|eak)|includ\w+|explain\w*|repl(?:y|ied)|start\w*|show\w*|repeat\w*|summari\w+|skip\w*|put)\b)"), "rest", confidence=0.85, unless=_HERE),
+    Rule("no STYLE please", "instruction", "instruction", ("no ",), pattern(rf"(?:^|(?<=[\n.!:;]))[ \t]*(?:and |also |btw,? )?(?=(?:please,? no (?:more )?{_STYLE}|no (?:more )?{_STYLE}(?: or {_STYLE})?,? (?:please|in your \w+|ever|from now on|at all))(?: (?:please|thanks|ever|in your \w+|from now on))?[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8, unless=_HERE),
+    Rule("don't use STYLE", "instruction", "instruction", ("don't", "do not", "stop ", "avoid", "drop", "skip"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:and |also |but )?(?:please )?(?:can you |could you )?(?=(?:(?:do not|don't|stop) (?:use|using|add|adding|put|putting|include|including)|avoid|drop|skip|leave out) (?:the |any |all )?{_STYLE}\b)"), "rest", confidence=0.8, unless=_HERE),
+    Rule("keep your answers", "instruction", "instruction", ("keep your", "keep answers", "keep the answers", "keep repl", "keep responses"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:and |also |but |so )?(?:please |can you |could you )?(?=keep (?:your |the |all |all your )?(?:answers|replies|responses|explanations|messages) )"), "rest", confidence=0.8, unless=_HERE),
+    Rule("no need to every time", "instruction", "instruction", ("no need", "don't need", "don't have to", "needn't"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:and |also |but )?(?=(?:(?:there's |there is )?no need to|you don't (?:have|need) to|you needn't) (?:apologi[sz]e|explain|repeat|say|thank|add|ask|mention|warn|remind|summari[sz]e)\b[^\n.!?]{0,60}\b(?:every time|each time|all the time|always)\b)"), "rest", confidence=0.8, unless=_HERE),
+    Rule("use UNITS", "instruction", "instruction", ("metric", "imperial", "celsius", "fahrenheit", "british", "american", "24-hour", "24", "kilomet", "euros"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:and |also )?(?:please )?(?=(?:use|stick to|give me) (?:only )?(?:metric|imperial|celsius|fahrenheit|british (?:english|spelling)|american (?:english|spelling)|(?:the )?24[- ]hour|kilomet(?:re|er)s)\b)"), "rest", confidence=0.75, unless=_HERE),
     Rule("whenever you", "instruction", "instruction", ("whenever", "every time", "each time", "when you"), pattern(rf"(?:^|(?<=[\n.!:;-]))[ \t]*(?:and |also |please )?(?=(?:whenever|every time|each time|when) (?:you|i ask(?: you)?) (?:[\w'-]+ ){{0,7}}?[\w'-]+,? (?:please |always |never |then )?{_TALK_VERBS})"), "rest", confidence=0.8, unless=_HERE),
 )
 
@@ -253,19 +324,19 @@ ENGLISH = Language(
         r"\b(?:if (?!you)|unless|whether|wish|imagin\w{1,4}|supposed?(?! to)|supposing|pretend\w{0,4}|hypothetical(?:ly)?|assum(?:e|ing)"
         r"|let'?s say|what if|as though|as if|dream(?:t|ed)?|said|says|saying|told|tells|telling|asked|asks|wrote"
         r"|claim(?:s|ed)?|thinks|thought|believes?|according|heard|goes like|e\.g|such as|for example|for instance"
-        r"|examples?|sentences?|phrases?|translat\w{1,4}|not true|never said|don't think|doubt|not like|fictional|when (?:i|we) (?:was|were)"
+        r"|examples?|(?:lines?|something|words?|bio) like|sentences?|phrases?|translat\w{1,4}|not true|never said|don't think|doubt|not like|fictional|when (?:i|we) (?:was|were)"
         r"|once upon|in (?:the|my) (?:story|game|dream|novel|book|movie|film)|the (?:sign|form|article|text|book|song) "
         r"|(?:the )?(?:spanish|french|german|italian|word|phrase) for|yeah right|oh yeah|oh sure|sure, and|oh great"
-        r"|pretended|lying|lied|used to|nobody|no one|taught|advised|suggests?|suggested|recommends?|recommended)"
+        r"|pretended|lying|lied|nobody|no one|taught|advised|suggests?|suggested|recommends?|recommended)"
     ),
-    unsure=pattern(r"\b(?:would|could|might|may|maybe|perhaps|hope|hoping|probably not|wonder|wondering|say|afraid|not sure)\b"),
+    unsure=pattern(r"\b(?:used to|would|could|might|may|maybe|perhaps|hope|hoping|probably not|wonder|wondering|say|afraid|not sure)\b"),
     harmless=pattern(r"\b(?:(?:as|like) i(?:'ve| have)? (?:said|told you|mentioned|wrote)(?: before| earlier)?|i(?:'ve)? (?:told|said|mentioned)(?: to)? you(?: that)?|say hi|if that matters|if it matters|if it helps|if you (?:need|want|must) to know|(?:to|had to) (?:explain|say|tell|repeat)[^,.]{0,40} (?:again )?that|remember that|given that|just so you know|so you know|note that|keep in mind(?: that)?|don't forget(?: that)?|should mention(?: that)?|know that)"),
     undone=pattern(r"(?:[^\n]{0,80}(?:\bsaid no ?(?:one|body)|\bjust kidding\b|\bjk\b|\bnot really\b|\bhaha,? not\b|\bor so (?:he|she|they|i) |, ?(?:right|correct|don't i|isn't it|aren't i|no|remember)$)|[ \t]*\?| (?:if i|if we|or not|in the game|in my dreams?)\b)"),
     elsewhere=pattern(
         r"(?:\b(?:translate|proof ?read|rephrase|rewrite|reword|paraphrase|summari[sz]e|shorten|correct|fix|edit|improve|review"
         r"|polish|critique|check|analy[sz]e|classify|grade|how (?:do|would|can) (?:you|i) say|what(?:'s| is) the \w+ for|what does)\b"
         r"[^\n]{0,120}(?::|\n|$)|\btranslat(?:e|ion)\b|\bhow (?:do|would|can) (?:you|i) say\b|\bwhat(?:'s| is) the (?:\w+ )(?:word |translation )?for\b"
-        r"|\bwrite (?:me )?(?:an? |the )?(?:[\w-]+ ){0,3}(?:story|poem|novel|scene|script|dialogue|song|monologue|sketch|chapter|haiku|tale|play|joke|diary|fan ?fiction|letter|email|essay|bio|speech|post|text|message|cover letter|review|paragraph)\b"
+        r"|\b(?:write|draft|compose|make up|invent|come up with) (?:me )?(?:an? |the )?(?:[\w-]+ ){0,3}(?:story|poem|novel|scene|script|dialogue|song|monologue|sketch|chapter|haiku|tale|play|joke|diary|fan ?fiction|letter|email|essay|bio|speech|post|text|message|cover letter|review|paragraph)\b"
         r"|\b(?:role[- ]?play|pretend|imagine|act as|act like|you are (?:an? |the )?(?:[\w-]+ )?(?:pirate|detective|character|king|queen|knight|wizard|agent|assistant named|salesman|doctor|sherlock)|you're an? \w+ and i'm|in character|let'?s (?:say|assume|suppose|pretend|imagine|play)|suppose|hypothetically|assuming|assume|what if|say i'm|say i am)\b"
         r"|\b(?:here(?:'s| is| are)|following|below|this is) (?:is )?(?:an?|the|some|my)? ?(?:[\w-]+ ){0,3}?(?:e-?mail|message|letter|text|article|transcript|review|post|bio|example|sample|test data|data|paragraph|essay|chat|conversation|story|draft|résumé|resume|cv|code|log|output|quote|lyrics|poem|dialogue|prompt)s?\b[^\n]{0,80}(?::|\n)"
         r"|\b(?:the )?following (?:\w+ )?(?:text|email|message|paragraph|passage|article)\b|\b(?:sentences?|phrases?|examples?) (?:like|such as|with)\b|\bfor (?:example|instance)[,:]|\be\.g\.)"
@@ -288,6 +359,9 @@ ENGLISH = Language(
         " feeling based struggling having stuck unable new no none yes down up out off over mr mrs dr please one".split()
     ),
     heads=pattern("(?:" + "|".join(sorted(set(_HEADS), key=len, reverse=True)) + r")s?"),
+    mine=pattern(r"\W*(?:(?:and|but|so|hi|hey|hello|well|also|ok|okay|anyway|fyi|btw|currently|for context|context)[ ,:]+){0,3}(?:i'm|i am|im|i've|i have|i|we're|we are|we've|we)\b"),
+    others=pattern(r"\b(?:he|she|they|you|who|that|which|where|it|(?:want|like|love|hope|plan|planning|try|trying|going|need|decided|used|able|seem) to|would|could|might|should|can|i'd|i'll|we'd|we'll|will|people|friends|parents|kids and)\b(?! (?:my|our))"),
+    events={"flying": "flight", "fly": "flight", "travelling": "trip", "traveling": "trip", "moving": "move", "leaving": "departure", "leave": "departure"},
     tongues={name: name.capitalize() for name in _NATIVE},
     relations=_RELATIONS,
 )

@@ -20,15 +20,29 @@ _RELATIONS = {
     "kollegin": "colleague", "mitbewohner": "roommate", "mitbewohnerin": "roommate", "nachbar": "neighbour",
     "nachbarin": "neighbour", "hund": "dog", "hündin": "dog", "welpe": "dog", "dackel": "dog", "katze": "cat", "kater": "cat",
     "haustier": "pet", "pferd": "horse", "hase": "rabbit", "kaninchen": "rabbit", "enkel": "grandson", "enkelin": "granddaughter",
+    "kindern": "child", "söhnen": "son", "töchtern": "daughter", "brüdern": "brother", "freunden": "friend", "hunden": "dog",
+    "hunde": "dog", "katzen": "cat", "hasen": "rabbit", "schwiegermutter": "mother-in-law", "schwiegervater": "father-in-law",
+    "schwager": "brother-in-law", "schwägerin": "sister-in-law", "verlobten": "fiancé", "mutti": "mother",
+    "papi": "father", "omi": "grandmother", "opi": "grandfather", "labrador": "dog", "pudel": "dog", "schäferhund": "dog",
     "lehrer": "teacher", "lehrerin": "teacher", "arzt": "doctor", "ärztin": "doctor", "hausarzt": "doctor", "zahnarzt": "dentist",
 }
 _REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
-_OLDER = r"(?:(?:ältere|jüngere|kleine|große|älteste|jüngste)[rnsm]? )?"
-_MY = rf"\b(?:mein|meine|unser|unsere) {_OLDER}{_REL}"
+_OLDER = r"(?:(?:ältere|jüngere|kleine|große|älteste|jüngste|beide|neue|beste|liebe)[rnsm]? |zwei |drei |vier ){0,2}"
+_MY = rf"\b(?:mein|unser)(?:e[nmr]?)? {_OLDER}{_REL}"
 _A = r"(?:ein|eine|einen|zwei|drei|vier|'nen|nen)"
-_WHO = rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
+_FERN = r"(?!meine? (?:nachbar|chef|kolleg|lehrer|arzt|ärztin|hausarzt|zahnarzt|mitbewohner))"
+_WHO = rf"\b(?:mein|meine|unser|unsere) {_OLDER}{_REL}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
 _ADV = r"(?: (?:ja|auch|jetzt|derzeit|aktuell|momentan|gerade|seit \d{4}|seit kurzem|noch|immer noch|hier|eigentlich|sehr|total|wirklich|echt|meistens|übrigens|nun|inzwischen|mittlerweile|leider|seit \w+ (?:jahr|jahren|monat|monaten|wochen)))?"
+_NOUNS = frozenset(
+    "urlaub streit probleme zeit kontakt geld deutsch englisch essen ärger hilfe angst tennis fußball schach musik sport auto"
+    " fahrrad kaffee wein filme serien karten spaß schluss pech glück recht unrecht besuch geburtstag weihnachten ostern pläne"
+    " medikamente fotos blumen bücher spiele fieber krebs corona diabetes asthma schmerzen brot fleisch fisch abend morgen mittag"
+    " nachts heute gestern pizza kuchen yoga skat bescheid tschüss danke bitte entschuldigung klavier gitarre schule kita arbeit"
+    " gassi hausaufgaben schuhe möbel lebensmittel kleidung unterwegs hand händchen mühle poker basketball handball"
+    " sonntags samstags freitags abends morgens vollzeit teilzeit krankheit termine ferien party ruhe gesellschaft".split()
+)
 _SEIT = rf"{_ADV}{_ADV}"
+_MIT = r"(?:,? (?:zusammen |gemeinsam )?mit mein(?:e[nmr])?(?: [\wäöüß-]+){1,3}?(?: und (?:unsere[nm]?|meine[nmr]?|den|zwei)(?: [\wäöüß-]+){1,3}?)?)?"
 _I = r"\b(?:ich|wir)"
 _EVENT = (
     r"(?:hochzeit|prüfung|klausur|deadline|abgabe(?:frist|termin)?|frist|zahnarzttermin|arzttermin|termin|vorstellungsgespräch|flug|umzug"
@@ -38,6 +52,9 @@ _EVENTS = {
     "hochzeit": "wedding", "prüfung": "exam", "klausur": "exam", "abgabe": "deadline", "abgabefrist": "deadline",
     "abgabetermin": "deadline", "frist": "deadline", "termin": "appointment", "zahnarzttermin": "dentist appointment",
     "arzttermin": "doctor's appointment", "vorstellungsgespräch": "interview", "flug": "flight", "umzug": "move",
+    "fliege": "flight", "fliegen": "flight", "ziehe": "move", "ziehen": "move", "um": "move", "verreise": "trip", "verreisen": "trip",
+    "heirate": "wedding", "heiraten": "wedding", "vortrag": "talk", "urlaub": "holiday", "feier": "party", "konzert": "concert",
+    "operation": "operation", "op": "operation",
     "fahrprüfung": "driving test", "reise": "trip", "konferenz": "conference", "präsentation": "presentation",
 }
 _HEADS = (
@@ -58,17 +75,27 @@ _GATE = pattern(_MY)
 _RELATED = tuple(_RELATIONS)
 _DATED = tuple("hochzeit prüfung klausur deadline abgabe frist zahnarzttermin arzttermin termin vorstellungsgespräch flug umzug operation op abschluss verteidigung konferenz reise präsentation fahrprüfung konzert feier vortrag einschulung urlaub taufe".split())
 
+_BEI = Rule("bei", "profile", "employer", (), pattern(r",? (?:bei|für) (?:der |dem |die )?"), "org")
+_KEIN = r"(?P<value>alkohol|kaffee|milch|koffein|bier|wein|cola|schwarzen tee|fleisch|schweinefleisch|rindfleisch|fisch|gluten|weizen|zucker|eier|milchprodukte|laktose|nüsse|meeresfrüchte|käse|schokolade)\b"
+_KURZ = pattern(r"[^\n,;]{0,15}\b(?:heute|diese woche|bis|nach \d|abends|morgens|vor dem|ohne|wenn|außer|jeden tag)\b")
+_TAGE = r"(?:montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|abend|morgen|tag|woche|wochenende)"
+_TAGE_S = r"(?:montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags)"
+_OFT = rf"(?:(?:jede[nrs]?|an jedem) (?:zweiten |zweite )?{_TAGE}(?: und {_TAGE})?|(?:immer )?{_TAGE_S}(?:(?:,| und) {_TAGE_S}){{0,4}}|(?:ein|zwei|drei|vier|fünf)mal (?:pro|die|in der) woche)(?: (?:vor|nach) der (?:arbeit|schule))?"
+_UEBE = r"(?:jogge|laufe|schwimme|klettere|tanze|boxe|trainiere|meditiere|turne|rudere|faste|koche|backe|singe|radle|wandere|arbeite|spiele [\wäöüß-]+|mache [\wäöüß-]+|gehe [\wäöüß-]+|fahre [\wäöüß-]+|unterrichte [\wäöüß-]+)"
+_STIL = r"(?:emojis?|aufzählungen|aufzählungszeichen|fachbegriffe|anglizismen|smileys|tabellen|floskeln|ausrufezeichen|gendersternchen)"
+_DANN = r"(?=(?:am|bis|zum|auf|den|der|morgen|übermorgen|nächst\w*|kommend\w*|diesen|in \w+ (?:tag|woch)\w*|\d))"
+
 _RULES = (
     Rule("ich heiße", "profile", "name", ("heiße", "heisse"), pattern(r"\bich (?:heiße|heisse)(?: übrigens)? "), "person", confidence=0.95, loose=True),
     Rule("mein name ist", "profile", "name", ("name ist", "name lautet"), pattern(r"\bmein (?:voller )?name (?:ist|lautet) "), "person", confidence=0.95, loose=True),
     Rule("nenn mich", "profile", "called", ("nenn", "sag "), pattern(r"\b(?:nenn|nennt|nenne|nennen sie) mich(?: bitte| einfach| doch| gern| gerne)? "), "person", loose=True),
     Rule("du kannst mich nennen", "profile", "called", ("mich",), pattern(r"\bdu (?:kannst|darfst) mich (?:gern |gerne |einfach |ruhig )?(?P<value>[^\W\d_][\w-]{1,24}) nennen\b"), loose=True),
-    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"\b(?:ich|und) bin(?: jetzt| gerade| schon| erst)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
+    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"(?:\b(?:ich|und)|(?:^|(?<=[\n.!]))[ \t]*(?=bin)) ?bin(?: jetzt| gerade| schon| erst| übrigens)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
     Rule("geburtstag", "profile", "birthday", ("geburtstag",), pattern(r"\b(?:mein geburtstag ist|ich habe|ich hab)(?: immer)? (?=am |der )"), "birthday", loose=True, confidence=0.9, follows=pattern(r"[ \t]*(?:$|[.,;!)])| geburtstag\b")),
     Rule("geboren am", "profile", "birthday", ("geboren",), pattern(r"\bich (?:bin|wurde) "), "birthday", follows=pattern(r" (?:geboren|in [\wäöüß-]+ geboren)\b")),
-    Rule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"{_I} (?:wohne|wohn|lebe|leb|wohnen|leben){_SEIT} in (?:der nähe von )?"), "place", confidence=0.9, loose=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
-    Rule("und wohne in", "profile", "home", ("und wohne", "und lebe"), pattern(rf"\bund (?:wohne|wohn|lebe){_SEIT} in "), "place", confidence=0.85, loose=True),
-    Rule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV} in "), "place", loose=True),
+    Rule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"(?:{_I}|\bund) (?:wohne|wohn|lebe|leb|wohnen|leben){_SEIT}{_MIT} (?:in der nähe von|nahe|bei|in) "), "place", confidence=0.9, loose=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
+    Rule("und wohne in", "profile", "home", ("wohn", "wohne", "lebe"), pattern(rf"(?:\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=(?:wohne|lebe))) ?(?:wohne|wohn|lebe){_SEIT}{_MIT} in "), "place", confidence=0.85, loose=True),
+    Rule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV}{_MIT} in "), "place", loose=True),
     Rule("von nach gezogen", "profile", "home", (" von ", "gezogen"), pattern(rf"{_I} (?:bin|sind)(?: [\wäöüß]+){{0,4}}? von "), "place", "ended", then=(Rule("nach", "profile", "home", (), pattern(r" nach "), "place"),), loose=True, follows=pattern(r" nach [^\n,.]{2,40} (?:um)?gezogen")),
     Rule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", loose=True, follows=pattern(r" (?:um)?gezogen\b")),
     Rule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", loose=True),
@@ -77,16 +104,24 @@ _RULES = (
     Rule("komme aus", "profile", "origin", ("komme", "stamme", "aufgewachsen"), pattern(r"\bich (?:komme|komm|stamme|bin)(?: ursprünglich| eigentlich)? aus (?:der )?"), "place", confidence=0.8, unless=pattern(r" (?:zurück|raus|nicht)\b")),
     Rule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
     Rule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_SEIT}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", loose=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), then=(Rule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
-    Rule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"\b(?:ich|und) arbeite{_SEIT}(?: (?:bei|in) [\wäöüß-]+)? als "), "job", loose=True),
+    Rule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"(?:\bich|\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=arbeite)) ?arbeite{_SEIT}(?: (?:bei|in|an) (?:der |einem |einer )?[\wäöüß-]+)? als "), "job", loose=True, then=(_BEI,)),
+    Rule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|muss|verdiene|brauche) ich\b"), confidence=0.7),
     Rule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", loose=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
     Rule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", loose=True),
     Rule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_SEIT} (?!in |an |noch|gern|seit)"), "thing", then=(Rule("an", "profile", "school", (), pattern(r" an der "), "org"),), loose=True),
     Rule("spreche", "profile", "language", ("spreche", "muttersprache"), pattern(rf"(?:\bich spreche{_ADV}(?: fließend)?|\bmeine muttersprache ist) "), "tongue", several=True),
     Rule("lerne", "profile", "learns", ("lerne",), pattern(rf"\bich lerne{_SEIT} "), "tongue"),
     Rule("ernährung", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:\b(?:ich|und) bin{_SEIT}|\bich (?:ernähre mich|esse|lebe){_ADV}) (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
+    Rule("bin vegetarier", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:(?:^|(?<=[\n.!,]))[ \t]*|\b(?:und|aber) )bin{_SEIT} (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
+    Rule("trinke kein mehr", "profile", "diet", ("trinke", "esse", "vertrage", "verzichte", "rühre"), pattern(rf"(?:\bich|\bund|(?<=,)|^)[ \t]?(?:trinke|esse|vertrage|trinke ich|esse ich|vertrage ich){_SEIT} (?:gar |überhaupt |absolut )?keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
+    Rule("seit trinke ich kein", "profile", "diet", ("trinke", "esse"), pattern(rf"\b(?:seit|inzwischen|mittlerweile)(?: [\wäöüß.]+){{0,4}} (?:trinke|esse|vertrage) ich{_ADV} (?:gar |überhaupt )?keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
+    Rule("verzichte auf", "profile", "diet", ("verzichte", "aufgehört"), pattern(rf"\bich (?:verzichte{_SEIT} auf|habe{_SEIT} mit) (?:dem |den |die |das )?{_KEIN}"), value="kein {value}", loose=True, unless=_KURZ, follows=pattern(r"[ \t]*(?:$|[.,;!)]| und\b| aufgehört\b| seit\b)")),
+    Rule("rauche nicht", "profile", "habit", ("rauch",), pattern(r"\b(?:ich rauche (?:nicht mehr|nicht)\b|ich bin nichtraucher(?:in)?\b|ich habe (?:[\wäöüß]+ ){0,4}(?:mit dem rauchen aufgehört|aufgehört zu rauchen))"), value="nicht rauchen", loose=True, confidence=0.8),
+    Rule("gewohnheit", "profile", "habit", ("jede", "montags", "dienstags", "mittwochs", "donnerstags", "freitags", "samstags", "sonntags", "woche"), pattern(rf"\b(?:ich|und|wir) (?P<value>{_UEBE}(?: immer| meistens| normalerweise)? {_OFT})"), loose=True, confidence=0.8),
+    Rule("gewohnheit, ich", "profile", "habit", ("jede", "montags", "dienstags", "mittwochs", "donnerstags", "freitags", "samstags", "sonntags", "woche"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und )?(?P<value>{_OFT} {_UEBE}) ich\b"), loose=True, confidence=0.8),
     Rule("kein vegetarier mehr", "profile", "diet", ("kein",), pattern(r"\bich bin keine? (?P<value>vegetarier(?:in)?|veganer(?:in)?) mehr\b"), "", "ended"),
-    Rule("esse kein", "profile", "diet", ("esse kein",), pattern(r"\bich esse keine?n? (?P<value>fleisch|schweinefleisch|fisch|gluten|zucker|eier|milchprodukte)\b"), loose=True),
-    Rule("trinke kein", "profile", "diet", ("trinke kein",), pattern(r"\bich trinke keinen? (?P<value>alkohol|kaffee|milch)\b"), value="kein {value}", loose=True),
+    Rule("esse kein", "profile", "diet", ("esse kein",), pattern(rf"\bich esse keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
+    Rule("trinke kein", "profile", "diet", ("trinke kein",), pattern(rf"\bich trinke keinen? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
     Rule("allergisch gegen", "profile", "allergy", ("allergi",), pattern(r"\bich (?:bin|reagiere)(?: sehr| stark| leider| auch)? (?:allergisch (?:gegen|auf)|gegen(?! \w+ nicht)) "), "thing", several=True, loose=True, confidence=0.9, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b| also\b)")),
     Rule("gegen X allergisch", "profile", "allergy", ("allergisch",), pattern(r"\bich bin (?:leider |auch |stark )?gegen (?P<value>[\wäöüß-]+(?: (?!und\b|nicht\b)[\wäöüß-]+)?) allergisch\b"), loose=True, confidence=0.95),
     Rule("allergie", "profile", "allergy", ("ich habe", "ich hab"), pattern(r"\bich (?:habe|hab) (?:eine )?(?:starke |schwere )?(?P<value>[\wäöüß]+?)allergie\b"), loose=True),
@@ -98,7 +133,12 @@ _RULES = (
     Rule("habe ein REL, NAME heißt", "relation", "{rel}", ("heißt",), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL}, (?:der|die|das) (?P<value>[^\W\d_][\w-]{{1,24}}) heißt\b"), loose=True, confidence=0.95),
     Rule("habe zwei RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
     Rule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", loose=True),
-    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", loose=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt)\b|[ \t]*$|[.!])"), gate=_GATE),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", passing=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt|isst|trinkt|kann|in|nach|aus|zu|bei|zusammen|seit|am|schläft|möchte|schenken|fährt|feiert|hatte|nicht|unbedingt|eine?n?|zum)\b|[ \t]*$|[.!)?])"), gate=_GATE),
+    Rule("RELs NAME und NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:mein|unser)e[nmr]? {_OLDER}(?P<rel>kinder[n]?|söhnen?|töchtern?|brüdern?|schwestern|hunden?|katzen)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, follows=pattern(r"(?:[,.!?;)]|[ \t]*$| (?:und|sind|haben|in|ins|im|nach|aus|zu|zum|zur|am|auf|bei|wohnen|leben|spielen|gehen|nicht|heute|morgen|eine?n?)\b)"), gate=_GATE),
+    Rule("REL wird N am", "relation", "birthday", ("wird", "geburtstag"), pattern(rf"{_WHO}(?:wird \d{{1,3}} |wird (?=am)|hat )(?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r"[ \t]*(?:$|[.,;!)]| (?:geburtstag|\d{1,3}|und|schon)\b)"), also=NUMBERED, gate=_GATE),
+    Rule("REL wird am N", "relation", "birthday", ("wird",), pattern(rf"{_WHO}wird (?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r" (?:schon )?\d{1,3}\b"), also=NUMBERED, gate=_GATE),
+    Rule("REL isst kein", "relation", "diet", ("isst", "trinkt", "verträgt"), pattern(rf"{_FERN}{_WHO}(?:isst|trinkt|verträgt) keine?n? {_KEIN}"), value="kein {value}", subject="{who}", loose=True, unless=_KURZ, gate=_GATE),
+    Rule("REL ist allergisch", "relation", "allergy", ("allergisch",), pattern(rf"{_FERN}{_WHO}ist (?:stark |sehr )?(?:allergisch (?:gegen|auf)|gegen) "), "thing", subject="{who}", several=True, loose=True, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b)"), gate=_GATE),
     Rule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_SEIT}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", loose=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
     Rule("REL wohnt in", "relation", "home", ("wohnt", "lebt"), pattern(rf"{_WHO}(?:wohnt|lebt){_SEIT} in "), "place", subject="{who}", loose=True, gate=_GATE),
     Rule("REL arbeitet bei", "relation", "employer", ("arbeitet",), pattern(rf"{_WHO}arbeitet{_SEIT} bei (?:der |dem )?"), "org", subject="{who}", loose=True, gate=_GATE),
@@ -119,6 +159,14 @@ _RULES = (
     Rule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", loose=True, also=DATED),
     Rule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", loose=True, also=DATED),
     Rule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", loose=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), also=DATED),
+    Rule("EREIGNIS geht am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|unser)e? (?P<event>{_EVENT})(?: (?:nach|in|an|bei|mit|beim) [\wäöüß-]+(?: [\wäöüß-]+)?)? (?:geht|startet|beginnt|fängt|hebt|liegt|steht) (?:erst |schon )?{_DANN}(?:auf )?"), "day", loose=True, also=DATED),
+    Rule("EREIGNIS halten", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben|halte|gebe|halten|feiern|mache) {_DANN}(?=[^\n,;]{{3,60}} (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event>(?:[\wäöüß-]+ )?{_EVENT})\b)"), "day", loose=True, also=DATED),
+    Rule("am tue ich", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "heirate", "heiraten", "verreise", "verreisen", "habe", "haben", "halte"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?{_DANN}(?=[^\n,;]{{2,30}}? (?:(?P<event>fliege|fliegen|verreise|verreisen|heirate|heiraten) (?:ich|wir)\b|(?:ziehe|ziehen) (?:ich|wir) (?:[\wäöüß-]+ ){{0,3}}(?P<event2>um)\b|(?:habe|haben|halte) (?:ich|wir) (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event3>(?:[\wäöüß-]+ )?{_EVENT})\b))"), "day", follows=pattern(r" (?:fliege|fliegen|ziehe|ziehen|heirate|heiraten|verreise|verreisen|habe|haben|halte)\b"), also=DATED),
+    Rule("fliege am", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "verreise"), pattern(rf"{_I} (?P<event>fliege|fliegen|verreise|verreisen|ziehe|ziehen) {_DANN}"), "day", loose=True, also=DATED, follows=pattern(r" (?:nach|um|in|zurück|heim|ab|von)\b|[ \t]*(?:$|[.,;!])")),
+    Rule("läuft ab", "date", "expiry", ("läuft",), pattern(rf"\b(?:mein|meine|unser|unsere) (?P<of>[\wäöüß-]+) läuft {_DANN}"), "day", subject="{of}", loose=True, follows=pattern(r" (?:ab|aus)\b"), also=DATED),
+    Rule("bis DATUM muss", "date", "deadline", ("abgeben", "einreichen", "fertig", "abschicken"), pattern(r"\b(?:ich|wir) (?:muss|müssen|soll|sollen) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, follows=pattern(r" (?:abgeben|einreichen|fertig|abschicken|schicken|zahlen|bezahlen|liefern)\b"), also=DATED),
+    Rule("wollen bis", "date", "deadline", ("bis",), pattern(r"\b(?:der|die|das|mein|meine|unser|unsere) [\wäöüß-]+ (?:will|wollen|möchte|möchten|braucht|brauchen|erwartet|erwarten) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("FRIST SACHE ist", "date", "deadline", ("abgabe", "frist", "deadline", "abgabetermin"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:abgabe|frist|abgabefrist|abgabetermin|deadline) (?:der|des|für die|für den|für das|für|meiner|meines) (?P<of>[\wäöüß-]+) ist (?=am|der|\d|morgen|nächst|in)"), "day", also=DATED),
     Rule("heirate", "date", "wedding", ("heirate",), pattern(r"\b(?:wir heiraten|ich heirate) (?=am|\d|nächst|im|in)"), "day", loose=True, also=DATED),
 
     Rule("nutze", "tool", "uses", ("nutze", "nutzen", "programmieren", "arbeiten mit", "verwende", "arbeite mit", "benutz", "läuft", "einsatz", "setzen", "programmiere"), pattern(rf"(?:{_I} (?:nutze|benutze|verwende|nutzen|benutzen|verwenden|programmiere in|programmiere|arbeite mit|arbeiten mit|setzen){_SEIT}|\bbei (?:uns|mir) läuft)(?: auf| mit)? "), "tool", several=True, loose=True, unless=pattern(r" (?:nicht|nicht mehr)\b")),
@@ -131,6 +179,9 @@ _RULES = (
     Rule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", loose=True, confidence=0.95),
     Rule("immer", "instruction", "instruction", ("immer", "nie", "niemals", "grundsätzlich", "stets"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,60}}\b(?:immer|nie|niemals|nie wieder|stets|grundsätzlich)\b)"), "rest", loose=False, confidence=0.9),
     Rule("bitte keine", "instruction", "instruction", ("kein",), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER}) (?:mir )?(?:bitte )?keine? (?:emojis?|aufzählungen|fachbegriffe|anglizismen)\b)"), "rest", confidence=0.8),
+    Rule("keine STIL bitte", "instruction", "instruction", ("kein", "ohne"), pattern(rf"(?:^|(?<=[\n.!:;]))[ \t]*(?:und )?(?=(?:bitte (?:keine|ohne) {_STIL}(?: (?:mehr|und keine \w+))?|(?:keine|ohne) {_STIL}(?: (?:mehr|und keine \w+))?,? bitte)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
+    Rule("halte antworten kurz", "instruction", "instruction", ("antworten",), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:halt|halte|fass|fasse) (?:bitte )?(?:deine |die )?antworten (?:bitte )?(?:kurz|knapp|kürzer|sachlich|einfach))"), "rest", confidence=0.8),
+    Rule("mir wäre lieber wenn du", "instruction", "instruction", ("lieber", "besser", "schön"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und |aber )?(?=(?:mir wäre (?:es )?(?:lieber|recht)|es wäre (?:mir )?(?:lieber|besser|schön)|ich fände es (?:besser|schöner)),? (?:du würdest|wenn du)\b[^\n]{0,60}\b(?:antwort|verwend|benutz|nutz|schreib|erklär|emoji|duz|siez|sprich|kurz)\w*)"), "rest", confidence=0.8),
     Rule("ich möchte dass du immer", "instruction", "instruction", ("dass du",), pattern(r"\bich (?:möchte|will|wünsche mir), dass du (?=(?:immer|nie|mir immer|mich immer)\b)"), "rest", loose=True, confidence=0.9),
 )
 
@@ -167,7 +218,7 @@ GERMAN = Language(
     harmless=pattern(r"\b(?:wie (?:schon )?gesagt|wie ich schon sagte|ich habe? (?:dir )?(?:schon )?gesagt, dass|du weißt(?: ja)?, dass)"),
     undone=pattern(r"(?:[^\n]{0,60}\b(?:nur spaß|kleiner scherz)\b|,? (?:oder|richtig|stimmt's|nicht wahr)$| nicht\b(?! (?:weit|nur))|[ \t]*\?|[^\n,]{0,20}\b(?:würde|könnte|möchte|wollte|werden will)\b)"),
     elsewhere=pattern(
-        r"(?:\b(?:übersetz\w*|korrigier\w*|umformulier\w*|formulier\w* um|fass\w* zusammen|kürz\w*|verbesser\w*|überarbeit\w*|lektorier\w*)\b[^\n]{0,100}(?::|\n|$)|\bübersetz\w*\b|\bwie sagt man\b"
+        r"(?:\b(?:übersetz\w*|korrigier\w*|umformulier\w*|formulier\w* um|fass\w* zusammen|kürz(?:e|en)?\b|verbesser\w*|überarbeit\w*|lektorier\w*)\b[^\n]{0,100}(?::|\n|$)|\bübersetz\w*\b|\bwie sagt man\b"
         r"|\bschreib\w* (?:mir )?(?:bitte )?(?:eine?[nr]? )?(?:[\wäöüß]+ ){0,2}(?:geschichte|gedicht|roman|dialog|szene|brief|e-?mail|mail|nachricht|text|rede|lied|märchen|bewerbung|krimi)\b"
         r"|\b(?:stell dir vor|rollenspiel|angenommen|nehmen wir an|tu so|tun wir so|spiel(?:en wir|e)? (?:die rolle|eine[n]?)|du bist (?:ein|eine|jetzt))\b"
         r"|\b(?:hier ist|folgende[rns]?|das ist) (?:der |die |das |ein |eine )?(?:[\wäöüß]+ ){0,2}(?:text|mail|e-mail|nachricht|brief|beispiel|absatz|artikel|entwurf)\b|\bzum beispiel[,:]|\bz\.b\.|\bbeispiel(?:satz|sätze|text)?:)"
@@ -179,7 +230,7 @@ GERMAN = Language(
         " ihr mich dich uns montag dienstag mittwoch donnerstag freitag samstag sonntag deutscher deutsche bitte und oder heißt ist"
         " aber jetzt gerade eigentlich wie was wer wo doch noch immer wieder einfach mein meine dein deine sein seine ihre keine kein"
         " morgen heute später dann wenn dass hat wohnt arbeitet lebt liebt mag sagt will wird kann ehemann".split()
-    ),
+    ) | _NOUNS,
     heads=pattern(r"[\wäöüß-]{0,30}(?:" + "|".join(sorted(set(_HEADS), key=len, reverse=True)) + r")(?:in)?"),
     tongues={
         "deutsch": "German", "englisch": "English", "französisch": "French", "spanisch": "Spanish", "italienisch": "Italian",

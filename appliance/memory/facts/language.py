@@ -47,6 +47,12 @@ _SMALL_IN_NAMES = frozenset(
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 _SPACES = r"(?:[ \t]+)"
 
+_FIELD = re.compile(r"[ \t]+de[ \t]+([a-zà-ÿ]{3,20})\b")
+"""What a profession is of, in Spanish: "analista de datos"."""
+
+_OWNER = re.compile(r"['’]s?(?:\s.*)?$")
+"""What makes a name an owner's: "my brother Tom's wife"."""
+
 _THE = frozenset("us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split())
 """What has an article before it also where no capital is written."""
 _DOING = re.compile(
@@ -61,7 +67,7 @@ _POINTING = frozenset(
     "it them him this that these those you your me us it's they're we're you're he's she's that's".split()
 )
 _SEVERING = frozenset(
-    "my your our his her their its the that who which where when they're we're you're it's".split()
+    "it them my your our his her their its the that who which where when they're we're you're it's".split()
 )
 """What stands behind a phrase that was cut off in the middle: "I like sneakers that ..."."""
 
@@ -82,7 +88,8 @@ class Rule:
     begin a clause, one that is ``loose`` may stand behind any word that does not bar it. ``follows`` must match behind
     the value, ``unless`` must not; ``then`` are rules that may go on where this one ends. ``also`` are more
     beginnings of words, one of which is needed too; ``gate`` is a pattern that several rules have in common, looked
-    for only once."""
+    for only once. A rule that is ``passing`` reads what is taken for granted ("with my wife Ana"), anywhere in a
+    sentence, be it a question; one that is ``carried`` a clause whose "I" began the sentence ("I'm 46, live in")."""
 
     name: str
     kind: FactKind
@@ -101,6 +108,8 @@ class Rule:
     value: str = "{value}"
     also: frozenset[str] = frozenset()
     gate: re.Pattern[str] | None = None
+    passing: bool = False
+    carried: bool = False
 
 
 DATED = frozenset(
@@ -137,6 +146,7 @@ class Language:
     ``elsewhere`` opens what the rest of the message is not the writer's own (a story, a text to translate). ``tail``
     begins a question behind a statement, ``asking`` a sentence that asks. ``stops`` end a phrase, ``hollow``
     begin what is no value. ``heads`` are the last words of jobs, ``tongues`` the names of languages by English ones.
+    ``mine`` begins a sentence whose subject a later clause may carry on, unless ``others`` stand between.
     """
 
     code: str
@@ -157,6 +167,8 @@ class Language:
     tongues: Mapping[str, str]
     relations: Mapping[str, str]
     events: Mapping[str, str] = field(default_factory=dict)
+    mine: re.Pattern[str] | None = None
+    others: re.Pattern[str] | None = None
     all_nouns_capital: bool = False
 
 
@@ -262,7 +274,10 @@ def person(look: Look, at: int) -> Read | None:
 def capital_person(look: Look, at: int) -> Read | None:
     """A name that must have a capital, beside a word that says whose it is ("my wife Priya")."""
     read = person(look, at)
-    return read if read and read.value[0].isupper() and read.value[1:2].islower() else None
+    if read is None or not (read.value[0].isupper() and read.value[1:2].islower()):
+        return None
+    owner = _OWNER.search(read.value)
+    return Read(read.value[: owner.start()], read.end - len(owner.group())) if owner else read
 
 
 def org(look: Look, at: int) -> Read | None:
@@ -290,6 +305,11 @@ def job(look: Look, at: int) -> Read | None:
     for number, (word, _, _) in enumerate(tokens, 1):
         if look.language.heads.fullmatch(word):
             best = number
+    if best and best == len(tokens) and look.language.code == "es":
+        field = _FIELD.match(look.text, tokens[best - 1][2], look.end)
+        nouns = look.language.stops | look.language.hollow | look.language.not_names
+        if field and field[1] not in nouns:
+            return Read(look.text[tokens[0][1] : field.end()], field.end())
     if not best or tokens[0][0] in ("former", "ex", "ehemaliger", "ex-", "terrible", "bad", "good", "great"):
         return None
     return _taken(look, tokens[:best])
@@ -301,7 +321,11 @@ def thing(look: Look, at: int) -> Read | None:
     tokens = _tokens(look, at, _CLAUSE_ENDS if doing else None)
     if not tokens or tokens[0][0] in look.language.hollow or len(tokens) > MOST_WORDS + (2 if doing else 0):
         return None
-    if not any(c.isalpha() for c in tokens[0][0]) or any(word in _POINTING for word, _, _ in tokens):
+    if (
+        not tokens[0][0][0].isalnum()
+        or not any(c.isalpha() for c in tokens[0][0])
+        or any(word in _POINTING for word, _, _ in tokens)
+    ):
         return None
     if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and look.low.startswith(",", tokens[-1][2]):
         return None  # "a safe, inviting place": the phrase goes on

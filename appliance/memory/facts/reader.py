@@ -45,6 +45,10 @@ _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
 _UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
 _FROM = re.compile(r"[ \t]+(?:from|between|von|entre|de|desde)\b")
 _TO = re.compile(r"[ \t]+(?:to|and|until|till|bis|und|hasta|a|y)\b|[ \t]*[–-]")
+_LONGEST_TIME = 40
+"""Characters, of a time that stands before a statement."""
+
+_SINCE_BEFORE = re.compile(r"\b(?:since|seit|desde)(?=[ \t])")
 _SINCE = re.compile(r"[ \t]+(?:since|in|seit|desde|en|im)\b")
 
 
@@ -215,9 +219,11 @@ def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> I
             read = reader(look, after) if after is not None else None
     if not values or (rule.follows and not rule.follows.match(look.low, end, look.end)):
         return
-    if rule.unless and rule.unless.match(look.low, end, look.end):
+    if rule.unless and rule.unless.match(look.low, at if rule.read == "rest" else end, look.end):
         return
     since, until, behind = _times(rule, look, end)
+    if since is None and rule.mode != "ended":
+        since = _since_before(look, max(passage.start, match.start() - _LONGEST_TIME), match)
     for value, ends in values:
         yield Found(
             rule.kind, subject, attribute, value, rule.mode, rule.confidence, *_trimmed(look.text, passage),
@@ -225,7 +231,8 @@ def _values(rule: Rule, match: re.Match[str], look: Look, passage: Passage) -> I
         ), behind if ends == end else ends  # fmt: skip
     for further in rule.then:
         if going := further.pattern.match(look.low, end, look.end):
-            further = replace(further, subject=subject if further.subject != "me" else "me")
+            whose = {"me": "me", "{value}": values[-1][0]}.get(further.subject, subject)
+            further = replace(further, subject=whose)
             yield from _values(further, going, look, passage)
 
 
@@ -246,19 +253,29 @@ def _subject(rule: Rule, groups: dict[str, str], look: Look) -> str | None:
         return (
             look.language.relations[" ".join(groups["rel"].lower().split())]
             if "rel" in groups
-            else rule.subject
+            else look.language.relations.get(groups.get("who2", "").lower(), rule.subject)
         )
     if rule.subject == "{of}" or (rule.kind == "date" and "of" in groups):
-        return groups.get("of")
+        whose = groups.get("of")
+        if rule.kind == "relation" and whose and not (whose[0].isupper() and _may_name(whose, look.language)):
+            return None
+        return whose
     return rule.subject
+
+
+def _may_name(word: str, language: Language) -> bool:
+    return word.lower() not in language.not_names | language.stops | language.hollow
 
 
 def _attribute(rule: Rule, groups: dict[str, str], look: Look) -> str:
     if rule.attribute == "{rel}":
         return wording.attribute(look.language.relations[" ".join(groups["rel"].lower().split())])
     if rule.attribute == "{event}":
-        event = " ".join(groups["event"].lower().split())
-        return look.language.events.get(event, event)
+        event = next(
+            " ".join(said.lower().split()) for name, said in groups.items() if name.startswith("event")
+        )
+        event = look.language.events.get(event, event)
+        return f"{event} to {groups['to']}" if "to" in groups else event
     if "{what}" in rule.attribute:
         return rule.attribute.replace("{what}", " ".join(groups["what"].lower().split()))
     return rule.attribute
@@ -268,8 +285,10 @@ def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, in
     """From when and to when, where the words behind a value say so; and the place behind them."""
     since = until = None
     if rule.mode != "ended":
-        if (begins := _SINCE.match(look.low, end, look.end)) and (named := _year(look, begins)):
-            since, end = named
+        if begins := _SINCE.match(look.low, end, look.end):
+            exact = begins.group().strip() in ("in", "en", "im")
+            named = _year(look, begins) if exact else dates.since(look.low, begins.end(), look.end, look.said)
+            since, end = named or (None, end)
         return since, None, end
     begins = _FROM.match(look.low, end, look.end)
     if begins and (named := _year(look, begins)):
@@ -280,6 +299,14 @@ def _times(rule: Rule, look: Look, end: int) -> tuple[str | None, str | None, in
     if ends and (named := _year(look, ends)):
         until, end = named
     return since, until, end
+
+
+def _since_before(look: Look, start: int, match: re.Match[str]) -> str | None:
+    """From when, where the words right before a statement, or its first ones, say so: "since New Year I've stopped"."""
+    begins = _SINCE_BEFORE.search(look.low, start, match.end())
+    if begins is None or (named := dates.since(look.low, begins.end(), match.end(), look.said)) is None:
+        return None
+    return named[0] if look.low[named[1] : max(named[1], match.start())].strip(" \t,") == "" else None
 
 
 def _year(look: Look, behind: re.Match[str]) -> tuple[str, int] | None:
@@ -300,6 +327,8 @@ def _stands(rule: Rule, start: int, end: int, look: Look, passage: Passage) -> b
     """Whether what a rule found between two places of a sentence is a statement of the writer's."""
     language, low = look.language, look.low
     before = language.harmless.sub(" ", low[passage.start : start]) if start > passage.start else ""
+    if rule.passing:
+        return not language.unreal.search(before) and GAP not in before[-3:]
     if not _begins(rule, before, language):
         return False
     if language.unreal.search(before) or language.unsure.search(
@@ -329,6 +358,9 @@ def _later_tail(language: Language, low: str, end: int, limit: int) -> re.Match[
 
 def _begins(rule: Rule, before: str, language: Language) -> bool:
     """Whether a statement may begin behind these words of its sentence."""
+    if rule.carried:
+        mine = language.mine is not None and language.mine.match(before) is not None
+        return mine and not (language.others and language.others.search(before))
     plain = before.rstrip()
     if not plain or plain[-1] in ",;:-–—(*•>\x00+\"'!.":
         return True

@@ -19,12 +19,30 @@ _RELATIONS = {
     "compañera de piso": "roommate", "vecino": "neighbour", "vecina": "neighbour", "perro": "dog", "perra": "dog", "perrita": "dog",
     "perrito": "dog", "cachorro": "dog", "gato": "cat", "gata": "cat", "gatito": "cat", "mascota": "pet", "caballo": "horse",
     "conejo": "rabbit", "nieto": "grandson", "nieta": "granddaughter", "profesor": "teacher", "profesora": "teacher",
-    "médico": "doctor", "médica": "doctor", "dentista": "dentist",
+    "hijitos": "child", "perros": "dog", "gatos": "cat", "gatas": "cat", "conejos": "rabbit", "amigos": "friend", "suegra": "mother-in-law",
+    "suegro": "father-in-law", "cuñado": "brother-in-law", "cuñada": "sister-in-law", "peque": "child", "peques": "child",
+    "chico": "boyfriend", "chica": "girlfriend", "yaya": "grandmother", "médico": "doctor", "médica": "doctor", "dentista": "dentist",
 }
 _REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
-_MY = rf"\b(?:mi|mis|nuestro|nuestra|nuestros|nuestras) {_REL}(?: (?:mayor|menor|pequeño|pequeña))?"
+_MY = rf"\b(?:mi|mis|nuestro|nuestra|nuestros|nuestras)(?: (?:dos|tres|cuatro|querido|querida|mejor|nuevo|nueva))? {_REL}(?: (?:mayor|menor|pequeño|pequeña))?"
+_LEJOS = r"(?!mis? (?:vecin|jef|compañer|profesor|médic|dentista))"
 _WHO = rf"{_MY}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
 _ADV = r"(?: (?:ahora|actualmente|también|ya|todavía|aún|aquí|siempre|solo|sólo))?"
+_CON = r"(?:,? (?:junto )?con (?:mi|mis)(?: [\wáéíóúñ-]+){1,3}?(?: y (?:mi|mis|nuestros?|nuestras?|los|las|dos)(?: [\wáéíóúñ-]+){1,3}?)?)?"
+_LUGARES = (
+    r"(?:madrid|barcelona|valencia|sevilla|bilbao|zaragoza|málaga|granada|murcia|vigo|lugo|gijón|oviedo|burgos|salamanca|toledo"
+    r"|córdoba|alicante|cádiz|jaén|león|vitoria|pamplona|santander|palma|mallorca|españa|méxico|argentina|chile|colombia|perú|uruguay"
+    r"|bogotá|medellín|lima|quito|caracas|santiago|buenos aires|montevideo|guadalajara|monterrey|parís|londres|berlín|roma|lisboa"
+    r"|nueva york|miami|francia|alemania|italia|portugal|europa|andorra|suiza|bruselas|ámsterdam|dublín|múnich|ginebra)"
+)
+"""Where "trabajo en" names a place, not a firm: the best known ones."""
+_SIN = r"(?P<value>carne(?! ni)|carne ni pescado|cerdo|pescado|gluten|mariscos?|huevos?|lácteos|azúcar|alcohol|café|cafeína|cerveza|vino|leche|lactosa|trigo|frutos secos|refrescos|chocolate|carne roja|ternera)\b"
+_RATO = pattern(r"[^\n,;]{0,12}\b(?:hoy|esta (?:semana|noche)|por la (?:noche|tarde)|después de|antes de|entre semana|cuando|si|hasta|sin|en ayunas|tan|mucho|mucha)\b")
+_EN_DIA = r"(?=(?:el|para|antes|del|este|próximo|mañana|pasado|hoy|\d)\b)"
+_DIAS = r"(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|fines de semana|días|mañanas|tardes|noches|semanas)"
+_SUELO = rf"(?:(?:todos los|todas las|cada|los) {_DIAS}(?:(?:,| y|, y) (?:los )?{_DIAS}){{0,4}}|(?:una vez|dos veces|tres veces|cuatro veces) (?:a la|por) semana)(?: (?:antes|después) de (?:trabajar|comer|cenar|clase|ir a trabajar)| por la (?:mañana|tarde|noche))?"
+_HAGO = r"(?:corro|nado|entreno|medito|bailo|escalo|remo|ayuno|cocino|salgo a (?:correr|caminar|andar)|voy al? [\wáéíóúñ]+(?: de [\wáéíóúñ]+)?|voy a (?:correr|nadar)|hago [\wáéíóúñ]+|juego al? [\wáéíóúñ]+|doy clases?(?: de [\wáéíóúñ]+)?|trabajo desde casa|teletrabajo|toco [\wáéíóúñ]+)"
+_ESTILO = r"(?:emojis|viñetas|listas|tecnicismos|exclamaciones|tablas|jerga|anglicismos|rodeos)"
 _EVENT = (
     r"(?:boda|examen|entrevista|vuelo|cita|cita (?:con el|al|del) (?:médico|dentista)|fecha límite|fecha de entrega|plazo|entrega|mudanza|viaje|operación|cirugía"
     r"|graduación|concierto|aniversario|presentación|defensa|conferencia|fiesta|reunión|lanzamiento)"
@@ -32,7 +50,8 @@ _EVENT = (
 _EVENTS = {
     "boda": "wedding", "examen": "exam", "entrevista": "interview", "vuelo": "flight", "cita": "appointment",
     "fecha límite": "deadline", "fecha de entrega": "deadline", "plazo": "deadline", "entrega": "deadline", "mudanza": "move",
-    "viaje": "trip", "presentación": "presentation", "lanzamiento": "launch", "reunión": "meeting", "conferencia": "conference",
+    "charla": "talk", "ponencia": "talk", "taller": "workshop", "volamos": "flight", "viajo": "trip", "viajamos": "trip", "mudo": "move",
+    "mudamos": "move", "caso": "wedding", "casamos": "wedding", "viaje": "trip", "presentación": "presentation", "lanzamiento": "launch", "reunión": "meeting", "conferencia": "conference",
 }
 _HEADS = (
     "ingeniero ingeniera profesor profesora maestro maestra médico médica enfermero enfermera abogado abogada arquitecto"
@@ -62,16 +81,16 @@ _RULES = (
     Rule("llámame", "profile", "called", ("llámame", "llamame", "llamarme"), pattern(r"\b(?:llámame|llamame|puedes llamarme|pueden llamarme) "), "person", loose=True),
     Rule("tengo años", "profile", "age", ("años",), pattern(r"\b(?:yo )?(?:tengo|cumplí|acabo de cumplir)(?: ya| casi)? "), "number", loose=True, follows=pattern(r" años\b(?! (?:de experiencia|trabajando|viviendo|aquí|en))"), also=NUMBERED),
     Rule("cumpleaños", "profile", "birthday", ("cumpleaños", "nací"), pattern(r"(?:\bmi cumpleaños es|\bnací) (?=el )"), "birthday", loose=True, confidence=0.95),
-    Rule("vivo en", "profile", "home", ("vivo", "vivimos", "resido"), pattern(rf"\b(?:yo )?(?:vivo|vivimos|resido){_ADV} en (?:el centro de )?"), "place", confidence=0.9, unless=pattern(r" (?:hoy|esta semana|solo por)\b")),
+    Rule("vivo en", "profile", "home", ("vivo", "vivimos", "resido"), pattern(rf"\b(?:yo )?(?:vivo|vivimos|resido){_ADV}{_ADV}{_CON} (?:en(?: el centro de| las afueras de)?|cerca de) "), "place", confidence=0.9, unless=pattern(r" (?:hoy|esta semana|solo por)\b")),
     Rule("estoy viviendo en", "profile", "home", ("viviendo en",), pattern(r"\b(?:estoy|estamos|llevo [\w ]{2,20}) viviendo en "), "place"),
     Rule("me mudé de a", "profile", "home", ("mudé", "mudamos"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado)(?: hace poco)? (?:de|desde) "), "place", "ended", loose=True, then=(Rule("a", "profile", "home", (), pattern(r" a "), "place"),)),
     Rule("me mudé a", "profile", "home", ("mudé", "mudamos", "mudado"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado|acabo de mudarme)(?: hace poco| el año pasado)? a "), "place", loose=True),
     Rule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", loose=True),
-    Rule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de niña|de niño) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", loose=True),
+    Rule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de pequeña|de niña|de niño|de joven|cuando era (?:pequeñ[oa]|niñ[oa]|joven|estudiante),?) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", loose=True),
     Rule("soy de", "profile", "origin", ("soy de", "vengo de", "nací en", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|nací en|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
-    Rule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!casa\b|ello\b|un proyecto|una app|equipo)"), "org", then=(Rule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
-    Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(r",? (?:en|para) (?:el |la )?"), "org"),)),
-    Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", then=(Rule("en", "profile", "employer", (), pattern(r" en (?:el |la )?(?!un|una)"), "capital org"),), unless=pattern(r" (?:frustrado|de corazón)\b")),
+    Rule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!{_LUGARES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", then=(Rule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
+    Rule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", loose=True, then=(Rule("en", "profile", "employer", (), pattern(rf",? (?:en|para) (?:el |la )?(?!{_LUGARES}\b)"), "org"),)),
+    Rule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", unless=pattern(r" (?:frustrado|de corazón)\b")),
     Rule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) "), "org", "ended", loose=True),
     Rule("antes trabajaba en", "profile", "employer", ("trabajaba",), pattern(r"\b(?:antes )?trabajaba (?:en|para) (?:el |la )?"), "capital org", "ended", loose=True),
     Rule("estudio", "profile", "studies", ("estudio", "estudiando"), pattern(rf"\b(?:yo )?(?:estudio|estoy estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", then=(Rule("en", "profile", "school", (), pattern(r" en (?:la |el )?"), "org"),)),
@@ -79,8 +98,12 @@ _RULES = (
     Rule("aprendiendo", "profile", "learns", ("aprendiendo",), pattern(r"\bestoy aprendiendo(?: a hablar)? "), "tongue"),
     Rule("dieta", "profile", "diet", ("vega", "vege", "celi", "celí", "pesc"), pattern(rf"\b(?:yo )?(?:soy|me hice|sigo una dieta|como){_ADV} (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa]|pescetarian[oa])\b"), loose=False),
     Rule("ya no soy vegetariano", "profile", "diet", ("ya no soy",), pattern(r"\bya no soy (?P<value>vegan[oa]|vegetarian[oa])\b"), "", "ended", loose=True),
-    Rule("no como", "profile", "diet", ("no como",), pattern(r"\bno como (?P<value>carne|cerdo|pescado|gluten|mariscos|huevos|lácteos|azúcar)\b"), loose=True),
-    Rule("alérgico a", "profile", "allergy", ("alérgic", "alergia", "alergic"), pattern(r"\b(?:soy|tengo) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:a|al) "), "articled", several=True, confidence=0.95),
+    Rule("no como", "profile", "diet", ("no como", "no puedo", "no tolero", "no tomo", "no bebo", "no pruebo"), pattern(rf"(?<!hoy\s)(?<!noche\s)(?<!semana\s)(?<!tarde\s)\bno (?:como|puedo comer|tolero|tomo|bebo|pruebo|puedo tomar|puedo beber)(?: nada de| ni)? (?:el |la |los |las )?{_SIN}"), value="sin {value}", loose=True, unless=_RATO),
+    Rule("ya no bebo", "profile", "diet", ("ya no", "dejé", "dejado", "dejamos", "sin "), pattern(rf"\b(?:ya no (?:como|bebo|tomo|pruebo)|(?:he|hemos) dejado(?: de (?:beber|tomar|comer))?|dejé(?: de (?:beber|tomar|comer))?|llevo [\wáéíóúñ ]{{3,20}} sin (?:beber|tomar|comer|probar)) (?:el |la |los |las )?{_SIN}"), value="sin {value}", loose=True, unless=_RATO),
+    Rule("no fumo", "profile", "habit", ("fum",), pattern(r"\b(?:(?:ya )?no fumo|(?:he dejado|dejé) de fumar)\b"), value="no fumar", loose=True, confidence=0.8),
+    Rule("costumbre", "profile", "habit", ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo", "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"\b(?P<value>{_HAGO} {_SUELO})"), confidence=0.8),
+    Rule("los DÍAS hago", "profile", "habit", ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo", "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?P<value>{_SUELO},? {_HAGO})\b"), confidence=0.8),
+    Rule("alérgico a", "profile", "allergy", ("alérgic", "alergia", "alergic"), pattern(r"\b(?:soy|tengo) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", several=True, confidence=0.95),
     Rule("salud", "profile", "health", ("diabetes", "asma", "migraña", "hipertensión", "epilepsia", "tdah", "diabético", "diabética", "intolerante", "asmático", "asmática", "daltónico", "daltónica", "artritis", "ansiedad"), pattern(r"\b(?:tengo|soy|padezco|sufro de|padezco de) (?P<value>diabetes(?: tipo [12])?|asma|migrañas?|hipertensión|epilepsia|tdah|diabétic[oa]|intolerante a la lactosa|asmátic[oa]|daltónic[oa]|artritis|ansiedad)\b")),
     Rule("mi coche es", "profile", "owns", ("coche es", "carro es", "auto es", "conduzco"), pattern(r"\b(?:mi (?:coche|carro|auto|moto) es|conduzco) (?:un |una )"), "product"),
 
@@ -88,7 +111,13 @@ _RULES = (
     Rule("nombre de REL", "relation", "{rel}", ("nombre de mi",), pattern(rf"\bel nombre de mi {_REL} es "), "person", loose=True),
     Rule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", several=True, confidence=0.95, loose=True),
     Rule("tengo dos RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres|cuatro) (?:[\wáéíóúñ]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
-    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY},? "), "capital person", loose=True, confidence=0.8, gate=_GATE),
+    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", passing=True, confidence=0.8, gate=_GATE),
+    Rule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", passing=True, confidence=0.8, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:y|es|tiene|vive|está)\b)"), gate=_GATE),
+    Rule("RELs NAME y NAME", "relation", "{rel}", _RELATED, pattern(r"\b(?:mis|nuestros|nuestras)(?: (?:dos|tres|cuatro))? (?P<rel>hijos|hijas|niños|perros|gatos|gatas|hermanos|hermanas|peques|amigos)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, gate=_GATE),
+    Rule("REL cumple el", "relation", "birthday", ("cumple", "cumplirá", "cumpleaños"), pattern(rf"{_WHO}(?:cumple|cumplirá|va a cumplir)(?: (?:los )?\d{{1,3}})?(?: años)? (?=el \d)"), "birthday", subject="{who}", loose=True, also=NUMBERED),
+    Rule("REL no come", "relation", "diet", ("no come", "no puede", "no toma", "no bebe"), pattern(rf"{_LEJOS}{_WHO}no (?:come|puede comer|toma|bebe|tolera)(?: nada de)? {_SIN}"), value="sin {value}", subject="{who}", loose=True, unless=_RATO, gate=_GATE),
+    Rule("REL es alérgico", "relation", "allergy", ("alérgic", "alergia"), pattern(rf"{_LEJOS}{_WHO}(?:es|tiene) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", several=True, subject="{who}", loose=True, confidence=0.9, gate=_GATE),
+    Rule("REL es DIETA", "relation", "diet", ("vega", "vege", "celí", "celi"), pattern(rf"{_LEJOS}{_WHO}es (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa])\b"), subject="{who}", loose=True, gate=_GATE),
     Rule("casado con", "relation", "partner", ("casad",), pattern(r"\b(?:estoy|soy) (?:felizmente )?casad[oa] con "), "capital person"),
     Rule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", loose=True, gate=_GATE),
     Rule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", loose=True, gate=_GATE),
@@ -103,6 +132,14 @@ _RULES = (
 
     Rule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", loose=True, also=DATED),
     Rule("tengo EVENTO", "date", "{event}", _DATED, pattern(rf"\b(?:tengo|tenemos) (?:un |una |el |la |mi )?(?P<event>{_EVENT}) (?=el |mañana|pasado)"), "day", loose=True, also=DATED),
+    Rule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: (?:a|de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_EN_DIA}"), "day", loose=True, also=DATED),
+    Rule("el plazo termina", "date", "deadline", ("plazo", "entrega", "convocatoria"), pattern(rf"\b(?:el|la|mi) (?:plazo|convocatoria|fecha de entrega)(?: (?:para|de|del|de la|para la|para el|de los|de las) (?:la |el |los |las |mi )?(?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?))? (?:termina|acaba|vence|cierra|expira|se acaba) {_EN_DIA}"), "day", loose=True, also=DATED),
+    Rule("doy EVENTO el", "date", "{event}", (*_DATED, "charla", "clase", "taller"), pattern(rf"\b(?:doy|tengo|hago|presento|celebro|tenemos|damos|celebramos|hacemos) (?:un |una |el |la |mi |nuestra |nuestro )(?P<event>{_EVENT}|charla|ponencia|taller)(?: (?:en|con|de|del|sobre|para) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+){{0,3}}?){{0,2}} {_EN_DIA}"), "day", loose=True, also=DATED),
+    Rule("vuelo a", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos"), pattern(rf"\b(?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos)(?: (?:a|para) (?P<to>[\wáéíóúñ-]+(?: (?!el\b|para\b|con\b|mañana\b|pasado\b)[\wáéíóúñ-]+)?))?(?: con [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? {_EN_DIA}"), "day", also=DATED, loose=True),
+    Rule("el DÍA hago", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos", "caso", "casamos"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?=el (?:\d|lunes|martes|miércoles|jueves|viernes|sábado|domingo))(?=[^\n,;]{4,30}? (?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos|caso|casamos)\b)"), "day", also=DATED),
+    Rule("caduca", "date", "expiry", ("caduca", "vence"), pattern(rf"\b(?:mi|nuestro|nuestra) (?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?) (?:caduca|vence|expira) {_EN_DIA}"), "day", subject="{of}", loose=True, also=DATED),
+    Rule("quiere para el", "date", "deadline", ("para", "antes"), pattern(rf"\b(?:el|la|los|las|mi|mis) [\wáéíóúñ-]+ (?:quieren?|necesitan?|piden?|esperan?) (?:el|la|los|las|mi|mis) (?P<of>[\wáéíóúñ-]+) (?:para|antes del) {_EN_DIA}"), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
+    Rule("hay que entregar para", "date", "deadline", ("para", "antes"), pattern(rf"\b(?:tengo|tenemos|hay) que (?:entregar|enviar|mandar|presentar|terminar|pagar) (?:el|la|los|las|mi|mis) (?P<of>[\wáéíóúñ-]+)(?: [\wáéíóúñ-]+)? (?:para|antes del) {_EN_DIA}"), "day", subject="{of}", loose=True, also=DATED),
     Rule("nos casamos", "date", "wedding", ("casamos", "me caso"), pattern(r"\b(?:nos casamos|me caso) (?=el |en |mañana)"), "day", loose=True, also=DATED),
     Rule("hay que entregar", "date", "deadline", ("entregar", "entrega"), pattern(r"\btengo que entregar (?:el|la|mi) (?P<of>[\wáéíóúñ-]+) (?:antes del|para) (?:el )?"), "day", subject="{of}", loose=True, also=DATED),
 
@@ -117,6 +154,9 @@ _RULES = (
     Rule("siempre", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:siempre )?{_ORDER}\b[^\n]{{0,60}}(?:\bsiempre\b|(?<=siempre)[^\n]*))"), "rest", confidence=0.9),
     Rule("siempre ORDEN", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=siempre {_ORDER}\b)"), "rest", confidence=0.9),
     Rule("nunca", "instruction", "instruction", ("nunca", "jamás", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:por favor,? )?(?=(?:nunca {_NEG_ORDER}\b|no {_NEG_ORDER} (?:nunca|jamás|emojis)\b))"), "rest", confidence=0.9),
+    Rule("sin ESTILO", "instruction", "instruction", ("sin ", "nada de", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |por favor,? )?(?=(?:(?:sin|nada de) {_ESTILO}(?: ni \w+)?,? por favor|no (?:uses|pongas) {_ESTILO}(?: ni \w+)?(?:,? (?:por favor|gracias|nunca))?)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
+    Rule("respuestas cortas", "instruction", "instruction", ("respuestas",), pattern(r"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:mantén|haz|dame) (?:tus |las )?respuestas (?:más )?(?:cortas|breves|concisas|sencillas))"), "rest", confidence=0.8),
+    Rule("prefiero que no", "instruction", "instruction", ("prefiero que", "preferiría que", "gustaría que"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |pero )?(?=(?:prefiero|preferiría|me gustaría) que (?:no |siempre |nunca )?(?:me )?(?:uses|usaras|respondas|respondieras|contestes|escribas|pongas|incluyas|hables|hablaras|trates|tutees|des|dieras)\b)"), "rest", confidence=0.85, unless=pattern(r"[^\n]*\b(?:aquí|esta vez|en este|en esta|hoy|ahora)\b")),
     Rule("quiero que siempre", "instruction", "instruction", ("siempre", "nunca"), pattern(r"\b(?:quiero|me gustaría|prefiero) que (?=(?:siempre|nunca|me respondas siempre|respondas siempre)\b)"), "rest", loose=True, confidence=0.9),
 )
 
@@ -135,18 +175,18 @@ SPANISH = Language(
         " otro otra ambos cada cualquier verlo hacerlo cuenta".split()
     ),
     leads=frozenset(
-        "y pero pues porque que hola bueno buenas ok vale sí si no, ah oye además también yo aunque mira perdón gracias ahora"
+        "todavía aún y pero pues porque que hola bueno buenas ok vale sí si no, ah oye además también yo aunque mira perdón gracias ahora"
         " actualmente ya como e por cierto".split()
     ) - {"que", "si", "como", "no,"},
     bars=frozenset(
-        "si cuando donde dónde que qué quien quién cómo como cuál no nunca él ella dice dijo ojalá aunque antes dicen creo según".split()
+        "de del con si cuando donde dónde que qué quien quién cómo como cuál no nunca él ella dice dijo ojalá aunque antes dicen creo según".split()
     ) - {"aunque", "antes"},
     unreal=pattern(
         r"\b(?:si|ojalá|imagina\w*|imagínate|supón|supongamos|suponiendo|pongamos|digamos|haz como|como si|fuera|sería|dijo|dice|dicen|dijeron"
         r"|contó|preguntó|escribió|según|por ejemplo|p\.ej|ejemplo|traduc\w*|cuento|historia|poema|novela|no es verdad|nadie|cree|piensa|sueño)\b"
     ),
     unsure=pattern(r"\b(?:quizás?|tal vez|a lo mejor|quizá|quisiera|quiero|espero|podría|gustaría|creo que no)\b"),
-    harmless=pattern(r"\b(?:como (?:ya )?(?:te )?dije|ya te (?:he dicho|dije) que|recuerda que|ten en cuenta que|si te sirve)"),
+    harmless=pattern(r"\b(?:es que|como (?:ya )?(?:te )?dije|ya te (?:he dicho|dije) que|recuerda que|ten en cuenta que|si te sirve)"),
     undone=pattern(r"(?:,? (?:verdad|no|cierto|no\?)$|[ \t]*\?|[^\n]{0,40}\bes broma\b)"),
     elsewhere=pattern(
         r"(?:\b(?:traduc\w*|tradúce\w*|corrig\w*|corríge\w*|resum\w*|reescrib\w*|reformul\w*|mejora|revisa|acorta)\b[^\n]{0,100}(?::|\n|$)|\btraduc\w*\b|\btradúce\w*\b|\bcómo se dice\b"

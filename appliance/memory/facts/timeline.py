@@ -124,6 +124,8 @@ def derive(
             one.start,
             one.attribute,
             wording.key(one.value),
+            one.mode,
+            one.digest,
         ),
     )
     course = _Course(refused)

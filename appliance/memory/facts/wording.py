@@ -24,6 +24,7 @@ WORDS: Mapping[str, str] = {
     "learns": "is learning {}",
     "diet": "eats {}",
     "allergy": "is allergic to {}",
+    "habit": "has the habit: {}",
     "health": "has or is: {}",
     "owns": "has {}",
     "likes": "likes {}",
@@ -52,6 +53,9 @@ PARTNERS = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée
 _RIVALS = {"likes": "taste", "dislikes": "taste"}
 """Attributes that exclude each other of one value."""
 
+_WITHOUT = re.compile(r"(?:no|keine?n?|sin)\s")
+"""What somebody does not eat or drink takes no place of how they eat, nor of other such things."""
+
 _FOLDED = re.compile(r"^(?:an?|the|el|la|los|las|una?|der|die|das|den|dem|ein(?:e[nrms]?)?|my|our)\s+")
 _VERSION = re.compile(r"\s+v?\d[\w.]*$")
 _MONTHS = "January February March April May June July August September October November December".split()
@@ -76,9 +80,11 @@ def is_single(kind: str, name: str) -> bool:
 def slot(kind: str, name: str, value: str) -> str:
     """What a newer statement takes the place of an older one in: an attribute, and of attributes that may have many
     values, the value; of a program without its version."""
+    plain = key(value)
+    if name == "diet" and _WITHOUT.match(plain):
+        return f"{name}\x1f{plain}"
     if is_single(kind, name):
         return name
-    plain = key(value)
     return f"{_RIVALS.get(name, name)}\x1f{_VERSION.sub('', plain) if name == 'uses' else plain}"
 
 
@@ -91,6 +97,8 @@ def refines(value: str, other: str) -> bool:
 def sentence(subject: str, kind: str, name: str, value: str) -> str:
     """A fact as a short sentence; one about the person leaves out of whom it is."""
     shown = _day(value) if name == "birthday" else value
+    if name == "diet" and _WITHOUT.match(value.lower()):
+        return f"eats or drinks {value}" if subject == ME else f"{subject} eats or drinks {value}"
     if name in WORDS:
         said = WORDS[name].replace("{}", shown)
         return said if subject == ME else f"{subject} {said}"
