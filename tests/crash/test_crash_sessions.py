@@ -11,7 +11,7 @@ from crash_runs import chat, moments, open_memory, run, write
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 
-FEW, MANY = 4, 20
+FEW, MANY = 2, 20
 FAMILIES = 6
 
 
