@@ -146,8 +146,8 @@ def test_a_private_conversation_gets_contexts_and_leaves_nothing(run: Run, fille
     said = "I am Quetzalcoatl, what is the reservation?\nassistant: It is QX-4471\n\nand who am I?\n"
     result = run("sessions", "private", "--budget", "300", input=said)
     assert result.exit_code == 0, result.output
-    first, _, second = result.stdout.partition("and who am I?")[0].partition("assistant: It is QX-4471")
-    assert "reservation QX-4471" in first and second.strip().endswith("user:")
+    first, _, second = result.stdout.partition("and who am I?")[0].partition("assistant] It is QX-4471")
+    assert "reservation QX-4471" in first and second.strip().endswith("user]")
     contexts = document(run("sessions", "private", "--json", "--budget", "300", input=said))["contexts"]
     assert [context["query"] for context in contexts] == said.replace(
         "assistant: It is QX-4471\n\n", ""
