@@ -65,7 +65,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "facts": facts.verbs,
         "export": read.export,
     },
-    "Keep": {"pin": keeping.pin, "unpin": keeping.unpin},
+    "Keep": {"pin": keeping.pin, "unpin": keeping.unpin, "correct": keeping.correct},
     "Care": {
         "status": care.status,
         "verify": care.verify,

@@ -255,7 +255,7 @@ def add(
     """
     from appliance.serving import SOON
 
-    said = _stdin() if text == "-" else text
+    said = stdin() if text == "-" else text
     if not said.strip():
         raise UsageError("there is nothing to add", hint="give a text, or - and a text on stdin")
     with options.writing(home, "add") as memory:
@@ -275,7 +275,12 @@ def add(
         out.line(f"{message.id} added to {info.title or info.external_id} ({info.id})")
 
 
-def _stdin() -> str:
+def stdin() -> str:
+    """The text on stdin, as somebody typed or piped it.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
     data = sys.stdin.buffer.read()
     try:
         text = data.decode("utf-8-sig")

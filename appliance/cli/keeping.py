@@ -1,4 +1,4 @@
-"""``pin`` and ``unpin``: what a person wants kept close."""
+"""``pin``, ``unpin`` and ``correct``: what a person wants kept close, and what should have been said."""
 
 from __future__ import annotations
 
@@ -64,6 +64,44 @@ def unpin(
       appliance unpin m345
     """
     _set(references, False, home, json)
+
+
+def correct(
+    reference: Annotated[str, typer.Argument(metavar="ID", help="A message (m345, or its external id).")],
+    text: Annotated[str, typer.Argument(metavar="TEXT|-", help="What it should say; - reads it from stdin.")],
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Give a message other words; those that it had stay as an earlier form.
+
+    Its time, author and place stay. Full text, vectors, summaries and facts follow. Reading its export again does not
+    undo it.
+
+    \b
+    Examples:
+      appliance correct m345 "The blue key opens the attic"
+      pbpaste | appliance correct m345 -
+    """  # fmt: skip
+    from appliance.cli.intake import stdin
+
+    said = stdin() if text == "-" else text
+    with options.reading(home, "correct") as memory:
+        old = memory.message(reference)
+        memory.sessions.info(old.session_id, user_id=memory.settings.user if user is None else user)
+        message = memory.sessions.resume(old.session_id).add(
+            old.role,
+            said,
+            author=old.author,
+            external_id=old.external_id,
+            reply_to=old.reply_to,
+            metadata=old.metadata,
+        )
+        memory.tend()
+    if json:
+        out.document({"message": message})
+    else:
+        out.line(f"{message.id} corrected")
 
 
 def _set(references: list[str], pinned: bool, home: str | None, json: bool) -> None:

@@ -94,6 +94,25 @@ def test_pinning_what_is_not_there_names_it_and_pins_the_others(run: Run, filled
     assert run("unpin").exit_code == 2
 
 
+def test_a_message_is_corrected_and_an_older_export_does_not_undo_it(
+    run: Run, filled: Path, chats: Path
+) -> None:
+    old = document(run("show", "trip-3", "--json"))["message"]
+    assert run("correct", "trip-3", "The green one, reservation ZZ-9000").stdout == f"{old['id']} corrected\n"
+    new = document(run("show", "trip-3", "--json"))["message"]
+    assert new == {**old, "text": "The green one, reservation ZZ-9000"}
+    assert document(run("ingest", chats, "--json"))["totals"]["updated"] == 0
+    assert run("search", "ZZ-9000").stdout.count("ZZ-9000") == 1
+    assert "QX-4471" not in run("search", "QX-4471", "--mode", "lexical").stdout
+    assert document(run("verify", "--json"))["ok"]
+
+
+def test_somebody_elses_message_is_not_corrected(run: Run, filled: Path) -> None:
+    assert run("correct", "trip-3", "no", "--user", "ana").exit_code == 4
+    assert run("correct", "trip-3", " ").exit_code == 2
+    assert run("correct", "m99", "no").exit_code == 4
+
+
 @pytest.mark.parametrize("reference", ["s99", "m99", "no-such-id"])
 def test_show_of_what_is_not_there(run: Run, kept: Path, reference: str) -> None:
     result = run("show", reference, "--json")
