@@ -60,5 +60,5 @@ def test_the_python_example(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert "My deadline is March 15th" in done.stdout
+    assert "My deadline for the grant is March 15th" in done.stdout
     assert (tmp_path / "memory" / "recall.db").is_file()
