@@ -70,7 +70,7 @@ def said(memory: Appliance) -> list[tuple[str, str, str, tuple[str, ...]]]:
     ]
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(25, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("count", [3, pytest.param(25, marks=pytest.mark.campaign)])
 @pytest.mark.timeout(900)
 def test_killed_while_it_summarises(tmp_path: Path, count: int) -> None:
     first = tmp_path / "first"

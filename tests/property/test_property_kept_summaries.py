@@ -35,7 +35,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_a_summary_quotes_what_stands_there(course: list[tuple[Any, ...]]) -> None:
     with (
