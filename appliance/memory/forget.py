@@ -197,6 +197,7 @@ def erase(database: Database, doomed: Doomed) -> int:
     """Take what is doomed out of the truth, for good; the key of the receipt, which is open."""
     with database.write() as tx:
         forgotten.note(tx, forgotten.origins(tx, doomed.messages))
+        read_from = _sources(tx, doomed.messages)
         told = statements.told(tx, doomed.messages)
         # A title that was made of a message's words goes with it, a branch's too.
         tx.execute(
@@ -211,8 +212,10 @@ def erase(database: Database, doomed: Doomed) -> int:
         reading.unlearn(tx, told)
         # A file's name often says with whom somebody spoke.
         tx.execute(
-            "DELETE FROM source WHERE id NOT IN (SELECT source_id FROM message WHERE source_id IS NOT NULL"
-            " UNION SELECT source_id FROM revision WHERE source_id IS NOT NULL)"
+            f"DELETE FROM source WHERE id IN {LISTED} AND id NOT IN"
+            " (SELECT source_id FROM message WHERE source_id IS NOT NULL"
+            " UNION SELECT source_id FROM revision WHERE source_id IS NOT NULL)",
+            (listed(read_from),),
         )
         counts = {
             "messages": len(doomed.messages),
@@ -226,6 +229,17 @@ def erase(database: Database, doomed: Doomed) -> int:
             (now(), to_json(counts)),
         ).fetchone()
     return int(key)
+
+
+def _sources(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:
+    """The files that messages were read from, in their present form or an earlier one."""
+    some = listed(keys)
+    rows = db.execute(
+        f"SELECT source_id FROM message WHERE id IN {LISTED} AND source_id IS NOT NULL UNION"
+        f" SELECT source_id FROM revision WHERE message_id IN {LISTED} AND source_id IS NOT NULL",
+        (some, some),
+    )
+    return [key for (key,) in rows]
 
 
 def is_open(db: sqlite3.Connection) -> bool:

@@ -151,6 +151,15 @@ def test_by_source_by_session_and_everything(
     assert not memory.verify().problems
 
 
+def test_a_file_that_only_had_what_was_known_stays_noted(
+    memory: Appliance, chats: Path, tmp_path: Path
+) -> None:
+    memory.ingest(chats)
+    memory.ingest(export(tmp_path, "again.jsonl", [line("a", 1, KEPT)]))
+    memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+    assert memory.status()["counts"]["sources"] == 2
+
+
 def test_a_session_keeps_its_place_when_its_messages_are_named(memory: Appliance) -> None:
     session = memory.sessions.create(title="Diary")
     only = session.add("user", SECRET)
