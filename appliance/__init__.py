@@ -16,15 +16,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
     from appliance.errors import ApplianceError
     from appliance.memory.session import Session
+    from appliance.server.client import Appliance
     from appliance.types import Context, Hit, Hits, IngestReport, Message, SessionInfo, WhyNot
 
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "Appliance": "engine",
+    "Appliance": "server.client",
     "ApplianceError": "errors",
     "Context": "types",
     "Hit": "types",

@@ -136,6 +136,21 @@ class WatchSettings(Section, frozen=True):
     """Seconds between two looks at everything, because the system's events get lost."""
 
 
+class ServerSettings(Section, frozen=True):
+    """What ``appliance serve`` listens on, and how much it takes at once."""
+
+    host: str = "127.0.0.1"
+    """The address; another than a loopback one must also be asked for on the command line."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 7707
+    """0 takes a free one; 'appliance status' says which."""
+    body: Annotated[int, Meta(ge=1024)] = 16 * 1024 * 1024
+    """Bytes that a request may have, but for an upload."""
+    upload: Annotated[int, Meta(ge=1024)] = 4 * 1024 * 1024 * 1024
+    """Bytes that an uploaded export may have."""
+    rate: Annotated[float, Meta(ge=0.0)] = 100.0
+    """Requests a second for each token, twice as many in a burst; 0 sets no limit."""
+
+
 class ProfileSettings(Section, frozen=True):
     """Weights of a ranking of your own: those of a built-in profile but for the ones given."""
 
@@ -158,6 +173,7 @@ class Settings(Section, frozen=True):
     working: WorkingSettings = msgspec.field(default_factory=WorkingSettings)
     summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
+    server: ServerSettings = msgspec.field(default_factory=ServerSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
 

@@ -11,22 +11,21 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import __version__, config, paths, summarising, windowing
+from appliance import config, paths, summarising, windowing
 from appliance.asking import Asking
 from appliance.errors import UsageError
 from appliance.forgetting import Forgetting
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
-from appliance.ingest.watch import Habits, Watcher
-from appliance.memory import export, importance
+from appliance.ingest.watch import Watcher
+from appliance.memory import export
 from appliance.memory import facts as known
 from appliance.memory.keeping import Keeping, handed_out
-from appliance.memory.session import Before, Host
+from appliance.memory.session import Host
 from appliance.memory.sessions import Sessions
 from appliance.memory.status import status
 from appliance.recall import pipeline as recall
@@ -36,17 +35,15 @@ from appliance.serving import OnProgress, Serving
 from appliance.store import check, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
+from appliance.taking import OnFile, OnRead, Taking
 from appliance.types import (
     Context,
-    FileReport,
     Hits,
     IngestReport,
     Message,
-    MessageRecord,
     Mode,
     Role,
     Scope,
-    SessionInfo,
     Window,
 )
 from appliance.upkeep import Background, Events, GoesOn, work_off
@@ -54,17 +51,11 @@ from appliance.upkeep import Background, Events, GoesOn, work_off
 if TYPE_CHECKING:
     from appliance_models import Embedder
 
-OnRead = Callable[[FileReport], None]
-"""Told what became of a file in a watched folder."""
 
-OnFile = Callable[[str, int], None]
-"""Told a file's name and how many of its messages have been read so far."""
+class Engine:
+    """An open memory in this process, which owns its home. Use it as a context manager, from any number of threads.
 
-
-class Appliance:
-    """An open memory. Use it as a context manager, from any number of threads; one process owns a home.
-
-    ``Appliance.open`` makes one; all times are UTC where known, all ids are text ("m345", "s12").
+    ``Engine.open`` makes one; all times are UTC where known, all ids are text ("m345", "s12").
     """
 
     def __init__(
@@ -87,9 +78,10 @@ class Appliance:
         told, model = self.events.tell, summarising.endpoint(settings)
         self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
         self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
+        self._taking = Taking(home, settings, self._database, self._serving, self._working, wake)
         self.sessions = Sessions(
             Host(
-                self._database, settings.user, settings.session.ttl, self._take, self.context, wake,
+                self._database, settings.user, settings.session.ttl, self._taking.take, self.context, wake,
                 self._working,
             )
         )  # fmt: skip
@@ -187,7 +179,7 @@ class Appliance:
             UsageError: no such format.
         """
         began = time.perf_counter()
-        into = self._intake(
+        into = self._taking.intake(
             Scope(self._user(user_id), namespace),
             keep_owners=user_id is None and not namespace,
             format=format,
@@ -224,23 +216,13 @@ class Appliance:
         Raises:
             HomeError: a folder does not exist.
         """
-        scope, kept = Scope(self._user(user_id), namespace), user_id is None and not namespace
-
-        def read(root: Path, file: Path) -> list[FileReport]:
-            tallies = list(intake.ingest([file], self._intake(scope, keep_owners=kept), within=root))
-            self._background.wake()
-            return [tally.report() for tally in tallies]
-
-        given = (Path(folder).expanduser() for folder in (*self.settings.watch.folders, *folders))
-        return Watcher(
-            [self.home.inbox, *given], self._database, read,
-            reader=__version__,
-            owner="" if kept else f"{scope.user_id} {scope.namespace}",
-            habits=Habits(self.settings.watch.settle, self.settings.watch.rescan),
-            apart=[place for name, place in self.home.places().items() if name not in ("home", "inbox")],
+        return self._taking.watcher(
+            folders,
+            Scope(self._user(user_id), namespace),
+            keep_owners=user_id is None and not namespace,
             on_read=on_read,
             on_trouble=on_trouble,
-        )  # fmt: skip
+        )
 
     def embed_pending(self, progress: OnProgress = lambda done, pending: None) -> int:
         """Embed and index everything that waits; how many chunks it was.
@@ -457,41 +439,6 @@ class Appliance:
         if model is None and not vectors:
             return self._serving.rebuild_index(progress)
         return self._serving.rebuild_vectors(model, progress)
-
-    # --- what the verbs share ---------------------------------------------------------------------------
-
-    def _intake(
-        self,
-        scope: Scope,
-        *,
-        keep_owners: bool = False,
-        format: str | None = None,
-        dry_run: bool = False,
-        again: bool = False,
-        progress: OnFile = lambda path, messages: None,
-    ) -> intake.Intake:
-        self._serving.begin()
-        return intake.Intake(
-            database=self._database,
-            target=self._serving.target,
-            scope=scope,
-            keep_owners=keep_owners,
-            format=format,
-            me=self.settings.name or None,
-            ttl=self.settings.session.ttl,
-            dry_run=dry_run,
-            again=again,
-            progress=progress,
-            weigh=importance.weigh,
-        )
-
-    def _take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
-        """Store a message that somebody says now."""
-        into = self._intake(Scope(info.user_id, info.namespace))
-        key = intake.add(record, sessions.key(info), into, before)
-        self._working.note(sessions.key(info))
-        self._background.wake()
-        return key
 
     def _user(self, user_id: str | None) -> str:
         return self.settings.user if user_id is None else user_id

@@ -58,9 +58,35 @@ class Home:
     def lock(self) -> Path:
         return self.root / "lock"
 
+    @property
+    def daemon(self) -> Path:
+        """What a daemon says of itself: where it listens, and its process."""
+        return self.root / "daemon.json"
+
+    @property
+    def socket(self) -> Path:
+        return self.root / "socket"
+
+    @property
+    def token(self) -> Path:
+        """The owner's token for HTTP."""
+        return self.root / "token"
+
+    @property
+    def tokens(self) -> Path:
+        """What is known of the tokens that were given to others: digests and what they may do."""
+        return self.root / "tokens.json"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
     def places(self) -> dict[str, Path]:
         """Every location, by name."""
-        names = ("root", "config", "database", "vectors", "index", "models", "inbox", "bench", "lock")
+        names = (
+            "root", "config", "database", "vectors", "index", "models", "inbox", "bench", "logs", "daemon",
+            "socket", "token", "tokens", "lock",
+        )  # fmt: skip
         return {("home" if name == "root" else name): getattr(self, name) for name in names}
 
 

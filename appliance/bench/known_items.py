@@ -25,7 +25,7 @@ from heapq import nsmallest
 from itertools import islice, pairwise
 
 from appliance.bench.wording import Word, folded, plain_words, telling, words
-from appliance.engine import Appliance
+from appliance.engine import Engine
 from appliance.errors import NotFound
 from appliance.ingest.normalise import is_talk
 from appliance.types import Message
@@ -98,7 +98,7 @@ _Row = tuple[int, bytes, int, _Candidate]
 """A candidate with its turn in its session, its digest, and its session's place in time."""
 
 
-def pose(memory: Appliance, item: Item) -> Posed | None:
+def pose(memory: Engine, item: Item) -> Posed | None:
     """The question as it is asked today; None where a message of it is gone or was edited."""
     try:
         target = memory.message(item.message)
@@ -115,9 +115,7 @@ def pose(memory: Appliance, item: Item) -> Posed | None:
     return Posed(item, query, target.text, source.text if item.asked else None)
 
 
-def make(
-    memory: Appliance, user: str | None, kept: Sequence[Posed], wanted: Mapping[str, int]
-) -> list[Posed]:
+def make(memory: Engine, user: str | None, kept: Sequence[Posed], wanted: Mapping[str, int]) -> list[Posed]:
     """The kept questions that still hold, then new ones up to ``wanted`` of each kind: always the same for the
     same history, and from all sessions and times alike.
 
@@ -144,7 +142,7 @@ def make(
 
 
 def _made(
-    memory: Appliance, kind: str, candidate: _Candidate, source: Message, counts: Mapping[str, int]
+    memory: Engine, kind: str, candidate: _Candidate, source: Message, counts: Mapping[str, int]
 ) -> Posed | None:
     spans = _spans(kind, source, counts)
     if spans is None:
@@ -155,7 +153,7 @@ def _made(
 # --- which messages ---------------------------------------------------------------------------------------
 
 
-def talk(memory: Appliance, user: str | None) -> Iterator[list[Message]]:
+def talk(memory: Engine, user: str | None) -> Iterator[list[Message]]:
     """What was said in the open, session by session, the oldest first; the plain namespace, as in a search."""
     listed = memory.sessions.list(user_id=user)
     for info in sorted(listed, key=lambda info: (info.first_at or info.created_at, info.external_id)):
@@ -163,7 +161,7 @@ def talk(memory: Appliance, user: str | None) -> Iterator[list[Message]]:
 
 
 def _spread(
-    memory: Appliance, user: str | None, wanted: Mapping[str, int], taken: Collection[tuple[str, str]]
+    memory: Engine, user: str | None, wanted: Mapping[str, int], taken: Collection[tuple[str, str]]
 ) -> dict[str, list[_Candidate]]:
     """Candidates of each kind, the best first."""
     if not wanted:
@@ -234,7 +232,7 @@ def _digest(salt: str, message: Message) -> bytes:
 
 
 def _counted(
-    memory: Appliance,
+    memory: Engine,
     user: str | None,
     kept: Collection[Posed],
     closer: Mapping[str, Sequence[tuple[_Candidate, Message]]],

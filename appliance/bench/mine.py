@@ -15,7 +15,7 @@ from appliance.bench.measures import DEEPEST, by_message, mean
 from appliance.bench.recall import latency
 from appliance.bench.systems import SYSTEMS, ask, grounds
 from appliance.bench.wording import folded
-from appliance.engine import Appliance
+from appliance.engine import Engine
 from appliance.errors import UsageError
 from appliance.types import Hits
 
@@ -43,7 +43,7 @@ class Measured:
 
 
 def run(
-    memory: Appliance,
+    memory: Engine,
     *,
     user: str | None = None,
     questions: int = QUESTIONS,

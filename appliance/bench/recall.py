@@ -18,7 +18,7 @@ from appliance.bench.material import Conversation, Question
 from appliance.bench.measures import DEEPEST, DEPTHS, by_message, by_session, mean, percentile
 from appliance.bench.systems import SYSTEMS, ask, grounds
 from appliance.config import load
-from appliance.engine import Appliance
+from appliance.engine import Engine
 from appliance.errors import InputError, UsageError
 from appliance.paths import Home, create_home, write_small_file
 from appliance.types import Hits
@@ -110,7 +110,7 @@ def _one(
             hint="measure without APPLIANCE_INDEX_URL, and profiles of your own in a home without index.url",
         )
     path, ids = write(conversation, folder)
-    with Appliance.open(home, worker=False, embedder=embedder, purpose="a benchmark") as memory:
+    with Engine.open(home, worker=False, embedder=embedder, purpose="a benchmark") as memory:
         taken = memory.ingest(
             path,
             format="native",

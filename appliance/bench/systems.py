@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from appliance.config import Settings
-from appliance.engine import Appliance
+from appliance.engine import Engine
 from appliance.recall.weights import BM25, BUILT_IN, DENSE, EVIDENCE, Profile, profiles
 from appliance.types import Hits
 
@@ -28,7 +28,7 @@ def is_own(name: str) -> bool:
 
 
 def ask(
-    memory: Appliance,
+    memory: Engine,
     system: str,
     question: str,
     limit: int,

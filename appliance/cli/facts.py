@@ -12,7 +12,7 @@ import typer
 from appliance.cli import options, out
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
     from appliance.types import Fact, FactKind, FactState
 
 verbs = typer.Typer()

@@ -11,7 +11,7 @@ import typer
 from appliance.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
     from appliance.types import SessionInfo
 
 
@@ -84,14 +84,14 @@ def reading(home: str | None, verb: str) -> Appliance:
     Raises:
         HomeError: there is none.
     """
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
 
     return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
 
 
 def writing(home: str | None, verb: str, *, worker: bool = False) -> Appliance:
     """Open the memory, begin it if there is none; a context manager. ``worker`` embeds in the background."""
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
 
     return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
 

@@ -13,7 +13,7 @@ from appliance.cli import out
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
 
 FORMATS = ("jsonl", "markdown")
 

@@ -12,8 +12,8 @@ from appliance.cli import options, out, privately, windows
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
     from appliance.memory.session import Session
+    from appliance.server.client import Appliance
     from appliance.store.listing import Sort
     from appliance.types import SessionInfo, StorageScope
 

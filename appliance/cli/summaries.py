@@ -15,7 +15,7 @@ from appliance.cli import options, out
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
     from appliance.types import Event, Level, Summary
 
 BRIEF = 70

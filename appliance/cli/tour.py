@@ -14,7 +14,7 @@ from appliance.cli import options, out
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
     from appliance.types import Context, Hits, IngestReport
 
 

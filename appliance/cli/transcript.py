@@ -11,7 +11,7 @@ from appliance.cli import out
 from appliance.errors import NotFound
 
 if TYPE_CHECKING:
-    from appliance.engine import Appliance
+    from appliance.server.client import Appliance
     from appliance.types import Importance, Message, SessionInfo, Summary
 
 NEIGHBOURS = 3

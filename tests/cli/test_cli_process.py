@@ -27,6 +27,7 @@ HEAVY = {
     "qdrant_client",
     "rich",
     "appliance.engine",
+    "appliance.server.client",
     "tiktoken",
 }
 

@@ -222,7 +222,7 @@ def test_what_an_earlier_version_could_not_read_is_tried_again(
     (folder / "new-format.txt").write_text("a chat that only the next version knows")
     (folder / "a.jsonl").write_text(lines("ana", 1))
     assert len(read_once(memory, folder)) == 2 and read_once(memory, folder) == []
-    monkeypatch.setattr("appliance.engine.__version__", "99.0")
+    monkeypatch.setattr("appliance.taking.__version__", "99.0")
     assert [Path(report.path).name for report in read_once(memory, folder)] == ["new-format.txt"]
 
 

@@ -1,0 +1,1 @@
+"""One process owns the home, and everything else attaches to it."""

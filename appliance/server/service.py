@@ -1,0 +1,38 @@
+"""What the parts of the server share: the memory that they serve, and what a caller may do with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from appliance.config import ServerSettings
+    from appliance.engine import Engine
+    from appliance.paths import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a caller may do. The owner's has no limits; any other is of one user and one namespace, for good."""
+
+    name: str
+    user_id: str | None = None
+    namespace: str | None = None
+    read_only: bool = False
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether it is the owner's: nobody's memory is closed to it."""
+        return self.user_id is None
+
+
+OWNER = Grant("owner")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """An open memory that is served, with the home that it lies in."""
+
+    memory: Engine
+    home: Home
+    settings: ServerSettings
