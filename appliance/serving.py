@@ -326,13 +326,14 @@ class Serving:
             stores.close()
             raise
         with self._undisturbed(), self._guard:
+            # A search that is under way looks up the old generation's chunks, which go with the move.
+            self._let_go()
             # What was stored meanwhile is chunked now, while nobody else can write, and embedded with the
             # rest later.
             with self._database.write() as tx:
                 self._chunk_all(new, self.chunker(model))
                 self._cut_all(new, self.chunker(model))
                 gone = chunks.activate(tx, new.id)
-            self._let_go()
             self._derived = stores
             for generation in gone:
                 derived.remove(self._home, generation)
