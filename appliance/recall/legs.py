@@ -71,18 +71,20 @@ def find(shelf: Shelf, asked: Asked, notes: list[str]) -> Candidates:
     if shelf.index is None:
         candidates = from_text(shelf.db, wish.text, wish.filters, None) if by_words else nobody()
         return replace(candidates, quoted=quoted)
+    # First what waits: what leaves the outbox after this look is in the index by the next.
+    waiting = chunks.pending(shelf.db, shelf.generation)
+    awaited = nobody()
+    if waiting:
+        notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
+        if by_words:
+            awaited = from_text(shelf.db, wish.text, wish.filters, shelf.generation)
     pieces = chunks.chunks_of(shelf.db, shelf.generation, sorted(quoted))
     also = {"quoted": [chunk for key in sorted(quoted, reverse=True) for chunk in pieces.get(key, ())]}
     also |= _pointed(shelf, shelf.index, asked)
     candidates = from_index(shelf.db, shelf.index, asked.legs, wish.filters, also)
     if beyond := _beyond(shelf, shelf.index, asked, candidates):
         candidates = from_index(shelf.db, shelf.index, asked.legs, wish.filters, {**also, "beyond": beyond})
-    waiting = chunks.pending(shelf.db, shelf.generation)
-    if waiting:
-        notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
-        if by_words:
-            candidates = joined(candidates, from_text(shelf.db, wish.text, wish.filters, shelf.generation))
-    return replace(candidates, quoted=quoted)
+    return replace(joined(candidates, awaited) if len(awaited) else candidates, quoted=quoted)
 
 
 def _holding(shelf: Shelf, wish: Wish, notes: list[str]) -> frozenset[int]:

@@ -7,7 +7,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from appliance import Appliance
+from appliance.recall.candidates import Candidates, from_index
+from appliance.serving import SOON
 from appliance_models import HashEmbedder
 
 
@@ -142,3 +146,18 @@ def test_a_search_answers_while_everything_is_made_again(home: Path, tmp_path: P
         assert not any(thread.is_alive() for thread in threads)
     assert not troubles, troubles
     assert answers and all(answers)
+
+
+def test_what_goes_into_the_index_during_a_search_is_found(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(3 * SOON)]
+    memory.ingest(write(tmp_path / "chat.jsonl", lines), wait=False)
+
+    def then_drained(*asked: Any) -> Candidates:
+        found = from_index(*asked)
+        memory.embed_pending()
+        return found
+
+    monkeypatch.setattr("appliance.recall.legs.from_index", then_drained)
+    assert "the ferry number 7" in [hit.text for hit in memory.search("ferry number 7", limit=300)]
