@@ -151,7 +151,8 @@ def test_a_search_answers_while_everything_is_made_again(home: Path, tmp_path: P
 def test_what_goes_into_the_index_during_a_search_is_found(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(3 * SOON)]
+    lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(6 * SOON)]
+    memory.ingest(write(tmp_path / "known.jsonl", lines[3 * SOON :]))
     memory.ingest(write(tmp_path / "chat.jsonl", lines), wait=False)
 
     def then_drained(*asked: Any) -> Candidates:
