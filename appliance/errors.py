@@ -6,6 +6,7 @@
     ├── StoreError                the store refuses                                 3
     │   ├── HomeError             the home is missing, unreadable or unwritable     3
     │   ├── HomeLocked            another process owns the home                     3
+    │   ├── DaemonGone            the process that owned the home ended meanwhile   3
     │   ├── StoreVersion          written by a newer version than this one          3
     │   └── StoreCorrupt          a file of the home is damaged                     3
     ├── NotFound                  no such session, message or file                  4
@@ -58,6 +59,10 @@ class HomeError(StoreError):
 
 class HomeLocked(StoreError):
     """Another process owns the home."""
+
+
+class DaemonGone(StoreError):
+    """The process that owned the home has ended meanwhile; what it had acknowledged is kept."""
 
 
 class StoreVersion(StoreError):

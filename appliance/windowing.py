@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import appliance_models
 from appliance.config import Settings
 from appliance.memory.folding import Habits, Writer
-from appliance.memory.working import Host, WorkingMemory
+from appliance.memory.working import Host, Making, WorkingMemory
 from appliance.store.database import Database
 from appliance.types import Event
 
@@ -36,11 +36,13 @@ def sentence_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     return appliance_models.load_lexicon().vectors(texts)
 
 
+def making(settings: Settings) -> Making:
+    """How windows are made by the settings."""
+    return Making(usual_habits(settings), appliance_models.encoding_for, sentence_vectors)
+
+
 def working_memory(
     database: Database, settings: Settings, tell: Callable[[Event], None], writer: Writer | None = None
 ) -> WorkingMemory:
     """The working memory of a store."""
-    host = Host(
-        database, usual_habits(settings), appliance_models.encoding_for, sentence_vectors, tell, writer
-    )
-    return WorkingMemory(host)
+    return WorkingMemory(Host(database, making(settings), tell, writer))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from appliance import moments
 from appliance.errors import NotFound, UsageError
-from appliance.memory.session import AUTO_RECALL, Host, check_turn, one_line, options_text
+from appliance.memory.session import AUTO_RECALL, PrivateHost, check_turn, one_line, options_text
 from appliance.store import naming
 from appliance.types import Context, Message, Removed, Role, Scope, SessionInfo, Window
 
@@ -27,7 +27,7 @@ class PrivateSession:
 
     def __init__(
         self,
-        host: Host,
+        host: PrivateHost,
         scope: Scope,
         title: str | None,
         metadata: Mapping[str, Any],
@@ -136,7 +136,7 @@ class PrivateSession:
             self.info.options,
             [turn for turn in self._turns if turn.role in ("user", "assistant")],
         )
-        return self._host.working.of_messages(self.id, talk, options)
+        return self._host.making.of_messages(self.id, talk, options)
 
     def context(
         self,
@@ -227,7 +227,7 @@ class PrivateSession:
         merged = {
             name: value for name, value in {**self.info.options, **options}.items() if value is not None
         }
-        options_text(self._host, merged)
+        options_text(self._host.making, merged)
         self._info = replace(self.info, options=merged)
 
     def clear(self, *, dry_run: bool = False) -> Removed:

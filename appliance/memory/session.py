@@ -15,7 +15,7 @@ from typing import Any, Protocol, get_args
 import msgspec
 
 from appliance.errors import UsageError
-from appliance.memory.working import WorkingMemory
+from appliance.memory.working import Making, WorkingMemory
 from appliance.store import chunks, lineage, messages, removal, sessions
 from appliance.store.database import Database
 from appliance.store.sql import to_json
@@ -85,6 +85,14 @@ class Host:
     context: BuildContext
     wake: Callable[[], None]
     working: WorkingMemory
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateHost:
+    """What a conversation needs that is stored nowhere."""
+
+    context: BuildContext
+    making: Making
 
 
 class Session:
@@ -281,7 +289,8 @@ class Session:
             (stored,) = tx.execute("SELECT options FROM session WHERE id = ?", (self._key,)).fetchone()
             merged = {**msgspec.json.decode(stored), **options}
             text = options_text(
-                self._host, {name: value for name, value in merged.items() if value is not None}
+                self._host.working.making,
+                {name: value for name, value in merged.items() if value is not None},
             )
             sessions.change(tx, self._key, options=text)
 
@@ -412,7 +421,7 @@ def _of_branch(title: str | None) -> str | None:
     return f"{title.removesuffix(BRANCH)}{BRANCH}" if title else None
 
 
-def options_text(host: Host, options: Mapping[str, Any]) -> str:
+def options_text(making: Making, options: Mapping[str, Any]) -> str:
     """Options as they are stored.
 
     Raises:
@@ -422,7 +431,7 @@ def options_text(host: Host, options: Mapping[str, Any]) -> str:
         raise UsageError(
             f"{AUTO_RECALL} is on or off, not {options[AUTO_RECALL]!r}", hint="give True or False"
         )
-    host.working.check(options, "the options")
+    making.check(options, "the options")
     try:
         return to_json(options)
     except (TypeError, UnicodeEncodeError) as error:

@@ -13,6 +13,7 @@ from appliance.memory.private import PrivateSession
 from appliance.memory.session import (
     AUTO_RECALL,
     Host,
+    PrivateHost,
     Session,
     as_usage,
     check_metadata,
@@ -112,11 +113,12 @@ class Sessions:
         check_storage_scope(storage_scope or "all")
         check_metadata(metadata or {})
         options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
-        kept = options_text(self._host, options)
+        kept = options_text(self._host.working.making, options)
         title = None if title is None else one_line(title)
         scope = Scope(self._user(user_id), namespace, agent_id)
         if private:
-            begun = PrivateSession(self._host, scope, title, metadata or {}, options, self._private)
+            host = PrivateHost(self._host.context, self._host.working.making)
+            begun = PrivateSession(host, scope, title, metadata or {}, options, self._private)
             self._private[begun.id] = begun
             return begun
         record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})

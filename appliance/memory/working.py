@@ -37,15 +37,35 @@ TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """What working memories need of the engine. ``usual`` are the habits of a session that sets none of its own,
-    ``counter`` finds the counter of an encoding or a model, ``tell`` is told of each folding, ``writer`` writes the
-    running summary in the background."""
+class Making:
+    """How windows are made. ``usual`` are the habits of a session that sets none of its own, ``counter`` finds the
+    counter of an encoding or a model."""
 
-    database: Database
     usual: Habits
     counter: Callable[[str], Counter]
     embed: Embed
+
+    def check(self, options: Mapping[str, object], where: str) -> Habits:
+        """What a session's options make of the usual habits.
+
+        Raises:
+            UsageError: they can't be.
+        """
+        return folding.habits(self.usual, options.get("working", {}), where)
+
+    def of_messages(self, id: str, talk: Sequence[Message], options: Mapping[str, object]) -> Window:
+        """The window of a conversation that is stored nowhere."""
+        habits = self.check(options, f"session {id}")
+        return windows.of_messages(id, talk, habits, self.counter(habits.encoding), self.embed)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What working memories need of the engine. ``tell`` is told of each folding, ``writer`` writes the running summary
+    in the background."""
+
+    database: Database
+    making: Making
     tell: Callable[[Event], None]
     writer: Writer | None = None
 
@@ -65,6 +85,7 @@ class WorkingMemory:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self.making = host.making
         self._lock = threading.Lock()
         self._due: OrderedDict[int, None] = OrderedDict()
         self._sizes: OrderedDict[tuple[str, int, int], int] = OrderedDict()
@@ -76,26 +97,13 @@ class WorkingMemory:
             UsageError: the session's options can't be.
         """
         habits, db, id = self._habits(session), self._host.database.read(), sessions.public_id(session)
-        counter = self._host.counter(habits.encoding)
+        counter = self.making.counter(habits.encoding)
         if habits.strategy == "buffer_window":
             rows = messages.of_session(db, session, last=habits.turns, talk_only=True)
             earlier = store.talk(db, session) - len(rows)
             return windows.latest(id, [messages.public(row) for row in rows], earlier, counter)
         state, _ = self._folded(session, habits, counter, None, None)
         return windows.handed_out(id, state, habits, counter)
-
-    def of_messages(self, id: str, talk: Sequence[Message], options: Mapping[str, object]) -> Window:
-        """The window of a conversation that is stored nowhere."""
-        habits = self.check(options, f"session {id}")
-        return windows.of_messages(id, talk, habits, self._host.counter(habits.encoding), self._host.embed)
-
-    def check(self, options: Mapping[str, object], where: str) -> Habits:
-        """What a session's options make of the usual habits.
-
-        Raises:
-            UsageError: they can't be.
-        """
-        return folding.habits(self._host.usual, options.get("working", {}), where)
 
     def note(self, session: int) -> None:
         """Something was said in a session: ``tend`` is to look at it."""
@@ -115,7 +123,7 @@ class WorkingMemory:
             except UsageError:
                 continue  # who asks for the window is told
             if habits.strategy == "summary_buffer":
-                counter = self._host.counter(habits.encoding)
+                counter = self.making.counter(habits.encoding)
                 _, foldings = self._folded(session, habits, counter, self._host.writer, AT_ONCE)
                 done += foldings
                 if foldings == AT_ONCE:
@@ -130,7 +138,7 @@ class WorkingMemory:
             had = self._read(session, habits)
             sizes = [self._size(row, counter) for row in had.rows]
             state, foldings = folding.caught_up(
-                had.state, sizes, habits, counter.count, self._host.embed, writer, most
+                had.state, sizes, habits, counter.count, self.making.embed, writer, most
             )
             if not foldings or state.running is None:
                 return state, 0
@@ -164,7 +172,7 @@ class WorkingMemory:
 
     def _habits(self, session: int) -> Habits:
         options = store.options(self._host.database.read(), session)
-        return self.check(options, f"session {sessions.public_id(session)}")
+        return self.making.check(options, f"session {sessions.public_id(session)}")
 
     def _size(self, row: Row, counter: Counter) -> int:
         key = (counter.name, row.id, row.revision)

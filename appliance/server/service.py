@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from appliance.config import ServerSettings
@@ -36,3 +37,9 @@ class Service:
     memory: Engine
     home: Home
     settings: ServerSettings
+
+
+def came_over_the_socket(scope: Mapping[str, Any]) -> bool:
+    """Whether a request (its ASGI scope) came over the Unix socket, which only the owner of the home can reach."""
+    server = scope.get("server")
+    return server is not None and server[1] is None

@@ -13,7 +13,7 @@ from appliance.errors import UsageError
 from appliance.memory.folding import Writer
 from appliance.memory.sessions import Session
 from appliance.memory.window import shown, text
-from appliance.memory.working import Host, WorkingMemory
+from appliance.memory.working import Host, Making, WorkingMemory
 from appliance.store import sessions
 from appliance.store.sql import to_json
 from appliance.types import Event, Message, Window
@@ -243,7 +243,7 @@ def test_two_that_fold_at_the_same_time_do_not_write_over_each_other(memory: App
             other.window(key)
         return windowing.sentence_vectors(texts)
 
-    working = WorkingMemory(Host(memory._database, usual, encoding_for, embed, lambda event: None))
+    working = WorkingMemory(Host(memory._database, Making(usual, encoding_for, embed), lambda event: None))
     window = working.window(key)
     assert raced
     assert window == other.window(key)

@@ -17,6 +17,7 @@ CODES = {
     "StoreError": 3,
     "HomeError": 3,
     "HomeLocked": 3,
+    "DaemonGone": 3,
     "StoreVersion": 3,
     "StoreCorrupt": 3,
     "NotFound": 4,
