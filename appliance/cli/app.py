@@ -28,6 +28,7 @@ from appliance.cli import (
     models,
     out,
     read,
+    serving,
     sessions,
     summaries,
     tour,
@@ -74,6 +75,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "models": models.verbs,
         "bench": measuring.verbs,
     },
+    "Run": {"serve": serving.serve},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 

@@ -44,6 +44,8 @@ class Sessions:
 
     def __init__(self, host: Host) -> None:
         self._host = host
+        self._owner = host.owner
+        self._private_host = PrivateHost(host.context, host.working.making)
         self._private: dict[str, PrivateSession] = {}
         if not sessions.keeps_to(host.database.read(), host.ttl):
             with host.database.write() as tx:
@@ -113,12 +115,11 @@ class Sessions:
         check_storage_scope(storage_scope or "all")
         check_metadata(metadata or {})
         options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
-        kept = options_text(self._host.working.making, options)
+        kept = options_text(self._private_host.making, options)
         title = None if title is None else one_line(title)
         scope = Scope(self._user(user_id), namespace, agent_id)
         if private:
-            host = PrivateHost(self._host.context, self._host.working.making)
-            begun = PrivateSession(host, scope, title, metadata or {}, options, self._private)
+            begun = PrivateSession(self._private_host, scope, title, metadata or {}, options, self._private)
             self._private[begun.id] = begun
             return begun
         record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
@@ -154,7 +155,7 @@ class Sessions:
             NotFound: there is none.
             UsageError: several conversations have this external id.
         """
-        return sessions.find(self._host.database.read(), reference, user_id, owner=self._host.owner)
+        return sessions.find(self._host.database.read(), reference, user_id, owner=self._owner)
 
     def resume(
         self,
@@ -241,4 +242,4 @@ class Sessions:
         return done
 
     def _user(self, user_id: str | None) -> str:
-        return self._host.owner if user_id is None else user_id
+        return self._owner if user_id is None else user_id

@@ -91,7 +91,7 @@ def router(service: Service) -> APIRouter:
             asked = msgspec.json.decode(await request.body(), type=Asked)
         except (KeyError, msgspec.DecodeError):
             return _answer(calls.Trouble("UsageError", f"there is no call {room}.{verb} of this form"), 400)
-        lines = Lines() if call.streams else None
+        lines = Lines(service.ending) if call.streams else None
         work = lambda: perform(service, room, verb, call, asked, lines)  # noqa: E731
         if lines is not None:
             return StreamingResponse(lines.of(long, work), media_type="application/x-ndjson")
@@ -111,7 +111,7 @@ def router(service: Service) -> APIRouter:
         if not came_over_the_socket(request.scope):
             return Response(status_code=404)
         wanted = msgspec.json.decode(await request.body(), type=Watching)
-        lines = Lines()
+        lines = Lines(service.ending)
         work = lambda: watch_until_gone(service, wanted, lines)  # noqa: E731
         return StreamingResponse(lines.of(long, work), media_type="application/x-ndjson")
 
@@ -188,6 +188,8 @@ async def _events(service: Service) -> AsyncIterator[bytes]:
             try:
                 event = await asyncio.wait_for(waiting.get(), STILL)
             except TimeoutError:
+                if service.ending.is_set():
+                    return
                 yield _line({"still": True})
                 continue
             if dropped:
@@ -206,7 +208,8 @@ def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
 class Lines:
     """What a verb says while it works, on its way from its thread to whoever called."""
 
-    def __init__(self) -> None:
+    def __init__(self, ending: threading.Event) -> None:
+        self._ending = ending
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
         self._gone = threading.Event()
@@ -285,6 +288,8 @@ class Lines:
                 try:
                     line = await asyncio.wait_for(self._queue.get(), STILL)
                 except TimeoutError:
+                    if self._ending.is_set():
+                        return
                     line = _line({"still": True})
                 if line is None:
                     return

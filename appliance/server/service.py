@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Service:
     memory: Engine
     home: Home
     settings: ServerSettings
+    ending: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to end: what goes on by itself, a stream of events, ends then."""
 
 
 def came_over_the_socket(scope: Mapping[str, Any]) -> bool:
