@@ -56,6 +56,13 @@ ROOMS: Mapping[str, tuple[type, tuple[str, ...]]] = {
 }  # fmt: skip
 """The verbs of each room of a memory; "session" is any one conversation, by its id."""
 
+ONCE = {
+    "ingest", "embed_pending", "tend", "reindex", "branch", "clear", "delete", "make", "confirm", "correct", "reject",
+    "forget",
+}  # fmt: skip
+"""Verbs that are not asked for a second time where the first is left without an answer. The others read, or come to the
+same when they are done twice: what is added and begun has an id by which it is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -7,6 +7,7 @@ verbs are carried out by the daemon; ``calls.ROOMS`` lists them.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -104,6 +105,7 @@ def attach(home: paths.Home) -> Attached | None:
     except DaemonGone:
         return None
     if hello.version != __version__:
+        line.close()
         raise HomeLocked(
             f"in use by a daemon of version {hello.version}, and this is {__version__}",
             where=str(home.root),
@@ -131,6 +133,8 @@ def _asking(room: str, verb: str, member: Any) -> Any:
             return self._line.items(room, verb, given)
         if any(not given[name]() for name in call.asks if name in given):
             return 0
+        if (room, verb) in (("session", "add"), ("sessions", "create")) and given.get("external_id") is None:
+            given["external_id"] = secrets.token_hex(8)  # so that asking again adds nothing twice
         answer = self._line.call(room, verb, given, session)
         return _Session(self._line, answer.id) if isinstance(answer, calls.Named) else answer
 

@@ -73,9 +73,13 @@ def serve(
         settings = msgspec.structs.replace(settings, host=host, port=sockets.port)
         server = _Server(Service(memory, memory.home, settings), sockets)
         stack.enter_context(_watching(memory, folders))
-        with _announced(memory.home, sockets) as address:
+        address = _announce(memory.home, sockets)
+        try:
             server.run_until_told(lambda: on_ready(address))
-        again = server.again
+            again = server.again
+        finally:
+            if not again:
+                memory.home.daemon.unlink(missing_ok=True)
         if again:
             hand_on(sockets)
         _log.info("ending" if not again else "beginning anew")
@@ -153,16 +157,12 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(often)
 
 
-@contextmanager
-def _announced(home: paths.Home, sockets: Listening) -> Iterator[Address]:
-    """Within, whoever wants to attach finds where."""
+def _announce(home: paths.Home, sockets: Listening) -> Address:
+    """Write down where whoever wants to attach finds the daemon."""
     owners(home)
     address = Address(os.getpid(), sockets.url, str(sockets.path), str(home.token), __version__)
     paths.write_small_file(home.daemon, msgspec.json.encode(address))
-    try:
-        yield address
-    finally:
-        home.daemon.unlink(missing_ok=True)
+    return address
 
 
 @contextmanager

@@ -88,8 +88,7 @@ class Line:
         Raises:
             DaemonGone: there is none, or it ended meanwhile.
         """
-        with self._exchange("GET", path, None) as answer:
-            return msgspec.json.decode(answer.read(), type=type)
+        return msgspec.json.decode(self._asked_twice("GET", path, None), type=type)
 
     def call(self, room: str, verb: str, given: Mapping[str, Any], session: str | None = None) -> Any:
         """Call a verb, and return what it gives; ``given`` are its arguments by name, callbacks among them.
@@ -109,8 +108,8 @@ class Line:
                     elif "result" in line:
                         return calls.unpack(msgspec.json.decode(line["result"], type=call.gives))
             raise _gone(self._home)
-        with self._exchange("POST", path, body) as answer:
-            done = msgspec.json.decode(answer.read(), type=dict[str, msgspec.Raw])
+        ask = self._asked if verb in calls.ONCE else self._asked_twice
+        done = msgspec.json.decode(ask("POST", path, body), type=dict[str, msgspec.Raw])
         if "error" in done:
             raise calls.raised(msgspec.json.decode(done["error"], type=calls.Trouble))
         return calls.unpack(msgspec.json.decode(done["result"], type=call.gives))
@@ -132,6 +131,17 @@ class Line:
         """The lines of something that goes on until somebody has enough; raises as ``call``."""
         with self._exchange("POST", path, msgspec.json.encode(body, enc_hook=calls.argument)) as answer:
             yield _lines(answer)
+
+    def _asked(self, method: str, path: str, body: bytes | None) -> bytes:
+        with self._exchange(method, path, body) as answer:
+            return answer.read()
+
+    def _asked_twice(self, method: str, path: str, body: bytes | None) -> bytes:
+        """A daemon that begins anew, with other settings, closes what is open: the next asking finds it again."""
+        try:
+            return self._asked(method, path, body)
+        except DaemonGone:
+            return self._asked(method, path, body)
 
     @contextmanager
     def _exchange(self, method: str, path: str, body: bytes | None) -> Iterator[http.client.HTTPResponse]:

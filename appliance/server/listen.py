@@ -20,8 +20,8 @@ from pathlib import Path
 from appliance.errors import HomeError, UsageError
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home
 
-HANDED_ON = "APPLIANCE_LISTENS"
-"""The variable by which descriptors are handed on: pid, TCP, Unix."""
+HANDED_ON = "MEMORY_APPLIANCE_LISTENS"
+"""The variable by which descriptors are handed on: pid, TCP, Unix. Its name does not begin as those of settings do."""
 
 LONGEST = 100
 """Bytes that a Unix socket's path may have everywhere (macOS allows 103)."""

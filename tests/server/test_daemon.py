@@ -1,0 +1,249 @@
+"""The daemon as a process: begun, ended, killed, told to read its settings anew, watched by a service manager."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from daemons import TALK, command, end, environment, filled, running, start
+
+from appliance import Appliance
+from appliance.errors import HomeLocked
+from appliance.paths import Home
+from appliance.server import listen, logs
+from appliance.server.client import Attached
+from appliance.server.line import Line
+
+
+def modes(home: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mode & 0o777 for path in home.iterdir()}
+
+
+def test_it_is_private_and_leaves_nothing_of_itself_behind(home: Path) -> None:
+    mask = os.umask(0)
+    try:
+        daemon = start(home)
+    finally:
+        os.umask(mask)
+    there = modes(home)
+    assert {"socket", "token", "daemon.json", "logs"} <= there.keys()
+    assert {mode for name, mode in there.items() if (home / name).is_dir()} == {0o700}
+    assert {mode for name, mode in there.items() if not (home / name).is_dir()} == {0o600}
+    assert len(daemon.token) >= 40
+    code, errors = end(daemon)
+    assert code == 0 and not errors
+    assert not {"socket", "daemon.json"} & modes(home).keys()
+    assert modes(home / "logs") == {"daemon.log": 0o600}
+
+
+def test_a_second_one_is_refused_naming_the_first(home: Path) -> None:
+    with running(home) as daemon:
+        ended = subprocess.run(command(home), capture_output=True, env=environment(), timeout=60, check=False)
+    assert ended.returncode == 3
+    said = json.loads(ended.stdout)["error"]
+    assert f"process {daemon.process.pid}, appliance serve" in said["message"]
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_port_in_use_and_an_address_that_others_reach_are_refused(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        ended = subprocess.run(
+            [*command(home), "--port", port], capture_output=True, env=environment(), timeout=60, check=False
+        )
+    assert ended.returncode == 2
+    assert f"port {port} is in use" in ended.stderr.decode()
+    ended = subprocess.run(
+        [*command(home), "--host", "0.0.0.0"], capture_output=True, env=environment(), timeout=60, check=False
+    )
+    assert ended.returncode == 2
+    assert "other machines reach 0.0.0.0" in ended.stderr.decode()
+
+
+def test_killed_it_leaves_what_hinders_nobody(home: Path) -> None:
+    filled(home)
+    daemon = start(home)
+    daemon.process.kill()
+    daemon.process.communicate()
+    assert (home / "socket").exists() and (home / "daemon.json").exists()
+    with Appliance.open(home, worker=False) as memory:
+        assert not isinstance(memory, Attached)
+        assert memory.search("ferry")
+    with running(home), Appliance.open(home) as memory:
+        assert isinstance(memory, Attached)
+        assert not memory.verify().problems
+
+
+def test_it_answers_what_is_under_way_before_it_ends(home: Path) -> None:
+    filled(home)
+    daemon = start(home)
+    answers: list[Any] = []
+    with Appliance.open(home) as memory:
+        began = threading.Event()
+
+        def ingest() -> None:
+            lines = [
+                {**TALK[0], "session_id": "x", "message_id": f"x{n}", "content": f"Wave {n}"}
+                for n in range(400)
+            ]
+            file = home.parent / "waves.jsonl"
+            file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            answers.append(memory.ingest(file, wait=False, on_file=lambda path, count: began.set()))
+
+        thread = threading.Thread(target=ingest)
+        thread.start()
+        began.wait(30)
+        assert end(daemon)[0] == 0
+        thread.join(30)
+    assert answers and answers[0].total("new") == 400
+    with Appliance.open(home, worker=False) as memory:
+        assert memory.status()["counts"]["messages"] == 400 + len(TALK)
+
+
+def test_settings_are_read_anew_and_nobody_is_refused_meanwhile(home: Path) -> None:
+    filled(home)
+    with running(home) as daemon, Appliance.open(home) as memory:
+        assert len(memory.search("the")) > 2
+        (home / "config.toml").write_text("[search]\nlimit = 2\n")
+        refused: list[BaseException] = []
+        done = threading.Event()
+
+        def ask() -> None:
+            line = Line(Home(home))
+            while not done.is_set():
+                try:
+                    line.get("/hello", dict[str, Any])
+                except BaseException as error:
+                    refused.append(error)
+            line.close()
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        daemon.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 60
+        limit = 0
+        while limit != 2 and time.monotonic() < deadline:
+            with Appliance.open(home) as again:
+                limit = again.settings.search.limit
+        done.set()
+        thread.join(60)
+        assert limit == 2
+        assert not refused
+        assert daemon.process.poll() is None
+        with Appliance.open(home) as again:
+            assert len(again.search("the")) == 2
+
+
+def test_settings_that_can_t_be_read_change_nothing(home: Path) -> None:
+    filled(home)
+    with running(home) as daemon, Appliance.open(home) as memory:
+        (home / "config.toml").write_text("[search]\nlimit = many\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        log = home / "logs" / "daemon.log"
+        deadline = time.monotonic() + 30
+        while "can't be read anew" not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert "not valid TOML" in log.read_text()
+        assert memory.search("ferry")
+        (home / "config.toml").unlink()
+
+
+def test_it_watches_the_inbox(home: Path) -> None:
+    with running(home, APPLIANCE_WATCH_SETTLE="0.1"), Appliance.open(home) as memory:
+        (home / "inbox" / "new.jsonl").write_text(json.dumps(TALK[0]) + "\n")
+        deadline = time.monotonic() + 60
+        while not memory.search("Ischia", mode="lexical") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert memory.search("Ischia", mode="lexical")
+
+
+def test_the_log_has_no_word_of_any_message(home: Path) -> None:
+    filled(home)
+    with running(home), Appliance.open(home) as memory:
+        memory.search("Ischia ferry harbour master")
+        memory.context("spelt bread", budget=500)
+        memory.sessions.create(external_id="sourdough", title="Sourdough").add("user", "Rosa likes the storm")
+        with pytest.raises(Exception, match="no session"):
+            memory.sessions.get("sailing secrets")
+    log = (home / "logs" / "daemon.log").read_text()
+    assert log.count('"what": "request"') > 5
+    for line in log.splitlines():
+        assert json.loads(line)["level"] in ("info", "warning")
+    for word in ("Ischia", "ferry", "spelt", "sourdough", "Rosa", "storm", "sailing"):
+        assert word not in log
+
+
+def test_a_bug_is_told_by_its_place_alone(tmp_path: Path) -> None:
+    def fails() -> None:
+        raise KeyError("what somebody said")
+
+    with logs.written(tmp_path / "logs"):
+        try:
+            fails()
+        except KeyError as error:
+            logs.logging.getLogger("appliance.test").error("a call failed", exc_info=error)
+    (line,) = (tmp_path / "logs" / "daemon.log").read_text().splitlines()
+    assert "somebody" not in line
+    said = json.loads(line)
+    assert said["error"] == "KeyError" and said["places"][-1].endswith(" fails")
+
+
+def test_the_service_manager_is_told(home: Path, tmp_path: Path) -> None:
+    where = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(where))
+        manager.settimeout(30)
+        daemon = start(home, NOTIFY_SOCKET=str(where), WATCHDOG_USEC="400000")
+        heard = [manager.recv(4096).decode() for _ in range(3)]
+        assert heard[0] == f"READY=1\nMAINPID={daemon.process.pid}"
+        assert heard[1:] == ["WATCHDOG=1", "WATCHDOG=1"]
+        daemon.process.terminate()
+        while (word := manager.recv(4096).decode()) == "WATCHDOG=1":
+            pass
+        assert word == "STOPPING=1"
+        daemon.process.communicate(timeout=60)
+
+
+def test_a_home_with_a_long_path_has_its_socket_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = Path("/tmp") / f"appliance-test-{os.getpid()}"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    home = tmp_path / ("deep" * 30) / "home"
+    try:
+        with running(home) as daemon, Appliance.open(home) as memory:
+            assert daemon.socket.parent == runtime
+            assert isinstance(memory, Attached)
+        assert not daemon.socket.exists()
+    finally:
+        runtime.rmdir()
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_folder_that_others_write_to_gets_no_socket(tmp_path: Path) -> None:
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    with (
+        pytest.raises(Exception, match="others may write there"),
+        listen.listen(Home(open_to_all), "127.0.0.1", 0),
+    ):
+        pass
+
+
+def test_a_daemon_of_another_version_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(home):
+        monkeypatch.setattr("appliance.server.client.__version__", "9.9.9")
+        with pytest.raises(HomeLocked, match=r"a daemon of version \S+, and this is 9.9.9"):
+            Appliance.open(home)
