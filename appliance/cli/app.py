@@ -30,6 +30,7 @@ from appliance.cli import (
     read,
     sessions,
     summaries,
+    tokens,
     tour,
     watching,
 )
@@ -72,6 +73,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "reindex": care.reindex,
         "forget": forgetting.forget,
         "models": models.verbs,
+        "tokens": tokens.verbs,
         "bench": measuring.verbs,
     },
     "About": {"config": about.config, "path": about.path, "version": about.version},
