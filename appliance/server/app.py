@@ -68,7 +68,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.imports = intake.at_once()
     for router in ROUTERS:
         app.include_router(router)
-    problems.install(app)
+    problems.install(app, [route for router in ROUTERS for route in router.routes])
     app.add_middleware(Guard, settings=service.settings, doorkeeper=Doorkeeper(service.home))
     described.describe(app, service)
     intake.clear_leftovers(service.home)

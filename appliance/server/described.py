@@ -77,6 +77,8 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 def _describe_problems(path: str, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
+    for parameter in operation.get("parameters", ()):
+        parameter["schema"] = _without_null(parameter["schema"])
     body = operation.get("requestBody", {}).get("content", {})
     takes = bool(body or operation.get("parameters"))
     wanted = {
@@ -91,6 +93,15 @@ def _describe_problems(path: str, operation: dict[str, Any]) -> None:
             response["content"] = {problems.MEDIA_TYPE: {"schema": _PROBLEM}}
     if path in guard.OPEN:
         del responses["401"], responses["429"]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a parameter, which is there or not, and never null."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+    if not kinds:
+        return schema
+    rest = {name: value for name, value in schema.items() if name != "anyOf"}
+    return {**rest, **kinds[0]} if len(kinds) == 1 else {**rest, "anyOf": kinds}
 
 
 def _name_profiles(schemas: dict[str, Any], service: Service) -> None:

@@ -41,6 +41,10 @@ _WHEN = [
 ]
 
 
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _a_time(text: str) -> str:
     try:
         moments.bound(text, end=True)
@@ -79,12 +83,15 @@ Moment = Annotated[
 Text = Annotated[str, Field(pattern=SAYS_SOMETHING)]
 """Words: not nothing, and not white space alone."""
 
+WHOLE = BeforeValidator(_whole)
+"""Of a whole number, which JSON may write as 3.0."""
+
 Name = Annotated[str, Field(min_length=1)]
-Limit = Annotated[int, Field(ge=1, le=MOST)]
+Limit = Annotated[int, Field(ge=1, le=MOST), WHOLE]
 Leg = Literal["dense", "own", "window", "quoted", "title", "time"]
 LayerName = Literal["profile", "retrieved", "summary", "recent"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Ttl = Annotated[int, Field(ge=0, le=HUNDRED_YEARS)]
+Ttl = Annotated[int, Field(ge=0, le=HUNDRED_YEARS), WHOLE]
 
 
 class Asked(BaseModel):
@@ -117,7 +124,7 @@ class SearchAsked(Whose):
     mode: Mode = "hybrid"
     profile: str | None = Field(None, description="The weights of the ranking.")
     without: list[Leg] | None = Field(None, description="What is not to propose candidates.")
-    per_session: Annotated[int, Field(ge=0, le=MOST)] | None = Field(
+    per_session: Annotated[int, Field(ge=0, le=MOST), WHOLE] | None = Field(
         None, description="At most so many hits of one session; 0 sets no limit."
     )
     agent_id: str | None = Field(None, description="In sessions in which this agent takes part.")
@@ -143,7 +150,9 @@ class ContextAsked(Whose):
     query: str
     session_id: str | None = Field(None, description="The present conversation.")
     agent_id: str | None = None
-    budget: Annotated[int, Field(ge=64, le=10_000_000)] | None = Field(None, description="Tokens at most.")
+    budget: Annotated[int, Field(ge=64, le=10_000_000), WHOLE] | None = Field(
+        None, description="Tokens at most."
+    )
     encoding: str | None = Field(None, description="An encoding, or the name of the assistant's model.")
     profile: str | None = None
     counted: bool = Field(True, description="Whether the memories in it count as recalled.")
@@ -203,11 +212,11 @@ class Working(Asked):
     """The working memory of one session; what is left out is as the settings have it."""
 
     strategy: Literal["summary_buffer", "buffer_window"] | None = None
-    budget: Annotated[int, Field(ge=64, le=10_000_000)] | None = None
+    budget: Annotated[int, Field(ge=64, le=10_000_000), WHOLE] | None = None
     threshold: Share | None = None
     target: Share | None = None
-    keep: Annotated[int, Field(ge=1, le=MOST)] | None = None
-    turns: Annotated[int, Field(ge=1, le=MOST)] | None = None
+    keep: Annotated[int, Field(ge=1, le=MOST), WHOLE] | None = None
+    turns: Annotated[int, Field(ge=1, le=MOST), WHOLE] | None = None
     encoding: Name | None = None
 
 
@@ -251,7 +260,7 @@ class SessionChanged(Asked):
     pinned: bool = False
     ttl: Ttl | None = None
     storage_scope: StorageScope = "all"
-    options: Options = Options()
+    options: Options = Field(default_factory=lambda: Options.model_validate({}))
 
 
 class BranchAsked(Asked):
@@ -301,7 +310,9 @@ class ForgetAsked(Whose):
         json_schema_extra={
             "examples": [{"ids": ["m345"], "dry_run": True}],
             "anyOf": [
-                *({"required": [name]} for name in ("ids", "source", "query")),
+                {"required": ["ids"]},
+                {"required": ["source"]},
+                {"required": ["query"]},
                 {"required": ["everything"], "properties": {"everything": {"const": True}}},
             ],
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -19,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from appliance.errors import (
     ApplianceError,
@@ -196,8 +197,9 @@ def as_things_stand() -> Iterator[None]:
         raise Conflict(str(error.args[0]), where=error.where, hint=error.hint) from error
 
 
-def install(app: FastAPI) -> None:
-    """Let an app answer everything that goes wrong with problems."""
+def install(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Let an app answer everything that goes wrong with problems; ``routes`` are all that it has."""
+    app.state.routes = routes
     app.add_exception_handler(ApplianceError, _on_error)
     app.add_exception_handler(HTTPException, _on_http)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -221,7 +223,19 @@ async def _on_http(request: Request, error: Exception) -> Response:
         words = f"{request.url.path} does not answer to {request.method}"
     else:
         words = str(error.detail)
-    return answer(problem(kind(words), *_asked(request)), error.headers)
+    headers = dict(error.headers or {})
+    if kind is MethodNotAllowed:
+        headers["Allow"] = ", ".join(_methods(request))
+    return answer(problem(kind(words), *_asked(request)), headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """What a path answers to: a route knows of its own method alone."""
+    routes: Sequence[BaseRoute] = request.app.state.routes
+    path = request.url.path
+    known = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
+    known = [route for route in known if route.path == path] or known
+    return sorted(set().union(*(route.methods or () for route in known)))
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import re
 import shutil
 import tempfile
-import urllib.parse
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import anyio.to_thread
 from anyio import CapacityLimiter
-from fastapi import Header, Query, Request
+from fastapi import Query, Request
+from pydantic import AfterValidator, WithJsonSchema
 from starlette.responses import Response
 
 from appliance.errors import StoreError, UsageError
-from appliance.ingest.parse import FORMATS
+from appliance.ingest.parse import formats
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home
 from appliance.server import idempotency, shapes
-from appliance.server.problems import as_things_stand
+from appliance.server.problems import Conflict, as_things_stand
 from appliance.server.reach import Caller, Writer
 from appliance.server.routes.base import answer, group, may
 from appliance.types import IngestReport
@@ -35,14 +34,20 @@ NAMELESS = "upload"
 WRITTEN_AT_ONCE = 1024 * 1024
 """Bytes that are gathered before they are written: a thread's turn for each packet would cost more than writing."""
 
-FORBIDDEN_NAMES = re.compile(r"[/\\\x00-\x1f\x7f]")
-LONGEST_NAME = 200
+NAME = r"^[^/\\\x00-\x1f\x7f]*[^/\\\x00-\x20\x7f.][^/\\\x00-\x1f\x7f]*$"
+"""A file's name that names nothing but a file: no folders, no signs that steer, and not dots alone."""
+
+LONGEST_NAME = 250
 """Bytes of a file's name; most file systems have room for 255."""
 
-_FORMAT = Query(
-    description="A format by its name; recognised by its content unless given.",
-    json_schema_extra={"enum": [*FORMATS]},
-)
+
+def _a_format(name: str) -> str:
+    if name not in formats():
+        raise ValueError("no such format: docs/formats.md lists them")
+    return name
+
+
+Format = Annotated[str, AfterValidator(_a_format), WithJsonSchema({"type": "string", "enum": [*formats()]})]
 
 
 @router.post(
@@ -52,7 +57,9 @@ _FORMAT = Query(
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            "content": {
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary", "minLength": 1}}
+            },
         }
     },
 )
@@ -62,14 +69,11 @@ async def import_export(
     filename: Annotated[
         str | None,
         Query(
-            description="What the export is called; some formats say something by it.",
-            max_length=LONGEST_NAME // 4,
+            description="What it is called; some formats say something by it.", pattern=NAME, max_length=200
         ),
     ] = None,
-    format: Annotated[str | None, _FORMAT] = None,
-    x_filename: Annotated[str | None, Header(description="The same as filename, percent-encoded.")] = None,
-    x_format: Annotated[
-        str | None, Header(description="The same as format.", json_schema_extra={"enum": [*FORMATS]})
+    format: Annotated[
+        Format | None, Query(description="A format by its name; recognised by its content unless given.")
     ] = None,
     user_id: Annotated[str | None, Query(min_length=1)] = None,
     namespace: str | None = None,
@@ -80,11 +84,10 @@ async def import_export(
     ] = False,
 ) -> Response:
     """Read an export: the body is the file itself, a zip or any file that 'appliance ingest' reads."""
-    named = filename or urllib.parse.unquote(x_filename or "") or NAMELESS
     read = functools.partial(
         _ingest,
         caller,
-        format=format or x_format,
+        format=format,
         user=caller.user(user_id),
         namespace=caller.namespace(namespace),
         dry_run=dry_run,
@@ -93,8 +96,12 @@ async def import_export(
     )
     folder = await anyio.to_thread.run_sync(_fresh_folder, caller.service.home)
     try:
-        path = folder / safe_name(named)
+        path = folder / _fitting(filename or NAMELESS)
         digest = await _receive(request, path)
+        if not path.stat().st_size:
+            raise UsageError(
+                "there is no body", hint="send the export itself: curl --data-binary @export.zip"
+            )
 
         async def ingest() -> Response:
             report = await anyio.to_thread.run_sync(read, path, limiter=request.app.state.imports)
@@ -120,16 +127,14 @@ def clear_leftovers(home: Home) -> None:
     shutil.rmtree(home.uploads, ignore_errors=True)
 
 
-def safe_name(name: str) -> str:
-    """A file's name that names nothing but a file.
-
-    Raises:
-        UsageError: it is a path, or no name.
+def _fitting(name: str) -> str:
     """
-    if FORBIDDEN_NAMES.search(name) or name.strip(". ") == "" or len(os.fsencode(name)) > LONGEST_NAME:
-        raise UsageError(
-            "this can't be the name of a file",
-            hint=f"the name alone, without folders, {LONGEST_NAME} bytes at most",
+    Raises:
+        Conflict: the name is longer than what a folder here holds.
+    """
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        raise Conflict(
+            f"the file's name is longer than {LONGEST_NAME} bytes", hint="send it under a shorter one"
         )
     return name
 
