@@ -78,6 +78,11 @@ class Home:
         return self.root / "tokens.json"
 
     @property
+    def uploads(self) -> Path:
+        """Exports that are being sent over HTTP, until they have been read."""
+        return self.root / "uploads"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 
@@ -85,7 +90,7 @@ class Home:
         """Every location, by name."""
         names = (
             "root", "config", "database", "vectors", "index", "models", "inbox", "bench", "logs", "daemon",
-            "socket", "token", "tokens", "lock",
+            "socket", "token", "tokens", "uploads", "lock",
         )  # fmt: skip
         return {("home" if name == "root" else name): getattr(self, name) for name in names}
 

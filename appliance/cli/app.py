@@ -31,6 +31,7 @@ from appliance.cli import (
     serving,
     sessions,
     summaries,
+    tokens,
     tour,
     watching,
 )
@@ -73,6 +74,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "reindex": care.reindex,
         "forget": forgetting.forget,
         "models": models.verbs,
+        "tokens": tokens.verbs,
         "bench": measuring.verbs,
     },
     "Run": {"serve": serving.serve},

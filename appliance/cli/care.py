@@ -9,12 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from appliance import __version__
 from appliance.cli import options, out
 from appliance.errors import StoreError, UsageError
-
-NOT_YET_KEPT = ("archived",)
-"""Counts that the shape has and this version has nothing of."""
+from appliance.server.shapes import NOT_YET_KEPT, status_shape
 
 TOLD = 10
 """How many files that could not be read are named on a screen."""
@@ -31,20 +28,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     with options.reading(home, "status") as memory:
         facts = memory.status()
         root = out.path(memory.home.root)
-    counts = dict(facts["counts"])
-    known = counts.pop("facts")
-    shape = {
-        "version": __version__,
-        "home": root,
-        "counts": {**counts, **{name: counts.get(name, 0) for name in NOT_YET_KEPT}, "facts": known},
-        "model": facts["model"],
-        "disk_bytes": facts["disk_bytes"],
-        "daemon": facts.get("daemon"),
-        "health": facts["health"],
-        "files": facts["files"],
-        "summaries": facts["summaries"],
-        "facts": facts["facts"],
-    }
+    shape = status_shape(facts, root)
     if json:
         out.document(shape)
         return

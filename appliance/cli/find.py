@@ -103,6 +103,7 @@ def search(
       appliance search deadline --json | jq -r '.hits[].text'
     """
     from appliance.cli import hits
+    from appliance.server import shapes
 
     with options.reading(home, "search") as memory:
         found = memory.search(
@@ -122,7 +123,7 @@ def search(
             why_not=why_not,
         )
     if json:
-        out.document(hits.shape(found))
+        out.document(shapes.shape(found))
     else:
         hits.show(found, explain=explain)
         if found.why_not is not None:
@@ -201,6 +202,7 @@ def context(
       appliance context "the invoice" --share retrieved=0.7 --share recent=0.1
     """
     from appliance.cli import hits
+    from appliance.server import shapes
 
     with options.reading(home, "context") as memory:
         built = memory.context(
@@ -215,7 +217,7 @@ def context(
             auto_recall=False if no_recall else None,
         )
     if json:
-        out.document(hits.context_shape(built))
+        out.document(shapes.context_shape(built))
     elif built.text:
         out.line(built.text.removesuffix("\n"))
     hits.tell_context(built)

@@ -10,6 +10,7 @@ import typer
 
 from appliance.cli import options, out
 from appliance.errors import UsageError
+from appliance.server.shapes import doomed_shape
 
 if TYPE_CHECKING:
     from appliance.memory.forget import Doomed, Receipt
@@ -108,10 +109,7 @@ def _confirm(doomed: Doomed, yes: bool) -> None:
 
 def _tell(doomed: Doomed, json: bool, dry_run: bool) -> None:
     if json:
-        shape = {**asdict(doomed), "messages": [f"m{key}" for key in doomed.messages]}
-        shape["sessions"] = [f"s{key}" for key in doomed.sessions]
-        del shape["touched"], shape["all_of"]
-        out.document({"would_forget" if dry_run else "forgotten": shape})
+        out.document({"would_forget" if dry_run else "forgotten": doomed_shape(doomed)})
     elif doomed.messages or doomed.sessions or doomed.facts:
         out.line(f"would erase {_words(doomed)}")
         _tell_files(doomed)

@@ -8,8 +8,6 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from appliance.cli import out
 from appliance.recall.features import MEANINGS
 from appliance.store.lexical import stem
@@ -17,7 +15,7 @@ from appliance.store.lexical import stem
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from appliance.types import Context, Hit, Hits, SummaryHit, WhyNot
+    from appliance.types import Context, Hit, Hits, WhyNot
 
 LEGS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
 """What each leg's raw score is."""
@@ -31,36 +29,9 @@ NOTHING = 0.005
 _WORD = re.compile(r"\w+")
 
 
-def shape(hits: Hits) -> dict[str, Any]:
-    """A search as ``search --json`` prints it."""
-    return {
-        "query": hits.query,
-        "mode": hits.mode,
-        "hits": [msgspec.to_builtins(hit) for hit in hits],
-        "took_ms": hits.took_ms,
-        "notes": list(hits.notes),
-        "times": list(hits.times),
-        "summaries": [summary_shape(found) for found in hits.summaries],
-        **({"why_not": msgspec.to_builtins(hits.why_not)} if hits.why_not else {}),
-    }
-
-
-def summary_shape(found: SummaryHit) -> dict[str, Any]:
-    """A found summary as ``search --json`` prints it."""
-    built: dict[str, Any] = msgspec.to_builtins(found)
-    summary = built.pop("summary")
-    return {**built, **summary}
-
-
 def verdict(why_not: WhyNot) -> str:
     """Why a message is not among the hits, in one line."""
     return f"{why_not.message_id} is {why_not.stage}: {why_not.words}"
-
-
-def context_shape(context: Context) -> dict[str, Any]:
-    """A context as ``context --json`` prints it."""
-    built: dict[str, Any] = msgspec.to_builtins(context)
-    return built
 
 
 def show(hits: Hits, *, explain: bool) -> None:

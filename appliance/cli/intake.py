@@ -8,16 +8,15 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from appliance.cli import options, out
 from appliance.errors import InputError, UsageError
+from appliance.server.shapes import ingest_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from appliance.types import FileReport, IngestReport, Problem, Role
 
 NOTES = "notes"
@@ -25,8 +24,6 @@ NOTES = "notes"
 
 TOLD = 20
 """How many of one file's damaged places are told one by one."""
-
-COUNTS = ("conversations", "messages", "new", "updated", "duplicates")
 
 HEADS = ("file", "format", "status", "chats", "new", "updated", "known")
 
@@ -76,7 +73,7 @@ def ingest(
     report = _ingest(paths, format, user, dry_run, again, wait, home)
     _tell_problems(report, all_notes=not json)
     if json:
-        out.document(shape(report))
+        out.document(ingest_shape(report))
     else:
         _show(report, dry_run)
     if not report.complete:
@@ -124,32 +121,6 @@ def _begun(home: str | None) -> bool:
     from appliance.paths import find_home
 
     return find_home(home).database.is_file()
-
-
-def shape(report: IngestReport) -> dict[str, Any]:
-    """An ingest as ``ingest --json`` prints it."""
-    return {
-        "files": [file_shape(file) for file in report.files],
-        "totals": {
-            **{count: report.total(count) for count in COUNTS},
-            "chunks": report.chunks,
-            "embedded": report.embedded,
-            "pending": report.pending,
-        },
-        "seconds": report.seconds,
-    }
-
-
-def file_shape(file: FileReport) -> dict[str, Any]:
-    """What became of one file, as JSON has it."""
-    return {
-        "path": file.path,
-        "format": file.format,
-        "status": file.status,
-        **{count: getattr(file, count) for count in COUNTS},
-        "errors": _places(file.errors),
-        "notes": _places(file.notes),
-    }
 
 
 def _tell_problems(report: IngestReport, *, all_notes: bool) -> None:
@@ -291,7 +262,3 @@ def stdin() -> str:
             hint="convert it first, for instance by iconv",
         ) from error
     return text.removesuffix("\n").removesuffix("\r")
-
-
-def _places(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    return [{"where": problem.where, "message": problem.message} for problem in problems]

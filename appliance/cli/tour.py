@@ -94,15 +94,15 @@ def demo(home: options.Home = None, json: options.Json = False) -> None:
 
 def shape(shown: Shown, seconds: float) -> dict[str, Any]:
     """The demo as ``demo --json`` prints it; its parts have the shapes of their own verbs."""
-    from appliance.cli import hits, intake
+    from appliance.server import shapes
 
     return {
-        "ingest": intake.shape(shown.report),
+        "ingest": shapes.ingest_shape(shown.report),
         "searches": [
-            {"point": search.point, "command": search.command, **hits.shape(found)}
+            {"point": search.point, "command": search.command, **shapes.shape(found)}
             for search, found in zip(SEARCHES, shown.found, strict=True)
         ],
-        "context": hits.context_shape(shown.context),
+        "context": shapes.context_shape(shown.context),
         "seconds": seconds,
     }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from appliance.cli import intake, options, out
+from appliance.server import shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def watch(
         def told(report: FileReport) -> None:
             reports.append(report)
             if json and not once:
-                out.document_line(intake.file_shape(report))
+                out.document_line(shapes.file_shape(report))
             elif not json:
                 _tell(report)
 
@@ -66,7 +67,7 @@ def watch(
             _, on_embedded = stack.enter_context(out.progress())
             memory.embed_pending(on_embedded)
     if once and json:
-        out.document({"files": [intake.file_shape(report) for report in reports]})
+        out.document({"files": [shapes.file_shape(report) for report in reports]})
     if once and any(report.status in ("partial", "failed") for report in reports):
         raise typer.Exit(intake.PARTLY)
 

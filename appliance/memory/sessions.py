@@ -148,14 +148,19 @@ class Sessions:
             return self._private[id]
         return Session(self._host, self.info(id, user_id=user_id).id)
 
-    def info(self, reference: str, *, user_id: str | None = None) -> SessionInfo:
-        """The session of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
+    def info(
+        self, reference: str, *, user_id: str | None = None, namespace: str | None = None
+    ) -> SessionInfo:
+        """The session of an id ("s12"), or of its external id; only ``user_id``'s and only one of ``namespace``
+        where they are named.
 
         Raises:
             NotFound: there is none.
             UsageError: several conversations have this external id.
         """
-        return sessions.find(self._host.database.read(), reference, user_id, owner=self._owner)
+        return sessions.find(
+            self._host.database.read(), reference, user_id, owner=self._owner, namespace=namespace
+        )
 
     def resume(
         self,

@@ -1,15 +1,82 @@
-"""HTTP."""
+"""The HTTP application: which routes there are, and what stands before them.
+
+``ROUTERS`` is the list of them: a group of routes is added by a line there. ``create_app`` reads top to bottom.
+"""
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from appliance.server import local
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI
+
+from appliance import __version__
+from appliance.server import described, local, problems
+from appliance.server.guard import Guard
+from appliance.server.idempotency import Answers
+from appliance.server.routes import (
+    events,
+    facts,
+    finding,
+    forgetting,
+    health,
+    intake,
+    messages,
+    sessions,
+    summaries,
+)
 from appliance.server.service import Service
+from appliance.server.tokens import Doorkeeper
+
+ROUTERS: tuple[APIRouter, ...] = (
+    finding.router,
+    messages.router,
+    sessions.router,
+    facts.router,
+    summaries.router,
+    intake.router,
+    forgetting.router,
+    events.router,
+    health.router,
+)
+
+THREADS = 8
+"""Requests that are worked on at once. Each thread reads through a connection of its own, with a cache of its own,
+and two cores have no more to give."""
 
 
 def create_app(service: Service) -> FastAPI:
-    """The HTTP application of a memory."""
-    app = FastAPI()
+    """The application that serves a memory. ``app.state.streams.close()`` ends what never ends by itself, for whoever
+    wants to stop it.
+
+    Raises:
+        ConfigError: the owner's token can't be read.
+    """
+    app = FastAPI(
+        title="Memory appliance",
+        version=__version__,
+        description=described.ABOUT,
+        lifespan=_lifespan,
+        docs_url=None,  # its pages are loaded from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    app.state.answers = Answers()
+    app.state.streams = events.Streams()
+    app.state.imports = intake.at_once()
+    for router in ROUTERS:
+        app.include_router(router)
     app.include_router(local.router(service))
+    problems.install(app, [route for router in ROUTERS for route in router.routes])
+    app.add_middleware(Guard, settings=service.settings, doorkeeper=Doorkeeper(service.home))
+    described.describe(app, service)
+    intake.clear_leftovers(service.home)
     return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    yield

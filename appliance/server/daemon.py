@@ -91,10 +91,10 @@ class _Server(uvicorn.Server):
     """uvicorn on sockets of ours, whose signals are ours."""
 
     def __init__(self, service: Service, sockets: Listening) -> None:
-        app = logs.Requests(create_app(service))
+        self._app = create_app(service)
         super().__init__(
             uvicorn.Config(
-                app,
+                logs.Requests(self._app),
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -133,8 +133,7 @@ class _Server(uvicorn.Server):
 
     def _end(self) -> None:
         notify("STOPPING=1")
-        self._service.ending.set()
-        self.should_exit = True
+        self._stop()
 
     def _begin_anew(self) -> None:
         try:
@@ -144,7 +143,11 @@ class _Server(uvicorn.Server):
             return
         reloading()
         self.again = True
+        self._stop()
+
+    def _stop(self) -> None:
         self._service.ending.set()
+        self._app.state.streams.close()
         self.should_exit = True
 
     async def _say_alive(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,21 @@ class Service:
     settings: ServerSettings
     ending: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to end: what goes on by itself, a stream of events, ends then."""
+
+
+def admit(scope: MutableMapping[str, Any], grant: Grant) -> None:
+    """Note in a request (its ASGI scope) what its caller may do."""
+    scope.setdefault("state", {})["grant"] = grant
+
+
+def grant_of(scope: Mapping[str, Any]) -> Grant:
+    """What the caller of an admitted request may do.
+
+    Raises:
+        KeyError: nobody has admitted it.
+    """
+    grant: Grant = scope["state"]["grant"]
+    return grant
 
 
 def came_over_the_socket(scope: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -39,7 +40,8 @@ class Database:
         self._lock = threading.RLock()
         self._raised: BaseException | None = None
         self._readers = threading.local()
-        self._open_readers: list[sqlite3.Connection] = []
+        # A thread's connection goes with the thread: a server's threads come and go.
+        self._open_readers: weakref.WeakSet[sqlite3.Connection] = weakref.WeakSet()
         with _as_store_errors(path):
             self._writer = self._connect()
             try:
@@ -89,7 +91,7 @@ class Database:
                 connection.execute("PRAGMA query_only = ON")
             self._readers.connection = connection
             with self._lock:
-                self._open_readers.append(connection)
+                self._open_readers.add(connection)
         return connection
 
     def compact(self) -> None:
@@ -115,7 +117,7 @@ class Database:
 
     def close(self) -> None:
         with self._lock:
-            for reader in self._open_readers:
+            for reader in [*self._open_readers]:
                 reader.close()
             self._open_readers.clear()
             self._writer.close()
@@ -161,6 +163,9 @@ class _Reader(sqlite3.Connection):
     def __init__(self, path: Path, **options: Any) -> None:
         super().__init__(path, **options)
         self.path = path
+
+    def __del__(self) -> None:
+        self.close()
 
     def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
         rows = self.cursor(_Rows)

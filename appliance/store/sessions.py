@@ -291,29 +291,35 @@ def every(db: sqlite3.Connection) -> Iterator[SessionInfo]:
 
 
 def find(
-    db: sqlite3.Connection, reference: str, user_id: str | None = None, *, owner: str | None = None
+    db: sqlite3.Connection,
+    reference: str,
+    user_id: str | None = None,
+    *,
+    owner: str | None = None,
+    namespace: str | None = None,
 ) -> SessionInfo:
-    """The session of a public id or, failing that, of an external id; only a session of ``user_id`` where
-    one is named. Of several with one external id, ``owner``'s is meant.
+    """The session of a public id or, failing that, of an external id; only a session of ``user_id`` and of
+    ``namespace`` where they are named. Of several with one external id, ``owner``'s is meant.
 
     Raises:
         NotFound: there is none.
         UsageError: several conversations have this external id.
     """
     key = key_of(reference)
-    rows = db.execute(_SESSION + " AND s.id = ?", (now(), key)).fetchall() if key else []
-    rows = rows or db.execute(_SESSION + " AND s.external_id = ? LIMIT 100", (now(), reference)).fetchall()
+    whose = [("user_id", user_id), ("namespace", namespace)]
+    query = _SESSION + "".join(f" AND s.{column} = ?" for column, value in whose if value is not None)
+    values = (now(), *(value for _, value in whose if value is not None))
+    rows = db.execute(query + " AND s.id = ?", (*values, key)).fetchall() if key else []
+    rows = rows or db.execute(query + " AND s.external_id = ? LIMIT 100", (*values, reference)).fetchall()
     found = [_info(db, row) for row in rows]
-    if user_id is not None:
-        found = [info for info in found if info.user_id == user_id]
     if len(found) > 1:
         found = [info for info in found if info.user_id == owner] or found
     if len(found) > 1:
         ids = ", ".join(info.id for info in found)
         raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
     if not found:
-        whose = "there is no" if user_id is None else f"{user_id} has no"
-        raise NotFound(f"{whose} session {reference!r}", hint="'appliance sessions' lists them")
+        nobody = "there is no" if user_id is None else f"{user_id} has no"
+        raise NotFound(f"{nobody} session {reference!r}", hint="'appliance sessions' lists them")
     return found[0]
 
 
