@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule
+from appliance.memory.facts.patterns import pattern
 
 _WITH = r"(?:(?: (?:together|alone))?(?: with (?:my|our)(?: [\w'-]+){1,3}?(?:, [\w'-]+(?: and [\w'-]+)?)?(?:(?:,| and|, and) (?:my|our|the|two|three)(?: [\w'-]+){1,3}?){0,2},?)?)?"
 _AM = r"\b(?:i'm|i am|im)"

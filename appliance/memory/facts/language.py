@@ -15,6 +15,7 @@ from typing import Literal
 
 from appliance.memory.facts import dates
 from appliance.memory.facts.passages import GAP
+from appliance.memory.facts.patterns import Pattern
 from appliance.memory.facts.tools import is_tool
 from appliance.types import FactKind
 
@@ -44,8 +45,6 @@ _SMALL_IN_NAMES = frozenset(
     "of de del la las los von van der den am the and do da di du le upon bin al y & für".split()
 )
 
-_SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
-_SPACES = r"(?:[ \t]+)"
 
 _FIELD = re.compile(r"[ \t]+de[ \t]+([a-zà-ÿ]{3,20})\b")
 """What a profession is of, in Spanish: "analista de datos"."""
@@ -95,19 +94,19 @@ class Rule:
     kind: FactKind
     attribute: str
     needs: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Pattern
     read: str = ""
     mode: Mode = "holds"
     confidence: float = 0.85
     several: bool = False
     loose: bool = False
     subject: str = "me"
-    follows: re.Pattern[str] | None = None
-    unless: re.Pattern[str] | None = None
+    follows: Pattern | None = None
+    unless: Pattern | None = None
     then: tuple[Rule, ...] = ()
     value: str = "{value}"
     also: frozenset[str] = frozenset()
-    gate: re.Pattern[str] | None = None
+    gate: Pattern | None = None
     passing: bool = False
     carried: bool = False
 
@@ -130,13 +129,6 @@ DATED = frozenset(
 NUMBERED = frozenset("0")
 
 
-def pattern(text: str) -> re.Pattern[str]:
-    """A pattern, in which each space stands for any white space on a line."""
-    return re.compile(
-        _SPACE_OR_CLASS.sub(lambda found: _SPACES if found.group() == " " else found.group(), text)
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """A language's words. ``leads`` may stand directly before a statement, ``bars`` must not stand before a loose one.
@@ -155,20 +147,20 @@ class Language:
     hollow: frozenset[str]
     leads: frozenset[str]
     bars: frozenset[str]
-    unreal: re.Pattern[str]
-    unsure: re.Pattern[str]
-    harmless: re.Pattern[str]
-    undone: re.Pattern[str]
-    elsewhere: re.Pattern[str]
-    tail: re.Pattern[str]
-    asking: re.Pattern[str]
+    unreal: Pattern
+    unsure: Pattern
+    harmless: Pattern
+    undone: Pattern
+    elsewhere: Pattern
+    tail: Pattern
+    asking: Pattern
     not_names: frozenset[str]
-    heads: re.Pattern[str]
+    heads: Pattern
     tongues: Mapping[str, str]
     relations: Mapping[str, str]
     events: Mapping[str, str] = field(default_factory=dict)
-    mine: re.Pattern[str] | None = None
-    others: re.Pattern[str] | None = None
+    mine: Pattern | None = None
+    others: Pattern | None = None
     all_nouns_capital: bool = False
 
 

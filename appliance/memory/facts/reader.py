@@ -19,6 +19,7 @@ from appliance.memory.facts.english import ENGLISH
 from appliance.memory.facts.german import GERMAN
 from appliance.memory.facts.language import READERS, Language, Look, Mode, Rule, joint
 from appliance.memory.facts.passages import GAP, Passage, is_casual, lowered, masked, sentences
+from appliance.memory.facts.patterns import Pattern
 from appliance.memory.facts.spanish import SPANISH
 from appliance.types import FactKind
 
@@ -129,7 +130,7 @@ def _candidates(low: str) -> dict[Language, list[Rule]]:
     if not words.isdisjoint(_FIGURES):
         words.add("0")
     found = {id(pair[1]): pair for word in begun for pair in _RULES_OF[word]}
-    gates: dict[re.Pattern[str], bool] = {}
+    gates: dict[Pattern, bool] = {}
     hits: dict[Language, list[Rule]] = {}
     for language, rule in found.values():
         if rule.also and rule.also.isdisjoint(words):

@@ -6,7 +6,8 @@
 # fmt: off
 from __future__ import annotations
 
-from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule, pattern
+from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule
+from appliance.memory.facts.patterns import pattern
 
 _RELATIONS = {
     "mujer": "wife", "esposa": "wife", "marido": "husband", "esposo": "husband", "novia": "girlfriend", "novio": "boyfriend",
