@@ -27,6 +27,7 @@ from appliance.store.forgotten import Origin
 from appliance.store.messages import NewMessage
 from appliance.store.priority import PINNED, UNWEIGHED
 from appliance.types import (
+    Event,
     FileReport,
     FileStatus,
     MessageRecord,
@@ -41,6 +42,9 @@ BATCH_CHARACTERS = 4_000_000
 """A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
 
 
+STEP = 50
+"""Messages that are entered into the full text, or chunked, before questions may go first again: some milliseconds."""
+
 Weigh = Callable[[NewMessage], float]
 """Says what a message's words are worth, 0 to 1."""
 
@@ -54,7 +58,8 @@ class Intake:
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
     where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
     ``again`` takes in what was forgotten before. ``weigh`` says what a message's words are worth; without it that is
-    left for later.
+    left for later. ``make_way`` lets questions go first: it is called between small steps of reading and storing.
+    ``tell`` is told of each file.
     """
 
     database: Database
@@ -68,6 +73,8 @@ class Intake:
     again: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
     weigh: Weigh | None = None
+    make_way: Callable[[], None] = lambda: None
+    tell: Callable[[Event], None] = lambda event: None
 
 
 @dataclass(slots=True)
@@ -128,7 +135,7 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     tally = Tally(found.document.name, found.format)
     try:
         with intake.database.trial() if intake.dry_run else nullcontext():
-            for batch in batches(found.parser.parse(found.document), tally):
+            for batch in batches(_politely(found.parser.parse(found.document), intake.make_way), tally):
                 store(batch, found.document, intake, tally)
                 intake.progress(found.document.name, tally.messages)
     except InputError as error:
@@ -137,7 +144,37 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     if tally.forgotten:
         words = f"forgotten before, and left out: {tally.forgotten}; 'ingest --again' takes them in"
         tally.notes.append(Problem("", words, harmless=True))
+    if not intake.dry_run:
+        intake.tell(Event("ingested", found.document.name, _counts(tally)))
     return tally
+
+
+def _counts(tally: Tally) -> dict[str, int]:
+    return {
+        "messages": tally.messages,
+        "new": tally.new,
+        "updated": tally.updated,
+        "duplicates": tally.duplicates,
+        "errors": len(tally.errors),
+    }
+
+
+def _politely_weighed(intake: Intake) -> Weigh | None:
+    weigh = intake.weigh
+    if weigh is None:
+        return None
+
+    def weighed(message: NewMessage) -> float:
+        intake.make_way()
+        return weigh(message)
+
+    return weighed
+
+
+def _politely(records: Iterable[Record], make_way: Callable[[], None]) -> Iterator[Record]:
+    for record in records:
+        make_way()
+        yield record
 
 
 def _passed_over(found: sources.PassedOver) -> Tally:
@@ -174,15 +211,16 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
     """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
     with intake.database.write() as tx:
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
-        change = Change()
+        change, weigh = Change(), _politely_weighed(intake)
         for key, incoming in batch.messages.items():
             incoming = _not_forgotten(tx, key, batch, intake, tally)
             if not incoming:
                 continue
             session, is_new = _session(tx, key, batch, incoming, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
+                intake.make_way()
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
-                write(tx, session, source, found, change, intake.weigh, alone=is_new)
+                write(tx, session, source, found, change, weigh, alone=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
@@ -278,12 +316,20 @@ def write(
 
 def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
     """Full text, chunks and outbox entries of all that was written; how many chunks were made."""
-    lexical.enter(tx, change.entering)
+    entering = sorted(change.entering)
+    for at in range(0, len(entering), STEP):
+        intake.make_way()
+        lexical.enter(tx, entering[at : at + STEP])
     # Of a message that was written twice the last form counts.
     written = list({message.id: message for message in change.written}.values())
     chunks.requeue(tx, change.beside.difference(message.id for message in written))
     generation, chunker = intake.target()
-    return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
+    made = 0
+    for at in range(0, len(written), STEP):
+        intake.make_way()
+        some = written[at : at + STEP]
+        made += chunks.put(tx, generation, [*zip(some, chunker.split(some), strict=True)])
+    return made
 
 
 def _not_forgotten(

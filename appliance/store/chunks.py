@@ -318,6 +318,16 @@ def pending(db: sqlite3.Connection, generation: int) -> int:
     return int(count)
 
 
+def waits(db: sqlite3.Connection, generation: int, upto: int) -> int:
+    """How many chunks wait, counted up to a number and no further."""
+    (count,) = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE generation = ? AND work = 'put' AND chunk_id < ?"
+        " LIMIT ?)",
+        (generation, SUMMARY_POINTS, upto),
+    ).fetchone()
+    return int(count)
+
+
 def is_due(db: sqlite3.Connection) -> bool:
     """Whether anything waits to be put or dropped."""
     return db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
@@ -331,19 +341,26 @@ def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tupl
     ).fetchall()
 
 
-def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiting]:
-    """The chunks to put next, most pressing first, with what their points need."""
+def next_puts(
+    db: sqlite3.Connection, generation: int, limit: int, of: Collection[int] | None = None
+) -> list[Waiting]:
+    """The chunks to put next, most pressing first, with what their points need; ``of`` some messages alone, if
+    they are given."""
+    which, order = "generation = ?1", "priority DESC"
+    if of is not None:  # by their keys, however many others wait
+        which = f"+generation = ?1 AND chunk_id IN (SELECT id FROM chunk WHERE message_id IN {LISTED})"
+        order = "+priority DESC"
     found = db.execute(
         "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
         " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
         f" {AGENTS}"
-        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        "       AND chunk_id < ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
+        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
+        f"       AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
         " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
         " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY o.priority DESC, c.id",
-        (generation, limit, SUMMARY_POINTS),
+        (generation, limit, SUMMARY_POINTS, *([] if of is None else [listed(of)])),
     ).fetchall()
     # Cut here, because SQLite's substr ends at a NUL character; and each text is read once.
     texts: dict[int, str] = {}
