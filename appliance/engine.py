@@ -84,7 +84,7 @@ class Engine:
         self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
         self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
         self._taking = Taking(
-            home, settings, self._database, self._serving, self._working, self._gate.make_way, told, wake
+            home, settings, self._database, self._serving, self._working, self._gate, told, wake
         )
         self.sessions = Sessions(
             Host(

@@ -31,8 +31,8 @@ ROUND = 1024
 ROUND_BESIDE_QUESTIONS = 64
 """The same while somebody asks: what is not divided into steps (prints, links, flushing) then takes some 20 ms."""
 
-TEXTS, TEXTS_BESIDE_QUESTIONS = 64, 8
-"""Texts that are embedded in one step: some 0.2 s, and 25 ms, on two cores."""
+TEXTS, TEXTS_BESIDE_QUESTIONS = 64, 2
+"""Texts that are embedded in one step: some 0.2 s, and 6 ms, on two cores."""
 
 POINTS, POINTS_BESIDE_QUESTIONS = 250, 16
 """Points that are put in one step: some 60 ms, and 4 ms, in which no search can look into the index."""

@@ -42,8 +42,12 @@ BATCH_CHARACTERS = 4_000_000
 """A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
 
 
-STEP = 50
-"""Messages that are entered into the full text, or chunked, before questions may go first again: some milliseconds."""
+BATCH_BESIDE_QUESTIONS = 100
+"""Messages a batch while somebody asks: whoever has something to say waits for the batch under way, which makes way."""
+
+STEP = 10
+"""Messages that are stored, entered into the full text or chunked before questions may go first again: some
+milliseconds."""
 
 Weigh = Callable[[NewMessage], float]
 """Says what a message's words are worth, 0 to 1."""
@@ -58,8 +62,8 @@ class Intake:
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
     where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
     ``again`` takes in what was forgotten before. ``weigh`` says what a message's words are worth; without it that is
-    left for later. ``make_way`` lets questions go first: it is called between small steps of reading and storing.
-    ``tell`` is told of each file.
+    left for later. ``make_way`` lets questions go first: it is called between small steps of reading and storing;
+    ``is_calm`` says whether nobody asks, so that batches may be large. ``tell`` is told of each file.
     """
 
     database: Database
@@ -74,6 +78,7 @@ class Intake:
     progress: Callable[[str, int], None] = lambda path, messages: None
     weigh: Weigh | None = None
     make_way: Callable[[], None] = lambda: None
+    is_calm: Callable[[], bool] = lambda: True
     tell: Callable[[Event], None] = lambda event: None
 
 
@@ -135,7 +140,7 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     tally = Tally(found.document.name, found.format)
     try:
         with intake.database.trial() if intake.dry_run else nullcontext():
-            for batch in batches(_politely(found.parser.parse(found.document), intake.make_way), tally):
+            for batch in batches(found.parser.parse(found.document), tally, intake.make_way, intake.is_calm):
                 store(batch, found.document, intake, tally)
                 intake.progress(found.document.name, tally.messages)
     except InputError as error:
@@ -171,24 +176,24 @@ def _politely_weighed(intake: Intake) -> Weigh | None:
     return weighed
 
 
-def _politely(records: Iterable[Record], make_way: Callable[[], None]) -> Iterator[Record]:
-    for record in records:
-        make_way()
-        yield record
-
-
 def _passed_over(found: sources.PassedOver) -> Tally:
     hint = f"; {found.hint}" if found.hint else ""
     errors = [replace(problem, message=problem.message + hint) for problem in found.errors]
     return Tally(found.path, status=found.status, errors=errors, notes=list(found.notes))
 
 
-def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
+def batches(
+    records: Iterable[Record],
+    tally: Tally,
+    make_way: Callable[[], None] = lambda: None,
+    is_calm: Callable[[], bool] = lambda: True,
+) -> Iterator[Batch]:
     """The records as normalised messages, in batches; problems go to the tally."""
     courses: dict[str, Course] = {}
     batch: dict[str, list[NewMessage]] = {}
     count = characters = 0
     for record in records:
+        make_way()
         if isinstance(record, Problem):
             (tally.notes if record.harmless else tally.errors).append(record)
         elif isinstance(record, SessionRecord):
@@ -198,7 +203,8 @@ def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
         else:
             batch.setdefault(record.session, []).append(normalise(record, courses[record.session]))
             count, characters = count + 1, characters + len(record.text)
-            if count >= BATCH_MESSAGES or characters >= BATCH_CHARACTERS:
+            most = BATCH_MESSAGES if is_calm() else BATCH_BESIDE_QUESTIONS
+            if count >= most or characters >= BATCH_CHARACTERS:
                 tally.messages += count
                 yield Batch(courses, batch)
                 batch, count, characters = {}, 0, 0

@@ -11,13 +11,14 @@ import hashlib
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from appliance.moments import now
 from appliance.store import visible
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.priority import PINNED, PRIORITY, SUMMARIES_LAST, TALK_FIRST, UNWEIGHED, priority
-from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, next_key, pages
 from appliance.types import Filters, Role, StorageScope
 
 PASSAGE_FORM = "said/1"
@@ -395,22 +396,26 @@ def spoken(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters) -> S
     """The given chunks with their messages' speakers, by key. What is gone is left out, and what these filters
     may no longer find while the index does not know it yet."""
     seen, values = visible.law(filters)
-    rows = db.execute(
+    rows = at_once(
+        db,
         "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
         " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
-        f" WHERE c.id IN {LISTED} AND {seen} ORDER BY c.id",
+        f" WHERE c.id IN {LISTED} AND {seen}",
         (listed(chunks), *values),
-    ).fetchall()
-    return Spoken(*zip(*rows, strict=True))
+        columns=8,
+    )
+    return Spoken(*zip(*sorted(rows, key=itemgetter(0)), strict=True))
 
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
     """Each message's chunks, in order."""
     found: dict[int, list[int]] = {}
-    for message, key in db.execute(
-        f"SELECT message_id, id FROM chunk WHERE generation = ? AND message_id IN {LISTED}"
-        " ORDER BY message_id, start",
+    rows = at_once(
+        db,
+        f"SELECT message_id, start, id FROM chunk WHERE generation = ? AND message_id IN {LISTED}",
         (generation, listed(messages)),
-    ).fetchall():
+        columns=3,
+    )
+    for message, _, key in sorted(rows):
         found.setdefault(message, []).append(key)
     return found

@@ -19,7 +19,7 @@ from itertools import islice
 from appliance.store import neighbours, sessions, visible
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, at_once, listed, marks, pages
 from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Filters, Role
 
@@ -159,13 +159,15 @@ def search(
             " WHERE c.message_id = {} AND o.generation = ? AND o.work = 'put')"
         )
         values = (*values, pending_in)
-    matched = db.execute(
+    matched = at_once(
+        db,
         "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {narrowed}{waiting.format('message_fts.rowid')}"
         " ORDER BY score DESC, m.id LIMIT ?",
         (" OR ".join(map(quoted, chosen)), *values, SPREAD * limit),
-    ).fetchall()
+        columns=7,
+    )
     own = {key: score for key, score, *_ in matched}
     said = {key: about for key, _, _, *about in matched}
     beside: dict[int, float] = {}
@@ -173,13 +175,15 @@ def search(
     for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
         for other in others:
             beside[other] = max(beside.get(other, 0.0), own[key])
-    for page in pages(sorted(beside.keys() - own.keys())):
-        for key, *about in db.execute(
-            "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m JOIN session s ON s.id = m.session_id"
-            f" WHERE m.id IN ({marks(page)}) AND {narrowed}{waiting.format('m.id')}",
-            (*page, *values),
-        ):
-            said[key] = about
+    # CROSS JOIN: by the keys, where SQLite would read all that the user has said.
+    rows = at_once(
+        db,
+        "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
+        f" ON s.id = m.session_id WHERE m.id IN {LISTED} AND {narrowed}{waiting.format('m.id')}",
+        (listed(beside.keys() - own.keys()), *values),
+        columns=5,
+    )
+    said |= {key: about for key, *about in rows}
     hits = (
         TextHit(key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), *about)
         for key, about in said.items()

@@ -18,12 +18,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
-import shutil
+import random
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -33,8 +30,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import httpx
 
 import appliance_models
 from appliance import Appliance
@@ -257,19 +252,21 @@ def busy(exports: Iterator[Path], take: Take, say: Say, find: Find) -> Iterator[
 
 def exports(folder: Path, texts: Sequence[str]) -> Iterator[Path]:
     """One export after another, none with a text of another's: each text has to be embedded."""
-    chats = material.chats(texts, EXPORT_MESSAGES, ["me"])["me"]
+    pool = material.sentences(texts)
     for number in itertools.count():
-        mark = f"{os.getpid()}-{time.time_ns()}-{number}"
+        mark = f"{os.getpid()}-{number}"
+        chance = random.Random(mark)
         yield material.write_jsonl(
             folder / f"export-{number}.jsonl",
             [
                 {
-                    **record,
-                    "session_id": f"{record['session_id']}-{mark}",
-                    "message_id": f"{record['message_id']}-{mark}",
-                    "content": f"{record['content']} ({mark})",
+                    "session_id": f"load-{mark}-{turn // material.SESSION_MESSAGES}",
+                    "message_id": f"load-{mark}-{turn}",
+                    "role": "assistant" if turn % 2 else "user",
+                    "timestamp": f"2025-03-{1 + turn % 28:02}T10:{turn % 60:02}:00Z",
+                    "content": " ".join(chance.choices(pool, k=chance.choice((2, 2, 3)))),
                 }
-                for record in chats
+                for turn in range(EXPORT_MESSAGES)
             ],
         )
 
