@@ -22,6 +22,7 @@ from appliance.forgetting import Forgetting
 from appliance.ingest import pipeline as intake
 from appliance.ingest.sources import Paths, as_paths
 from appliance.ingest.watch import Watcher
+from appliance.measures import Measures
 from appliance.memory import export
 from appliance.memory import facts as known
 from appliance.memory.keeping import Keeping, handed_out
@@ -46,7 +47,7 @@ from appliance.types import (
     Scope,
     Window,
 )
-from appliance.upkeep import Background, Events, GoesOn, work_off
+from appliance.upkeep import Background, Events, Gate, GoesOn, work_off
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -72,24 +73,30 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._lock = lock
         self._database = Database(home.database)
-        self._serving = Serving(home, settings, self._database, embedder)
-        self._background = Background(self._serving.drain_idly, self._serving.is_due, threads=worker)
-        self.events, wake = Events(), self._background.wake
+        self.measures, self._gate = Measures(), Gate()
+        self.events = Events(self.measures.happened)
         told, model = self.events.tell, summarising.endpoint(settings)
+        self._serving = Serving(home, settings, self._database, self._gate, self.measures, told, embedder)
+        self._background = Background(
+            self._serving.drain_idly, self._serving.is_due, self._gate, threads=worker
+        )
+        wake = self._background.wake
         self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
         self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
-        self._taking = Taking(home, settings, self._database, self._serving, self._working, wake)
+        self._taking = Taking(
+            home, settings, self._database, self._serving, self._working, self._gate, told, wake
+        )
         self.sessions = Sessions(
             Host(
                 self._database, settings.user, settings.session.ttl, self._taking.take, self.context, wake,
-                self._working,
+                self._working, told,
             )
         )  # fmt: skip
         self.keeping = Keeping(self._database, wake)
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
         self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
         self._asking = Asking(self.facts, model)
-        self.forgetting = Forgetting(home, self._database, self._serving, settings.user)
+        self.forgetting = Forgetting(home, self._database, self._serving, settings.user, told)
         self._background.tasks = (
             self.forgetting.finish,
             self.sessions.clear_away,
@@ -99,6 +106,7 @@ class Engine:
             self.facts.read_due,
             self.summaries.tend,
             self._asking.tend,
+            self._serving.settle,
         )
         self._background.wake()
 
@@ -138,6 +146,7 @@ class Engine:
         """Stop the workers after what they are at, and let go of the home; what waits goes on next time."""
         self._background.stop(self._asking.give_up)
         self.keeping.close()
+        self.events.close()
         self._serving.close()
         self._database.close()
         self._lock.release()
@@ -303,7 +312,11 @@ class Engine:
             here=asking,
             per_session=wish.per_session(here.per_session if per_session is None else per_session),
         )
-        with self._serving.shelf(dense="dense" in wished.legs) as shelf:
+        with (
+            self._gate.asking(),
+            self.measures.searching("whole"),
+            self._serving.shelf(dense="dense" in wished.legs) as shelf,
+        ):
             if shelf is None:
                 if why_not is not None:
                     self.message(why_not)  # there is none
@@ -372,7 +385,9 @@ class Engine:
             recalls=here.auto_recall,
             window=window,
         )
-        built = remembering.remember(sources, request)
+        with self._gate.asking(), self.measures.remembering():
+            built = remembering.remember(sources, request)
+        self.measures.context_tokens.add(built.tokens)
         if counted:
             self.keeping.recalled(handed_out(built))
         return built

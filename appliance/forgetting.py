@@ -6,24 +6,29 @@ what comes after takes their traces out of the files, and is made up for by ``fi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from appliance.memory import forget as forgetting
 from appliance.memory.forget import Doomed, Proof, Receipt
 from appliance.paths import Home
 from appliance.serving import OnProgress, Serving
 from appliance.store.database import Database
-from appliance.types import Scope
+from appliance.types import Event, Scope
 from appliance.upkeep import GoesOn
 
 
 class Forgetting:
     """What a memory is to forget: look first (``preview``), then ``forget``."""
 
-    def __init__(self, home: Home, database: Database, serving: Serving, owner: str) -> None:
-        """``owner`` is the user whose memory is meant when a call names none."""
+    def __init__(
+        self, home: Home, database: Database, serving: Serving, owner: str, tell: Callable[[Event], None]
+    ) -> None:
+        """``owner`` is the user whose memory is meant when a call names none, ``tell`` is told of each forgetting."""
         self._home = home
         self._database = database
         self._serving = serving
         self._owner = owner
+        self._tell = tell
 
     def preview(
         self,
@@ -57,6 +62,8 @@ class Forgetting:
         bring it back, unless ``ingest(again=True)``."""
         texts = forgetting.pieces(self._database.read(), doomed.messages, self._size())
         key = forgetting.erase(self._database, doomed)
+        counts = {"messages": len(doomed.messages), "sessions": len(doomed.sessions)}
+        self._tell(Event("forgotten", "", {**counts, "receipt": key}))
         vectors = self._serving.expunge(progress)
         proof = forgetting.search(self._database.read(), self._home.root, self._home.inbox, texts)
         forgetting.close(self._database, vectors, {key: proof})

@@ -6,8 +6,11 @@ A search of full text needs no model, a status neither, so nothing here is loade
 from __future__ import annotations
 
 import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import appliance_models
@@ -15,6 +18,8 @@ from appliance.config import Settings
 from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.ingest import embed
 from appliance.ingest.chunk import Chunker
+from appliance.ingest.embed import Bench, Pace
+from appliance.measures import Measures
 from appliance.paths import Home
 from appliance.recall.shelf import Reranking, Shelf
 from appliance.store import chunks, derived, lexical, pieces, variants
@@ -22,12 +27,40 @@ from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
+from appliance.types import Event
+from appliance.upkeep import Gate
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from appliance_models import CrossEncoder, Embedder
 
 SOON = 64
 """A search first embeds what waits, if it is no more than this many chunks: what was just said is found."""
+
+SOON_SECONDS = 0.25
+"""How long it waits for others' rounds to end, and how long it embeds itself: what then still waits is found by its
+words."""
+
+TURN_SECONDS = 1.0
+"""How long a drain leaves its next round to those who must not wait, however many of them come."""
+
+SETTLE_AFTER = 10_000
+"""Points between two housekeepings of the index: unsettled points sit in memory, settling them takes one to
+three seconds for so many, in which nothing else goes on in this process."""
+
+SETTLE_ANYHOW = 40_000
+"""So many are settled even while somebody asks: 80 MB of memory, and a second at the next opening."""
+
+QUERIES_KEPT = 256
+"""Questions whose vectors stay at hand: a context asks for one several times, a person types one again."""
+
+CAUGHT_UP = 16
+"""Chunks that a search embeds before it looks at the clock: 50 ms."""
+
+TOLD_EVERY = 0.5
+"""Seconds between two events that tell how far embedding has got."""
 
 OnProgress = Callable[[int, int], None]
 """Told how many chunks are done and how many still wait."""
@@ -37,16 +70,33 @@ class Serving:
     """The derived side of an open home. Safe to use from several threads."""
 
     def __init__(
-        self, home: Home, settings: Settings, database: Database, embedder: Embedder | None = None
+        self,
+        home: Home,
+        settings: Settings,
+        database: Database,
+        gate: Gate,
+        measures: Measures,
+        tell: Callable[[Event], None],
+        embedder: Embedder | None = None,
     ) -> None:
         """``embedder`` is used in place of the configured model, and known by its own name."""
         self._home = home
         self._settings = settings
         self._database = database
+        self._gate = gate
+        self._measures = measures
+        self._tell = tell
         self._guard = threading.RLock()
         self._draining = threading.Lock()
         self._rebuilding = threading.Lock()
         self._wanted: set[object] = set()
+        self._none_wanted = threading.Condition()
+        self._said: set[int] = set()
+        self._unsettled = 0
+        self._untold = 0
+        self._told_at = 0.0
+        self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._queries_lock = threading.Lock()
         self._left = threading.Condition()
         self._readers = 0
         self._model_name = embedder.name if embedder else settings.model.name
@@ -187,32 +237,108 @@ class Serving:
         return chunks.is_due(self._database.read())
 
     def drain(self, progress: OnProgress = lambda done, pending: None) -> int:
-        """Embed and index all that waits; how many chunks it was. A background run makes way for it."""
-        with self._undisturbed():
-            return self._drain(lambda: True, progress)
+        """Embed and index all that waits; how many chunks it was. Questions go first, see ``Gate``."""
+        return self._drain(lambda: True, progress)
 
     def drain_idly(self, goes_on: Callable[[], bool]) -> int:
-        """The same in the background; it ends early when told to, or when somebody waits for a drain."""
-        with self._draining:
-            return self._drain(lambda: goes_on() and not self._wanted, lambda done, pending: None)
+        """The same, until told not to go on."""
+        return self._drain(goes_on, lambda done, pending: None)
+
+    def said(self, message: int) -> None:
+        """A message was said now: the next search sees that it is found, by what it means too."""
+        if len(self._said) < SOON:
+            self._said.add(message)
+
+    def settle(self, goes_on: Callable[[], bool]) -> int:
+        """Give the index's new points their final form, if there are many and nobody asks; 1 if that was done."""
+        if self._unsettled < SETTLE_AFTER or not self._gate.is_calm() or not goes_on():
+            return 0
+        with self._undisturbed():
+            stores = self.stores()
+            if stores is not None:
+                stores.index.settle()
+            self._unsettled = 0
+        return 1
 
     @contextmanager
-    def _undisturbed(self) -> Iterator[None]:
-        """Nobody else drains within; a background run makes way. It is always taken before the guard, which
-        a drain takes too."""
+    def _undisturbed(self, seconds: float = -1) -> Iterator[bool]:
+        """Nobody else drains within; others' rounds make way. Whether that came about in so many seconds. It is
+        always taken before the guard, which a drain takes too."""
         wish = object()
         self._wanted.add(wish)
+        had = False
         try:
-            with self._draining:
-                yield
+            had = self._draining.acquire(timeout=seconds)
+            yield had
         finally:
-            self._wanted.discard(wish)
+            if had:
+                self._draining.release()
+            with self._none_wanted:
+                self._wanted.discard(wish)
+                self._none_wanted.notify_all()
 
     def _drain(self, goes_on: Callable[[], bool], progress: OnProgress) -> int:
-        stores = self.stores()
-        if stores is None:
-            return 0
-        return _work_off(self._database, stores, self.model_of(stores.generation), goes_on, progress)
+        done = rounds = 0
+        pace = Pace(self._gate.is_calm, self._gate.make_way, lambda: bool(self._wanted))
+        while goes_on():
+            with self._none_wanted:
+                self._none_wanted.wait_for(lambda: not self._wanted, TURN_SECONDS)
+            with self._draining:
+                stores = self.stores()
+                if stores is None:
+                    return done
+                bench = self._bench(stores, self.model_of(stores.generation), pace)
+                put = embed.one_round(bench)
+                self._unsettled += put.chunks + put.gists
+                calm = not put or self._unsettled >= SETTLE_AFTER
+                if (calm and self._gate.is_calm()) or self._unsettled >= SETTLE_ANYHOW:
+                    stores.index.settle()
+                    self._unsettled = 0
+                if not put and rounds:
+                    stores.make_private()
+            if not put:
+                break
+            done, rounds = done + put.chunks, rounds + 1
+            pending = self.pending()
+            self._told(put.chunks, pending)
+            progress(done, pending)
+        return done
+
+    def _bench(self, stores: Derived, model: Embedder, pace: Pace) -> Bench:
+        return Bench(
+            self._database, stores.generation.id, stores.ledger, stores.index, model.embed_passages, pace,
+            self._measures,
+        )  # fmt: skip
+
+    def _told(self, chunks: int, pending: int) -> None:
+        """Tell how far embedding has got, now and then and at its end."""
+        self._untold += chunks
+        if self._untold and (not pending or time.monotonic() - self._told_at > TOLD_EVERY):
+            self._told_at = time.monotonic()
+            done, self._untold = self._untold, 0
+            self._tell(Event("embedded", "", {"chunks": done, "pending": pending}))
+
+    def _catch_up(self, found: Generation, model: Embedder) -> None:
+        """Embed what was just said, and the little that waits besides, as far as that can be had soon."""
+        db, said = self._database.read(), frozenset(self._said)
+        little = chunks.waits(db, found.id, SOON + 1) <= SOON
+        if not little and not chunks.next_puts(db, found.id, 1, said):
+            self._said -= said
+            return
+        with ExitStack() as turn:
+            with self._gate.awaiting():
+                if not turn.enter_context(self._undisturbed(SOON_SECONDS)):
+                    return
+            stores, until = self.stores(), time.monotonic() + SOON_SECONDS
+            if stores is None or stores.generation.id != found.id:
+                return
+            bench = self._bench(stores, model, Pace(is_calm=lambda: False))
+            while put := embed.put_chunks(bench, CAUGHT_UP, None if little else said):
+                self._unsettled += put
+                self._told(put, 0 if little else SOON)
+                if time.monotonic() > until:
+                    return
+            self._said -= said
 
     # --- search ---------------------------------------------------------------------------------------
 
@@ -228,15 +354,16 @@ class Serving:
         reranking = self._reranking() if dense else None
         while (found := self.generation()) is not None:
             model, lacks = None, ""
-            few_wait = 0 < self.pending() <= SOON
-            if dense or few_wait:
+            behind = bool(self._said) or 0 < chunks.waits(self._database.read(), found.id, SOON + 1) <= SOON
+            if dense or behind:
                 try:
                     model = self.model_of(found)
                 except ModelUnavailable as error:
                     lacks = str(error)
             try:
-                if model is not None and few_wait:
-                    self.drain()
+                if model is not None and behind:
+                    with self._measures.searching("wait"):
+                        self._catch_up(found, model)
                 stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
                 lexicon = appliance_models.load_lexicon
@@ -246,13 +373,32 @@ class Serving:
                     db=self._database.read(),
                     index=stores.index,
                     generation=found.id,
-                    embed=model.embed_query if model else None,
+                    embed=partial(self._embed_query, model) if model else None,
                     lexicon=appliance_models.load_lexicon,
                     lacks=lacks,
                     reranking=reranking,
+                    timed=self._measures.searching,
                 )
             leases.close()  # a rebuild ended just now: once more, with its model
         return None
+
+    def _embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
+        key = (model.identity, text)
+        with self._queries_lock:
+            known = self._queries.get(key)
+            if known is not None:
+                self._queries.move_to_end(key)
+        if known is not None:
+            self._measures.count("query_cache_hits")
+            return known
+        with self._measures.searching("query"):
+            vector = model.embed_query(text)
+        self._measures.count("query_cache_misses")
+        with self._queries_lock:
+            self._queries[key] = vector
+            while len(self._queries) > QUERIES_KEPT:
+                self._queries.popitem(last=False)
+        return vector
 
     def _reranking(self) -> Reranking | None:
         """How the best are reranked, if the settings name a model for it; loading it takes its time once."""
@@ -321,7 +467,7 @@ class Serving:
         try:
             self._chunk_all(new, self.chunker(model))
             self._cut_all(new, self.chunker(model))
-            done = _work_off(self._database, stores, model, lambda: True, progress)
+            done = self._put_all(stores, model, progress)
         except BaseException:
             stores.close()
             raise
@@ -337,6 +483,20 @@ class Serving:
             self._derived = stores
             for generation in gone:
                 derived.remove(self._home, generation)
+        return done
+
+    def _put_all(self, stores: Derived, model: Embedder, progress: OnProgress) -> int:
+        """Embed and index all that waits for a generation that does not serve yet; how many chunks it was."""
+        done = unsettled = 0
+        bench = self._bench(stores, model, Pace(self._gate.is_calm, self._gate.make_way))
+        while put := embed.one_round(bench):
+            done, unsettled = done + put.chunks, unsettled + put.chunks + put.gists
+            if unsettled >= SETTLE_AFTER:
+                stores.index.settle()
+                unsettled = 0
+            progress(done, chunks.pending(self._database.read(), stores.generation.id))
+        stores.index.settle()
+        stores.make_private()
         return done
 
     def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
@@ -371,21 +531,3 @@ class Serving:
 
 def _identity(model: Embedder) -> str:
     return f"{model.identity} {PASSAGE_FORM}"
-
-
-def _work_off(
-    database: Database, stores: Derived, model: Embedder, goes_on: Callable[[], bool], progress: OnProgress
-) -> int:
-    done = rounds = 0
-
-    def told(count: int) -> None:
-        nonlocal done, rounds
-        done, rounds = done + count, rounds + 1
-        progress(done, chunks.pending(database.read(), stores.generation.id))
-
-    bench = embed.Bench(database, stores.generation.id, stores.ledger, stores.index, model.embed_passages)
-    try:
-        return embed.drain(bench, goes_on=goes_on, progress=told)
-    finally:
-        if rounds:
-            stores.make_private()

@@ -17,7 +17,8 @@ from appliance.paths import Home
 from appliance.serving import Serving
 from appliance.store import sessions
 from appliance.store.database import Database
-from appliance.types import FileReport, MessageRecord, Scope, SessionInfo
+from appliance.types import Event, FileReport, MessageRecord, Scope, SessionInfo
+from appliance.upkeep import Gate
 
 OnRead = Callable[[FileReport], None]
 """Told what became of a file in a watched folder."""
@@ -36,6 +37,8 @@ class Taking:
         database: Database,
         serving: Serving,
         working: WorkingMemory,
+        gate: Gate,
+        tell: Callable[[Event], None],
         wake: Callable[[], None],
     ) -> None:
         self._home = home
@@ -43,6 +46,8 @@ class Taking:
         self._database = database
         self._serving = serving
         self._working = working
+        self._gate = gate
+        self._tell = tell
         self._wake = wake
 
     def intake(
@@ -73,12 +78,18 @@ class Taking:
             again=again,
             progress=progress,
             weigh=importance.weigh,
+            make_way=self._gate.make_way,
+            is_calm=self._gate.is_calm,
+            tell=self._tell,
         )
 
     def take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
         """Store a message that somebody says now; its key."""
         into = self.intake(Scope(info.user_id, info.namespace))
-        key = intake.add(record, sessions.key(info), into, before)
+        with self._gate.awaiting():  # an ingest in the midst of a batch: it ends that first
+            key = intake.add(record, sessions.key(info), into, before)
+        self._serving.said(key)
+        self._tell(Event("ingested", info.id, {"messages": 1, "new": 1}))
         self._working.note(sessions.key(info))
         self._wake()
         return key

@@ -1,13 +1,17 @@
 """What goes on behind a person's back: background threads, the work they do, and the events that tell of it.
 
 A task does a bounded piece of what is due and says how much that was; ``work_off`` runs tasks in their order
-until none has anything left. Nothing here makes an ``add`` wait.
+until none has anything left. Nothing here makes an ``add`` wait, and a question goes first: see ``Gate``.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from appliance.types import Event
 
@@ -27,6 +31,85 @@ def work_off(tasks: Sequence[Task], goes_on: GoesOn) -> int:
             break
         done += found
     return done
+
+
+PATIENCE = 0.1
+"""Seconds that work waits for questions altogether before it takes a turn beside them: most are answered in it."""
+
+TURN = 0.012
+"""Seconds of such a turn: with questions all the time, a tenth of the time is still the work's."""
+
+AFTERWARDS = 0.003
+"""Seconds after an answer in which work keeps still: it has yet to be written out and sent, on other threads."""
+
+LULL = 2.0
+"""Seconds without a question after which work goes on in larger steps, since nobody seems to ask."""
+
+
+class Gate:
+    """Questions first: they raise the gate while they run, and whatever can wait asks it between two small steps.
+
+    Two cores and one interpreter lock are all there is: a thread that works besides costs a question up to a switch
+    interval each time that it lets go of the lock, which it does at every row of SQLite's. Waiting is bounded, so that
+    work goes on however much is asked.
+    """
+
+    def __init__(self) -> None:
+        self._asking = 0
+        self._awaiting = 0
+        self._ended = -math.inf
+        self._none = threading.Condition()
+        self._turns = threading.local()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A question is answered within."""
+        with self._none:
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._none:
+                self._asking -= 1
+                self._ended = time.monotonic()
+                if not self._asking:
+                    self._none.notify_all()
+
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """Within, a question waits for work to end: nobody makes way."""
+        with self._none:
+            self._awaiting += 1
+            self._none.notify_all()
+        try:
+            yield
+        finally:
+            with self._none:
+                self._awaiting -= 1
+
+    def is_calm(self) -> bool:
+        """Whether nobody asks, or has asked just now."""
+        return not self._asking and time.monotonic() - self._ended > LULL
+
+    def make_way(self) -> None:
+        """Wait while questions run, ``PATIENCE`` at most between two turns of this thread."""
+        began = time.monotonic()
+        if self._awaiting or (not self._asking and began - self._ended > AFTERWARDS):
+            return
+        mine = self._turns
+        if began < getattr(mine, "until", 0.0):
+            return
+        waited: float = getattr(mine, "waited", 0.0)
+        with self._none:
+            self._none.wait_for(lambda: self._awaiting or not self._asking, PATIENCE - waited)
+        now = time.monotonic()
+        if not self._asking and now - self._ended < AFTERWARDS:
+            time.sleep(AFTERWARDS)
+            now = time.monotonic()
+        waited += now - began
+        if waited >= PATIENCE:
+            waited, mine.until = 0.0, now + TURN
+        mine.waited = waited
 
 
 LOOK_AGAIN = 60.0
@@ -83,21 +166,27 @@ class Background:
     ``threads`` nothing goes on by itself, and ``work_off`` is for the caller to call."""
 
     def __init__(
-        self, embed: Callable[[GoesOn], object], waits: Callable[[], bool], *, threads: bool
+        self, embed: Callable[[GoesOn], object], waits: Callable[[], bool], gate: Gate, *, threads: bool
     ) -> None:
         """``embed`` embeds what waits until it is told not to go on, ``waits`` says whether anything does. The other's
-        ``tasks`` are given later."""
+        ``tasks`` are given later; whenever they ask whether to go on, they make way at the ``gate``."""
         self._waits = waits
+        self._gate = gate
         self.tasks: Sequence[Task] = ()
         self._embedding = Worker("appliance-embed", embed) if threads else None
-        self._tending = (
-            Worker("appliance-upkeep", lambda on: work_off(self.tasks, on), LOOK_AGAIN) if threads else None
-        )
+        self._tending = Worker("appliance-upkeep", self._tend, LOOK_AGAIN) if threads else None
 
     @property
     def trouble(self) -> Exception | None:
         """Why embedding ended early the last time, if it did."""
         return self._embedding.trouble if self._embedding is not None else None
+
+    def _tend(self, goes_on: GoesOn) -> int:
+        def goes_on_politely() -> bool:
+            self._gate.make_way()
+            return goes_on()
+
+        return work_off(self.tasks, goes_on_politely)
 
     def wake(self) -> None:
         """Something may be due."""
@@ -116,28 +205,121 @@ class Background:
             worker.stop()
 
 
+KEPT_FOR_LISTENER = 1_000
+"""Events that wait for a listener which is slow; of more, the oldest are dropped, and it is told how many."""
+
+GOODBYE = 1.0
+"""Seconds that a closing memory gives a listener for what it has not been told yet."""
+
+Listener = Callable[[Event], None]
+
+
 class Events:
-    """Tells whoever listens what has happened. Safe to use from several threads."""
+    """Tells whoever listens what has happened. Safe to use from several threads.
 
-    def __init__(self) -> None:
+    The kinds: ``ingested`` (about a file, or the session that something was said in), ``embedded``, ``summarised``,
+    ``deleted`` and ``forgotten`` (about sessions), and ``missed`` to a listener that was too slow for some. Counts and
+    ids, no words.
+
+    Each listener has a thread of its own, which calls it with one event after the other, in their order and after what
+    they tell of was committed. So it may take its time and raise what it likes (that ends nothing, and is told to
+    nobody): what happens in the memory goes on meanwhile. A listener that shares anything with other threads has to
+    look after that itself.
+    """
+
+    def __init__(self, count: Listener = lambda event: None) -> None:
+        """``count`` is told at once, on the thread that the event happens on: it must neither wait nor raise."""
+        self._count = count
         self._lock = threading.Lock()
-        self._listeners: dict[object, Callable[[Event], None]] = {}
+        self._listeners: dict[object, _Listening] = {}
 
-    def listen(self, listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Call ``listener`` for each event, on the thread that it happens on; the answer ends it."""
-        key = object()
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call ``listener`` for each event from now on; the answer ends it, once it was told what has happened so
+        far."""
+        key, listening = object(), _Listening(listener)
         with self._lock:
-            self._listeners[key] = listener
+            self._listeners[key] = listening
 
         def end() -> None:
             with self._lock:
                 self._listeners.pop(key, None)
+            listening.end()
 
         return end
 
     def tell(self, event: Event) -> None:
         """Tell all who listen now."""
+        self._count(event)
         with self._lock:
             listeners = list(self._listeners.values())
-        for listener in listeners:
-            listener(event)
+        for listening in listeners:
+            listening.put(event)
+
+    def settle(self) -> None:
+        """Return when all who listen were told what has happened so far."""
+        with self._lock:
+            listeners = list(self._listeners.values())
+        for listening in listeners:
+            listening.settle()
+
+    def close(self) -> None:
+        """Let all who listen go, once they were told the rest; a slow one is left behind."""
+        with self._lock:
+            listeners = list(self._listeners.values())
+            self._listeners.clear()
+        for listening in listeners:
+            listening.end(GOODBYE)
+
+
+class _Listening:
+    """A listener with the events that wait for it, and the thread that tells it."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._waiting: deque[Event] = deque()
+        self._missed = 0
+        self._telling = False
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="appliance-events", daemon=True)
+        self._thread.start()
+
+    def put(self, event: Event) -> None:
+        with self._changed:
+            if self._ended:
+                return
+            if len(self._waiting) == KEPT_FOR_LISTENER:
+                self._waiting.popleft()
+                self._missed += 1
+            self._waiting.append(event)
+            self._changed.notify_all()
+
+    def settle(self) -> None:
+        if threading.current_thread() is not self._thread:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._waiting and not self._telling)
+
+    def end(self, seconds: float | None = None) -> None:
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        if threading.current_thread() is not self._thread:  # a listener may end itself
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while (event := self._next()) is not None:
+            with suppress(Exception):
+                self._listener(event)
+
+    def _next(self) -> Event | None:
+        with self._changed:
+            self._telling = False
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            if not self._waiting:
+                return None
+            self._telling = True
+            if self._missed:
+                missed, self._missed = self._missed, 0
+                return Event("missed", "", {"events": missed})
+            return self._waiting.popleft()

@@ -27,6 +27,7 @@ from appliance.store.forgotten import Origin
 from appliance.store.messages import NewMessage
 from appliance.store.priority import PINNED, UNWEIGHED
 from appliance.types import (
+    Event,
     FileReport,
     FileStatus,
     MessageRecord,
@@ -41,6 +42,13 @@ BATCH_CHARACTERS = 4_000_000
 """A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
 
 
+BATCH_BESIDE_QUESTIONS = 100
+"""Messages a batch while somebody asks: whoever has something to say waits for the batch under way, which makes way."""
+
+STEP = 10
+"""Messages that are stored, entered into the full text or chunked before questions may go first again: some
+milliseconds."""
+
 Weigh = Callable[[NewMessage], float]
 """Says what a message's words are worth, 0 to 1."""
 
@@ -54,7 +62,8 @@ class Intake:
     ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
     where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
     ``again`` takes in what was forgotten before. ``weigh`` says what a message's words are worth; without it that is
-    left for later.
+    left for later. ``make_way`` lets questions go first: it is called between small steps of reading and storing;
+    ``is_calm`` says whether nobody asks, so that batches may be large. ``tell`` is told of each file.
     """
 
     database: Database
@@ -68,6 +77,9 @@ class Intake:
     again: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
     weigh: Weigh | None = None
+    make_way: Callable[[], None] = lambda: None
+    is_calm: Callable[[], bool] = lambda: True
+    tell: Callable[[Event], None] = lambda event: None
 
 
 @dataclass(slots=True)
@@ -128,7 +140,7 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     tally = Tally(found.document.name, found.format)
     try:
         with intake.database.trial() if intake.dry_run else nullcontext():
-            for batch in batches(found.parser.parse(found.document), tally):
+            for batch in batches(found.parser.parse(found.document), tally, intake.make_way, intake.is_calm):
                 store(batch, found.document, intake, tally)
                 intake.progress(found.document.name, tally.messages)
     except InputError as error:
@@ -137,7 +149,31 @@ def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
     if tally.forgotten:
         words = f"forgotten before, and left out: {tally.forgotten}; 'ingest --again' takes them in"
         tally.notes.append(Problem("", words, harmless=True))
+    if not intake.dry_run:
+        intake.tell(Event("ingested", found.document.name, _counts(tally)))
     return tally
+
+
+def _counts(tally: Tally) -> dict[str, int]:
+    return {
+        "messages": tally.messages,
+        "new": tally.new,
+        "updated": tally.updated,
+        "duplicates": tally.duplicates,
+        "errors": len(tally.errors),
+    }
+
+
+def _politely_weighed(intake: Intake) -> Weigh | None:
+    weigh = intake.weigh
+    if weigh is None:
+        return None
+
+    def weighed(message: NewMessage) -> float:
+        intake.make_way()
+        return weigh(message)
+
+    return weighed
 
 
 def _passed_over(found: sources.PassedOver) -> Tally:
@@ -146,12 +182,18 @@ def _passed_over(found: sources.PassedOver) -> Tally:
     return Tally(found.path, status=found.status, errors=errors, notes=list(found.notes))
 
 
-def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
+def batches(
+    records: Iterable[Record],
+    tally: Tally,
+    make_way: Callable[[], None] = lambda: None,
+    is_calm: Callable[[], bool] = lambda: True,
+) -> Iterator[Batch]:
     """The records as normalised messages, in batches; problems go to the tally."""
     courses: dict[str, Course] = {}
     batch: dict[str, list[NewMessage]] = {}
     count = characters = 0
     for record in records:
+        make_way()
         if isinstance(record, Problem):
             (tally.notes if record.harmless else tally.errors).append(record)
         elif isinstance(record, SessionRecord):
@@ -161,7 +203,8 @@ def batches(records: Iterable[Record], tally: Tally) -> Iterator[Batch]:
         else:
             batch.setdefault(record.session, []).append(normalise(record, courses[record.session]))
             count, characters = count + 1, characters + len(record.text)
-            if count >= BATCH_MESSAGES or characters >= BATCH_CHARACTERS:
+            most = BATCH_MESSAGES if is_calm() else BATCH_BESIDE_QUESTIONS
+            if count >= most or characters >= BATCH_CHARACTERS:
                 tally.messages += count
                 yield Batch(courses, batch)
                 batch, count, characters = {}, 0, 0
@@ -174,15 +217,16 @@ def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> Non
     """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
     with intake.database.write() as tx:
         source = messages.enter_source(tx, document.name, tally.format or "", document.size)
-        change = Change()
+        change, weigh = Change(), _politely_weighed(intake)
         for key, incoming in batch.messages.items():
             incoming = _not_forgotten(tx, key, batch, intake, tally)
             if not incoming:
                 continue
             session, is_new = _session(tx, key, batch, incoming, intake, tally.format or "")
             for stretch in dedup.stretches(incoming):
+                intake.make_way()
                 found = dedup.sort_out(tx, session, stretch, batch.courses[key])
-                write(tx, session, source, found, change, intake.weigh, alone=is_new)
+                write(tx, session, source, found, change, weigh, alone=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.same
@@ -278,12 +322,20 @@ def write(
 
 def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
     """Full text, chunks and outbox entries of all that was written; how many chunks were made."""
-    lexical.enter(tx, change.entering)
+    entering = sorted(change.entering)
+    for at in range(0, len(entering), STEP):
+        intake.make_way()
+        lexical.enter(tx, entering[at : at + STEP])
     # Of a message that was written twice the last form counts.
     written = list({message.id: message for message in change.written}.values())
     chunks.requeue(tx, change.beside.difference(message.id for message in written))
     generation, chunker = intake.target()
-    return chunks.put(tx, generation, [*zip(written, chunker.split(written), strict=True)])
+    made = 0
+    for at in range(0, len(written), STEP):
+        intake.make_way()
+        some = written[at : at + STEP]
+        made += chunks.put(tx, generation, [*zip(some, chunker.split(some), strict=True)])
+    return made
 
 
 def _not_forgotten(

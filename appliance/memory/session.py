@@ -23,6 +23,7 @@ from appliance.types import (
     LOCAL,
     ROLES,
     Context,
+    Event,
     Message,
     MessageRecord,
     Removed,
@@ -76,7 +77,7 @@ class BuildContext(Protocol):
 class Host:
     """What sessions need of the engine that they live in. ``owner`` is the configured user, ``ttl`` the seconds
     that a session stays which sets none; ``wake`` lets the background see to what has changed; ``working`` has the
-    windows."""
+    windows, ``tell`` is told of what was deleted."""
 
     database: Database
     owner: str
@@ -85,6 +86,12 @@ class Host:
     context: BuildContext
     wake: Callable[[], None]
     working: WorkingMemory
+    tell: Callable[[Event], None] = lambda event: None
+
+
+def deleted(id: str, removed: Removed, *, session: bool) -> Event:
+    """What is told of a session's messages that are gone, and of the ``session`` too unless it was only cleared."""
+    return Event("deleted", id, {"messages": removed.messages, "sessions": int(session)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +334,7 @@ class Session:
             sessions.require(tx, self._key)
             removed = remove(tx, self._key)
         if not dry_run:
+            self._host.tell(deleted(self.id, removed, session=remove is removal.delete))
             self._host.wake()
         return removed
 

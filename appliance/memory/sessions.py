@@ -19,6 +19,7 @@ from appliance.memory.session import (
     check_metadata,
     check_storage_scope,
     check_ttl,
+    deleted,
     one_line,
     options_text,
 )
@@ -240,7 +241,8 @@ class Sessions:
                 key = sessions.expired(tx)
                 if key is None:
                     break
-                removal.delete(tx, key)
+                removed = removal.delete(tx, key)
+            self._host.tell(deleted(sessions.public_id(key), removed, session=True))
             done += 1
         if done:
             self._host.wake()

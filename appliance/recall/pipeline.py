@@ -27,14 +27,15 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
     began = time.perf_counter()
     notes: list[str] = []
     asked = understand(shelf, wish, notes)
-    candidates = find(shelf, asked, notes)
+    with shelf.timed("candidates"):
+        candidates = find(shelf, asked, notes)
     ranking = rank(shelf, asked, candidates)
     ranking = reranked(shelf, asked, candidates, ranking, notes)
-    chosen = diversify(
-        candidates, ranking, variants.groups(shelf.db, candidates.messages.tolist()), wish.per_session
-    )
-    hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
-    gist = gists.beside(shelf, asked)
+    with shelf.timed("hits"):
+        memories = variants.groups(shelf.db, candidates.messages.tolist())
+        chosen = diversify(candidates, ranking, memories, wish.per_session)
+        hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
+        gist = gists.beside(shelf, asked)
     took = (time.perf_counter() - began) * 1000
     answer = Hits(hits, query=wish.text, mode=wish.mode, notes=notes, took_ms=took)
     answer.summaries = gist

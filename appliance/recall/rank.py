@@ -30,16 +30,20 @@ def rank(shelf: Shelf, asked: Asked, candidates: Candidates) -> Ranking:
     """The best candidates of a first ranking are looked at closely, where the profile wants it and there is a
     dense leg."""
     profile = asked.wish.profile
-    known = titles.of_sessions(shelf.db, candidates.sessions.tolist()) if "title" in asked.wish.legs else {}
-    values = features(asked, candidates, known)
-    scores = score(values, profile.first)
-    order = best_first(scores, candidates.messages)
+    with shelf.timed("features"):
+        known = (
+            titles.of_sessions(shelf.db, candidates.sessions.tolist()) if "title" in asked.wish.legs else {}
+        )
+        values = features(asked, candidates, known)
+        scores = score(values, profile.first)
+        order = best_first(scores, candidates.messages)
     weights = profile.weights
     dense = next((query for query in asked.legs if query.leg == "dense"), None)
     if weights is None or shelf.index is None or dense is None or not len(candidates):
         return Ranking(order, values, profile.first, scores)
     best = order[:LOOK]
-    values |= look_closer(shelf, asked, candidates, values, best)
+    with shelf.timed("closer"):
+        values |= look_closer(shelf, asked, candidates, values, best)
     values["behind"] = held_behind(score(values, weights), best)
     weights = {**weights, "behind": 1.0}
     scores = score(values, weights)

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.measures import Timed, untimed
 from appliance.recall.times import Stretch
 from appliance.recall.weights import Profile
 from appliance.store.index.base import Index, LegQuery
@@ -57,7 +58,7 @@ class Reranking:
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """What a search looks through. ``embed`` is None when no model could be loaded, ``index`` too when the
-    vectors are damaged; ``lacks`` says why. ``reranking`` is None unless it was asked for."""
+    vectors are damaged; ``lacks`` says why. ``reranking`` is None unless it was asked for. ``timed`` times stages."""
 
     db: sqlite3.Connection
     index: Index | None
@@ -66,6 +67,7 @@ class Shelf:
     lexicon: Callable[[], Lexicon]
     lacks: str = ""
     reranking: Reranking | None = None
+    timed: Timed = untimed
 
 
 @dataclass(frozen=True, slots=True)

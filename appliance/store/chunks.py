@@ -11,13 +11,14 @@ import hashlib
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 from appliance.moments import now
 from appliance.store import visible
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.priority import PINNED, PRIORITY, SUMMARIES_LAST, TALK_FIRST, UNWEIGHED, priority
-from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, next_key, pages
 from appliance.types import Filters, Role, StorageScope
 
 PASSAGE_FORM = "said/1"
@@ -318,6 +319,16 @@ def pending(db: sqlite3.Connection, generation: int) -> int:
     return int(count)
 
 
+def waits(db: sqlite3.Connection, generation: int, upto: int) -> int:
+    """How many chunks wait, counted up to a number and no further."""
+    (count,) = db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE generation = ? AND work = 'put' AND chunk_id < ?"
+        " LIMIT ?)",
+        (generation, SUMMARY_POINTS, upto),
+    ).fetchone()
+    return int(count)
+
+
 def is_due(db: sqlite3.Connection) -> bool:
     """Whether anything waits to be put or dropped."""
     return db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is not None
@@ -331,19 +342,26 @@ def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tupl
     ).fetchall()
 
 
-def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiting]:
-    """The chunks to put next, most pressing first, with what their points need."""
+def next_puts(
+    db: sqlite3.Connection, generation: int, limit: int, of: Collection[int] | None = None
+) -> list[Waiting]:
+    """The chunks to put next, most pressing first, with what their points need; ``of`` some messages alone, if
+    they are given."""
+    which, order = "generation = ?1", "priority DESC"
+    if of is not None:  # by their keys, however many others wait
+        which = f"+generation = ?1 AND chunk_id IN (SELECT id FROM chunk WHERE message_id IN {LISTED})"
+        order = "+priority DESC"
     found = db.execute(
         "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
         " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
         f" {AGENTS}"
-        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        "       AND chunk_id < ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
+        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
+        f"       AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
         " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
         " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY o.priority DESC, c.id",
-        (generation, limit, SUMMARY_POINTS),
+        (generation, limit, SUMMARY_POINTS, *([] if of is None else [listed(of)])),
     ).fetchall()
     # Cut here, because SQLite's substr ends at a NUL character; and each text is read once.
     texts: dict[int, str] = {}
@@ -378,22 +396,26 @@ def spoken(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters) -> S
     """The given chunks with their messages' speakers, by key. What is gone is left out, and what these filters
     may no longer find while the index does not know it yet."""
     seen, values = visible.law(filters)
-    rows = db.execute(
+    rows = at_once(
+        db,
         "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
         " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
-        f" WHERE c.id IN {LISTED} AND {seen} ORDER BY c.id",
+        f" WHERE c.id IN {LISTED} AND {seen}",
         (listed(chunks), *values),
-    ).fetchall()
-    return Spoken(*zip(*rows, strict=True))
+        columns=8,
+    )
+    return Spoken(*zip(*sorted(rows, key=itemgetter(0)), strict=True))
 
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
     """Each message's chunks, in order."""
     found: dict[int, list[int]] = {}
-    for message, key in db.execute(
-        f"SELECT message_id, id FROM chunk WHERE generation = ? AND message_id IN {LISTED}"
-        " ORDER BY message_id, start",
+    rows = at_once(
+        db,
+        f"SELECT message_id, start, id FROM chunk WHERE generation = ? AND message_id IN {LISTED}",
         (generation, listed(messages)),
-    ).fetchall():
+        columns=3,
+    )
+    for message, _, key in sorted(rows):
         found.setdefault(message, []).append(key)
     return found

@@ -19,13 +19,17 @@ from itertools import islice
 from appliance.store import neighbours, sessions, visible
 from appliance.store.migrations import NEIGHBOURS
 from appliance.store.scripts import spaced
-from appliance.store.sql import marks, pages
+from appliance.store.sql import LISTED, at_once, listed, marks, pages
 from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Filters, Role
 
 POSTINGS = 20_000
 """The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word
 that would go past it is left out of this engine (FTS5 costs about 2.5 microseconds a row)."""
+
+POSTINGS_WAITING = 2_000
+"""The same where only what waits for the index is looked for, beside all that the index finds: as a rule there is
+little, and a search must not take several times as long while something is read in."""
 
 QUERY_WORDS = 64
 QUERY_CHARACTERS = 600
@@ -142,22 +146,28 @@ def search(
     No character of ``query`` is FTS5 syntax. ``pending_in`` keeps only messages that still wait in that
     generation's outbox. Neighbours count that are within the filters themselves.
     """
-    chosen = _affordable(db, list(_words(query).values()))
+    most = POSTINGS if pending_in is None else POSTINGS_WAITING
+    chosen = _affordable(db, list(_words(query).values()), most)
     if not chosen:
         return []
     narrowed, values = conditions(filters)
+    waiting = ""
     if pending_in is not None:
-        narrowed += (
-            " AND m.id IN (SELECT c.message_id FROM outbox o JOIN chunk c ON c.id = o.chunk_id"
-            " WHERE o.generation = ? AND o.work = 'put')"
+        # Asked of each row by its key, which costs nothing however much waits, and before the row is read.
+        waiting = (
+            " AND EXISTS (SELECT 1 FROM chunk c JOIN outbox o ON o.chunk_id = c.id"
+            " WHERE c.message_id = {} AND o.generation = ? AND o.work = 'put')"
         )
         values = (*values, pending_in)
-    matched = db.execute(
+    matched = at_once(
+        db,
         "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
-        f" WHERE message_fts MATCH ? AND {narrowed} ORDER BY score DESC, m.id LIMIT ?",
+        f" WHERE message_fts MATCH ? AND {narrowed}{waiting.format('message_fts.rowid')}"
+        " ORDER BY score DESC, m.id LIMIT ?",
         (" OR ".join(map(quoted, chosen)), *values, SPREAD * limit),
-    ).fetchall()
+        columns=7,
+    )
     own = {key: score for key, score, *_ in matched}
     said = {key: about for key, _, _, *about in matched}
     beside: dict[int, float] = {}
@@ -165,13 +175,15 @@ def search(
     for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
         for other in others:
             beside[other] = max(beside.get(other, 0.0), own[key])
-    for page in pages(sorted(beside.keys() - own.keys())):
-        for key, *about in db.execute(
-            "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m JOIN session s ON s.id = m.session_id"
-            f" WHERE m.id IN ({marks(page)}) AND {narrowed}",
-            (*page, *values),
-        ):
-            said[key] = about
+    # CROSS JOIN: by the keys, where SQLite would read all that the user has said.
+    rows = at_once(
+        db,
+        "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
+        f" ON s.id = m.session_id WHERE m.id IN {LISTED} AND {narrowed}{waiting.format('m.id')}",
+        (listed(beside.keys() - own.keys()), *values),
+        columns=5,
+    )
+    said |= {key: about for key, *about in rows}
     hits = (
         TextHit(key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), *about)
         for key, about in said.items()
@@ -238,25 +250,25 @@ def conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return " AND ".join(parts), tuple(values)
 
 
-def _affordable(db: sqlite3.Connection, words: Sequence[str]) -> list[str]:
-    """The rarest words whose rows together stay within ``POSTINGS``, and always the rarest one."""
-    counted = sorted((_rows(db, word), word) for word in words)
+def _affordable(db: sqlite3.Connection, words: Sequence[str], most: int) -> list[str]:
+    """The rarest words whose rows together stay within ``most``, and always the rarest one."""
+    counted = sorted((_rows(db, word, most), word) for word in words)
     counted = [(count, word) for count, word in counted if count]
     chosen: list[str] = []
     spent = 0
     for count, word in counted:
-        if chosen and spent + count > POSTINGS:
+        if chosen and spent + count > most:
             break
         chosen.append(word)
         spent += count
     return chosen
 
 
-def _rows(db: sqlite3.Connection, word: str) -> int:
+def _rows(db: sqlite3.Connection, word: str, most: int = POSTINGS) -> int:
     # fts5vocab wants the stem, which only FTS5 knows; counting up to the bound asks FTS5 itself.
     (count,) = db.execute(
         "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)",
-        (quoted(word), POSTINGS + 1),
+        (quoted(word), most + 1),
     ).fetchone()
     return int(count)
 

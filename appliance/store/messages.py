@@ -17,7 +17,7 @@ import msgspec
 from appliance.errors import NotFound
 from appliance.moments import now
 from appliance.store import lineage, sessions
-from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, next_key, pages
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Message, Role, Scope, SessionInfo
 
@@ -271,10 +271,12 @@ class Said:
 
 def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, Said]:
     """The messages of the given keys by their first ``characters``; those that are not there are absent."""
-    rows = db.execute(
+    rows = at_once(
+        db,
         f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {LISTED}",
         (characters, listed(keys)),
-    ).fetchall()
+        columns=5,
+    )
     return {key: Said(*rest) for key, *rest in rows}
 
 

@@ -11,17 +11,19 @@ from collections.abc import Collection, Sequence
 
 from appliance.store.messages import NewMessage, get, message_id, message_key, public
 from appliance.store.migrations import NEIGHBOURS
-from appliance.store.sql import LISTED, listed, marks, pages
+from appliance.store.sql import LISTED, at_once, listed, pages
 from appliance.types import Message
 
 
 def pairs(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     """The direct neighbours of each message, before and after."""
-    rows = db.execute(
+    rows = at_once(
+        db,
         f"SELECT m.id, ({_next('<', 'DESC')} LIMIT 1), ({_next('>', 'ASC')} LIMIT 1) FROM message m"
         f" WHERE m.id IN {LISTED}",
         (listed(keys),),
-    ).fetchall()
+        columns=3,
+    )
     return {key: (before, after) for key, before, after in rows}
 
 
@@ -42,10 +44,11 @@ def of_each(db: sqlite3.Connection, keys: Sequence[int], reach: int) -> dict[int
     """The neighbours of each message, up to ``reach`` on each side."""
     found: dict[int, tuple[int, ...]] = {}
     for page in pages(keys):
-        for key, before, after in db.execute(
-            f"SELECT m.id, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM message m"
-            f" WHERE m.id IN ({marks(page)})",
-            (reach, reach, *page),
+        for key, before, after in at_once(
+            db,
+            f"SELECT m.id, {_side('<', 'DESC')}, {_side('>', 'ASC')} FROM message m WHERE m.id IN {LISTED}",
+            (reach, reach, listed(page)),
+            columns=3,
         ):
             found[key] = tuple(int(other) for side in (before, after) if side for other in side.split(","))
     return found

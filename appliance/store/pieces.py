@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from appliance.store.chunks import AGENTS, Chunkable, Span, digest
 from appliance.store.migrations import SUMMARY_POINTS
 from appliance.store.priority import SUMMARIES_LAST
-from appliance.store.sql import LISTED, PAGE, listed, marks, next_key, pages
+from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, next_key, pages
 from appliance.types import Level, StorageScope
 
 
@@ -131,8 +131,10 @@ def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[Waiti
 
 def summaries_of(db: sqlite3.Connection, points: Sequence[int]) -> dict[int, int]:
     """The summary of each of the given points; of those that are gone there is none."""
-    rows = db.execute(
+    rows = at_once(
+        db,
         f"SELECT id + {SUMMARY_POINTS}, summary_id FROM summary_chunk WHERE id IN {LISTED}",
         (listed(point - SUMMARY_POINTS for point in points),),
+        columns=2,
     )
-    return dict(rows.fetchall())
+    return dict(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -33,6 +33,20 @@ once. A search's lookups take 0.6 of the time that they take with a list of ques
 def listed(keys: Iterable[int]) -> str:
     """Keys as the one parameter of ``LISTED``."""
     return msgspec.json.encode(list(keys)).decode()
+
+
+def at_once(db: sqlite3.Connection, sql: str, values: Sequence[object], columns: int) -> list[list[Any]]:
+    """The rows of a statement with so many columns (of numbers and texts), in no order, in one step of SQLite's.
+
+    Python gives the interpreter lock away for each step, and has to wait for it each time where other threads work:
+    three hundred rows took 60 ms beside an ingest that take 2 ms alone.
+    """
+    names = ", ".join(f"c{number}" for number in range(columns))
+    (found,) = db.execute(
+        f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found", values
+    ).fetchone()
+    rows: list[list[Any]] = msgspec.json.decode(found)
+    return rows
 
 
 def next_key(tx: sqlite3.Connection, table: str) -> int:

@@ -16,7 +16,7 @@ import msgspec
 from appliance.errors import NotFound
 from appliance.moments import iso_of, now
 from appliance.store import messages, sessions
-from appliance.store.sql import LISTED, PAGE, listed, to_json
+from appliance.store.sql import LISTED, PAGE, at_once, listed, to_json
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Filters, Level, Metadata, Quote, Scope, Summary
 
@@ -279,7 +279,8 @@ def exist(db: sqlite3.Connection, scope: Scope) -> bool:
 def seen_by(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> set[int]:
     """Those of the given summaries that a question may find: what sessions give to others and all of its own, and
     nothing that has expired. The index follows a change by and by; the truth decides."""
-    rows = db.execute(
+    rows = at_once(
+        db,
         "SELECT u.id FROM summary u JOIN session s ON s.id = u.session_id"
         f" WHERE (s.storage_scope <> 'none' OR s.id IN {LISTED}) AND {NOT_EXPIRED} AND u.id IN {LISTED}"
         + (" AND s.id = ?" if filters.session is not None else ""),
@@ -289,6 +290,7 @@ def seen_by(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> 
             listed(keys),
             *(() if filters.session is None else (filters.session,)),
         ),
+        columns=1,
     )
     return {key for (key,) in rows}
 

@@ -22,7 +22,7 @@ from typing import Literal
 
 from appliance.moments import now
 from appliance.store import messages
-from appliance.store.sql import LISTED, PAGE, listed, marks, pages
+from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, pages
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Message, Role
 
@@ -261,12 +261,14 @@ def around(
 
 def groups(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, int]:
     """The memory, by the key of its earliest message, of each of the given messages that has its like."""
-    rows = db.execute(
+    rows = at_once(
+        db,
         "SELECT v.message_id, (SELECT h.message_id FROM variant h WHERE h.memory = v.memory"
         f" ORDER BY h.at, h.message_id LIMIT 1) FROM variant v WHERE v.message_id IN {LISTED}",
         (listed(keys),),
+        columns=2,
     )
-    return dict(rows.fetchall())
+    return dict(rows)
 
 
 def of(db: sqlite3.Connection, key: int) -> list[tuple[int, str | None, How]]:
