@@ -97,7 +97,7 @@ class Following:
     """The conversations of a memory, as chat requests go on with them. Safe to use from several threads."""
 
     def __init__(self, memory: Engine) -> None:
-        self._memory = memory
+        self.memory = memory
         self._lock = threading.Lock()
 
     def find(self, owner: Owner, name: str | None, turns: Sequence[Turn], system: str) -> Place | None:
@@ -158,7 +158,7 @@ class Following:
             if at is not None and at < len(path.turns) and is_said(path.turns[at], turn):
                 stored = path.turns[at]
                 if has_more(stored, turn):
-                    self._memory.sessions.get(stored.session_id).add(
+                    self.memory.sessions.get(stored.session_id).add(
                         turn.role, turn.text, external_id=stored.external_id, metadata=turn.metadata
                     )
                 return Place(path.info.id, stored.id)
@@ -173,7 +173,7 @@ class Following:
         return self._branch(place.session_id, place.after) if path is None else path.info.id
 
     def _add(self, session_id: str, turns: Sequence[Turn]) -> Place:
-        session = self._memory.sessions.get(session_id)
+        session = self.memory.sessions.get(session_id)
         stored = [
             session.add(turn.role, turn.text, author=turn.author, metadata=turn.metadata) for turn in turns
         ]
@@ -181,11 +181,11 @@ class Following:
 
     def _branch(self, session_id: str, after: str | None) -> str:
         """A session that shares the past up to a message; one that shares nothing, where there is no past."""
-        session = self._memory.sessions.get(session_id)
+        session = self.memory.sessions.get(session_id)
         if after is not None:
             return session.branch(at=after).id
         info = session.info
-        return self._memory.sessions.create(
+        return self.memory.sessions.create(
             user_id=info.user_id, namespace=info.namespace, metadata=info.metadata
         ).id
 
@@ -194,11 +194,11 @@ class Following:
         return (
             name is not None
             and not _ID.fullmatch(name)
-            and KEY not in self._memory.sessions.info(place.session_id).metadata
+            and KEY not in self.memory.sessions.info(place.session_id).metadata
         )
 
     def _begin(self, owner: Owner, name: str | None, turns: Sequence[Turn], system: str) -> Place:
-        session = self._memory.sessions.create(
+        session = self.memory.sessions.create(
             external_id=name,
             user_id=owner.user_id,
             namespace=owner.namespace,
@@ -219,9 +219,9 @@ class Following:
 
     def _called(self, owner: Owner, name: str) -> list[SessionInfo]:
         """The conversation of a name that was begun by other means."""
-        user = self._memory.settings.user if owner.user_id is None else owner.user_id
+        user = self.memory.settings.user if owner.user_id is None else owner.user_id
         try:
-            info = self._memory.sessions.info(name, user_id=user)
+            info = self.memory.sessions.info(name, user_id=user)
         except (
             NotFound,
             UsageError,
@@ -230,14 +230,14 @@ class Following:
         return [info] if info.format == LOCAL and info.namespace == owner.namespace else []
 
     def _known(self, owner: Owner, id: str) -> SessionInfo:
-        info = self._memory.sessions.info(id, user_id=owner.user_id)
+        info = self.memory.sessions.info(id, user_id=owner.user_id)
         if owner.user_id is not None and info.namespace != owner.namespace:
             raise NotFound(f"no session {id!r}")
         return info
 
     def _family(self, session_id: str) -> list[_Path]:
         """A session, its branches and theirs, and what it branches off; itself first."""
-        info = self._memory.sessions.info(session_id)
+        info = self.memory.sessions.info(session_id)
         if KEY not in info.metadata:
             return self._read([info])
         listed = self._listed(Owner(info.user_id, info.namespace), {KEY: info.metadata[KEY]})
@@ -250,13 +250,13 @@ class Following:
         return self._read([info, *(one for one in listed if one.id in related and one.id != session_id)])
 
     def _latest(self, owner: Owner) -> list[_Path]:
-        listed = self._memory.sessions.list(
+        listed = self.memory.sessions.list(
             user_id=owner.user_id, namespace=owner.namespace, sources=(LOCAL,), limit=LOOKED_AT
         )
         return self._read([info for info in listed if KEY in info.metadata])
 
     def _listed(self, owner: Owner, metadata: dict[str, str]) -> Sequence[SessionInfo]:
-        return self._memory.sessions.list(
+        return self.memory.sessions.list(
             user_id=owner.user_id,
             namespace=owner.namespace,
             metadata=metadata,
@@ -265,7 +265,7 @@ class Following:
         )
 
     def _read(self, infos: Sequence[SessionInfo]) -> list[_Path]:
-        return [_Path(info, self._memory.sessions.messages(info.id)) for info in infos]
+        return [_Path(info, self.memory.sessions.messages(info.id)) for info in infos]
 
 
 def is_said(stored: Message, turn: Turn) -> bool:

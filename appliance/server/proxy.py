@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from fastapi import APIRouter, Request
@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
 from appliance.server import chat, upstream
+from appliance.server import proxy_openapi as openapi
 from appliance.server.following import Following, Owner, Place
 from appliance.server.upstream import Upstream
 
@@ -30,31 +31,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 200
 """Ids of messages in a header: proxies and clients give up on long ones."""
-
-JSON = {"type": "object"}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"description": words, "content": {"application/json": {"schema": JSON}}}
-    for status, words in {
-        400: "The request can't be understood",
-        404: "There is no such session",
-        413: "The request is too large",
-        502: "The model's endpoint can't be reached",
-        503: "No model is configured, or the memory can't store",
-        504: "The model's endpoint does not answer in time",
-    }.items()
-}
-BODY = {
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["messages"],
-                "properties": {"model": {"type": "string"}, "messages": {"type": "array", "items": JSON}},
-            }
-        }
-    },
-}
 
 router = APIRouter(tags=["chat"])
 
@@ -96,7 +72,9 @@ class Added:
         return {name: _plain(words) for name, words in told.items() if words}
 
 
-@router.get("/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=ERRORS)
+@router.get(
+    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=openapi.MODELS
+)
 async def models(request: Request) -> Response:
     """As the endpoint lists them."""
     service: Service = request.app.state.service
@@ -110,8 +88,8 @@ async def models(request: Request) -> Response:
 @router.post(
     "/v1/chat/completions",
     summary="A chat completion with memory",
-    responses=ERRORS,
-    openapi_extra={"requestBody": BODY},
+    responses=openapi.ANSWERS,
+    openapi_extra=openapi.REQUEST,
 )
 async def complete(request: Request) -> Response:
     """OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
@@ -122,12 +100,12 @@ async def complete(request: Request) -> Response:
         model = _upstream(service)
         wish = read_wish(request.headers, request.state.grant, service.memory.settings.proxy.budget)
         body = await _body(request, service.settings.body)
-        asked = chat.read(body)
-        following: Following = _following(request)
-        added = await run_in_threadpool(remember, service.memory, following, wish, asked)
-        answered = await model.post(
-            "/chat/completions", asked.body(added.knowledge) if added.knowledge else body
-        )
+        following = _following(request)
+        if wish.reads or wish.writes:
+            asked = chat.read(body)
+            added = await run_in_threadpool(remember, service.memory, following, wish, asked)
+            body = asked.body(added.knowledge) if added.knowledge else body
+        answered = await model.post("/chat/completions", body)
     except ApplianceError as error:
         return _refused(error, added.headers())
     keep = Keeping(following, added.place if wish.writes else None)
@@ -174,8 +152,6 @@ def remember(memory: Engine, following: Following, wish: Wish, asked: chat.Reque
         NotFound, UsageError: no such session, or a name that can't be.
         StoreError: the store refuses.
     """
-    if not (wish.reads or wish.writes):
-        return Added()
     place = following.find(wish.owner, wish.name, asked.turns, asked.system)
     added = Added(place)
     if wish.reads and asked.asked.strip():
@@ -276,10 +252,11 @@ def _upstream(service: Service) -> Upstream:
 def _following(request: Request) -> Following:
     """One for the whole app: it has the lock that keeps two requests from storing the same turn."""
     state = request.app.state
-    if not hasattr(state, "following"):
-        state.following = Following(state.service.memory)
-    following: Following = state.following
-    return following
+    memory: Engine = state.service.memory
+    found = getattr(state, "following", None)
+    if not isinstance(found, Following) or found.memory is not memory:
+        found = state.following = Following(memory)
+    return found
 
 
 async def _body(request: Request, most: int) -> bytes:

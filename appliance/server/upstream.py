@@ -25,6 +25,9 @@ DROPPED = frozenset(
 )  # fmt: skip
 """Headers of an answer that are between the endpoint and us, or no longer true."""
 
+OURS = ("access-control-", "x-memory", "proxy-", "strict-transport-security", "alt-svc")
+"""What these begin is ours to say: many a model on this machine lets every web page read its answers."""
+
 
 class NotConfigured(EndpointError):
     """No endpoint is configured."""
@@ -52,8 +55,11 @@ class Answered:
         self._open = open
         self._timeout = timeout
         self.status = response.status_code
-        names = {name: value for name, value in response.headers.items() if name.lower() not in DROPPED}
-        self.headers: dict[str, str] = names
+        self.headers: dict[str, str] = {
+            name: value
+            for name, value in response.headers.items()
+            if name.lower() not in DROPPED and not name.lower().startswith(OURS)
+        }
 
     @property
     def is_stream(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from tests.llm_server import nobody
-from tests.server.proxy_parts import event, model, proxy, wait_until
+from tests.llm_server import nobody, response, serving
+from tests.server.proxy_parts import PATIENCE, event, message, model, proxy, wait_until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
 
@@ -323,6 +324,73 @@ def test_a_client_that_goes_away_leaves_what_was_said_marked_as_cut(home: Path) 
         turns = there.memory.sessions.messages(kept["session_id"])
         assert [turn.text for turn in turns[:3]] == ["Hello", "I know nothing.", "Good."]
         assert "cut" not in turns[1].metadata
+
+
+def test_a_client_that_does_not_wait_for_a_whole_answer_finds_it_in_the_memory(home: Path) -> None:
+    gate = threading.Event()
+
+    def thinking(body: dict[str, Any]) -> str:
+        assert gate.wait(PATIENCE)
+        return "I know nothing."
+
+    with model(thinking) as tiny, proxy(home, tiny.base_url) as there:
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(
+                there.url + "/v1/chat/completions",
+                json={"messages": [{"role": "user", "content": "Hello"}]},
+                timeout=0.3,
+                trust_env=False,
+            )
+        gate.set()
+        wait_until(lambda: len(there.said()) == 2)
+        assert there.said() == [("user", "Hello"), ("assistant", "I know nothing.")]
+        assert "cut" not in str(list(there.memory.export()))
+
+
+def test_an_endpoint_that_breaks_off_is_said_and_what_it_said_is_cut(home: Path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n"
+    with (
+        serving(lambda body: head + event({"content": "I know"})) as tiny,
+        proxy(home, tiny.base_url) as there,
+    ):
+        stream = there.client().chat.completions.create(
+            model="tiny", messages=[{"role": "user", "content": "Hello"}], stream=True
+        )
+        with pytest.raises(openai.APIError, match="broke off"):
+            list(stream)
+        stream.close()
+        wait_until(lambda: len(there.said()) == 2)
+        (kept,) = [line for line in there.memory.export() if line["role"] == "assistant"]
+        assert kept["content"] == "I know" and kept["metadata"]["cut"]
+    with serving(lambda body: b"SSH-2.0-OpenSSH_9.6\r\n") as tiny, proxy(home, tiny.base_url) as there:
+        with pytest.raises(openai.InternalServerError, match="broke off") as caught:
+            there.chat(("user", "Hello again"))
+        assert caught.value.status_code == 502
+
+
+def test_a_model_that_lets_every_web_page_in_does_not_open_us(home: Path) -> None:
+    said = JSONResponse(
+        message("Hi"),
+        headers={"access-control-allow-origin": "*", "set-cookie": "a=b", "x-memory-session": "s99"},
+    )
+    with model(lambda body: said) as tiny, proxy(home, tiny.base_url) as there:
+        got = there.chat(("user", "Hello"), memory="off").headers
+        assert not {"access-control-allow-origin", "set-cookie", "x-memory-session"} & set(got)
+
+
+def test_what_is_switched_off_passes_through_whatever_it_is(home: Path) -> None:
+    with (
+        serving(lambda body: response(b'{"mine": 1}', "422 Unprocessable")) as tiny,
+        proxy(home, tiny.base_url) as there,
+    ):
+        got = httpx.post(
+            there.url + "/v1/chat/completions",
+            content=b'{"x": 1}',
+            headers={"X-Memory": "off"},
+            trust_env=False,
+        )
+        assert (got.status_code, got.content) == (422, b'{"mine": 1}')
+        assert tiny.asked == [{"x": 1}] and there.said() == []
 
 
 @pytest.mark.parametrize(
