@@ -6,8 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
+from appliance.errors import UsageError
 from appliance.server import chat
+from appliance.server.proxy import router
 from tests.server.proxy_parts import event, events, message
 
 
@@ -144,3 +147,19 @@ def test_what_is_known_stands_behind_the_clients_own_instructions() -> None:
         sent = json.loads(asked.body("known"))["messages"]
         assert sent.pop(place) == {"role": "system", "content": "known"}
         assert [one["role"] for one in sent] == roles
+
+
+@pytest.mark.parametrize("text", ["\\ud800", "\\udfff a", "a \\ud83d"])
+def test_half_a_character_is_refused_before_anything_is_stored(text: str) -> None:
+    with pytest.raises(UsageError, match="no chat request"):
+        chat.read(f'{{"messages": [{{"role": "user", "content": "{text}"}}]}}'.encode())
+
+
+def test_the_openapi_document_has_what_is_ours() -> None:
+    app = FastAPI()
+    app.include_router(router)
+    said = app.openapi()["paths"]["/v1/chat/completions"]["post"]
+    assert [one["name"] for one in said["parameters"]] == ["X-Memory", "X-Memory-Session", "X-Memory-Budget"]
+    assert said["requestBody"]["required"] and "text/event-stream" in said["responses"]["200"]["content"]
+    for status in ("400", "404", "413", "502", "503", "504", "default"):
+        assert said["responses"][status]["description"]
