@@ -151,6 +151,15 @@ class ServerSettings(Section, frozen=True):
     """Requests a second for each token, twice as many in a burst; 0 sets no limit."""
 
 
+class ProxySettings(Section, frozen=True):
+    """What ``/v1/chat/completions`` adds to a chat, and how long it waits for the model at ``llm.base_url``."""
+
+    budget: Annotated[int, Meta(ge=0)] = 2000
+    """Tokens of memory that a request is given, unless it says otherwise; 0 gives none."""
+    timeout: Annotated[float, Meta(gt=0.0, le=86_400.0)] = 600.0
+    """Seconds without a word from the model after which a request is given up; a small machine thinks for minutes."""
+
+
 class ProfileSettings(Section, frozen=True):
     """Weights of a ranking of your own: those of a built-in profile but for the ones given."""
 
@@ -174,6 +183,7 @@ class Settings(Section, frozen=True):
     summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
+    proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
 

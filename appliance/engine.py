@@ -339,6 +339,7 @@ class Engine:
         preset: str | None = None,
         shares: Mapping[str, float] | None = None,
         auto_recall: bool | None = None,
+        leave_out: Collection[str] = (),
     ) -> Context:
         """What an assistant would be given for ``query``: what is known of the person, memories and, with a
         ``session_id``, that session's summary and latest turns (else the ``window`` of one that is stored nowhere),
@@ -347,7 +348,8 @@ class Engine:
 
         ``preset`` (assistant, support, tutor, code) shares the budget out among the layers, ``shares`` gives
         numbers of one's own by layer; context.shares says where unused tokens go. ``auto_recall`` of False looks
-        nothing up, and gives the session's own window alone. The memories in it count as recalled, but for
+        nothing up, and gives the session's own window alone. A memory that says one of the texts ``leave_out``, which
+        the assistant has before it anyway, is left out. The memories in it count as recalled, but for
         ``counted=False``: a call that is to leave no trace.
 
         Raises:
@@ -384,6 +386,7 @@ class Engine:
             auto_recall=auto_recall,
             recalls=here.auto_recall,
             window=window,
+            leave_out=frozenset(map(remembering.as_said, leave_out)),
         )
         with self._gate.asking(), self.measures.remembering():
             built = remembering.remember(sources, request)

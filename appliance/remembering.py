@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from appliance.store.database import Database
 from appliance.types import (
     Context,
     Fact,
+    Hit,
     Hits,
     Level,
     Message,
@@ -117,6 +118,7 @@ class Request:
     auto_recall: bool | None
     recalls: bool
     window: Window | None = None
+    leave_out: Set[str] = frozenset()
 
 
 def remember(sources: Sources, request: Request) -> Context:
@@ -137,7 +139,8 @@ def remember(sources: Sources, request: Request) -> Context:
     asked, material, told = request.query, Material(turns=turns, window=window), []
     if _recalls(db, request, session):
         said = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
-        hits, asked = _found(sources, request, scope, said)
+        found, asked = _found(sources, request, scope, said)
+        hits = [hit for hit in found if as_said(hit.text) not in request.leave_out]
         ids = [hit.message_id for hit in hits]
         weighed = {messages.message_id(key): one for key, one in importance.of(db, _keys(hits)).items()}
         steps = _steps(sources, asked, scope) if is_how_to(request.query) else []
@@ -146,12 +149,12 @@ def remember(sources: Sources, request: Request) -> Context:
             window=window,
             hits=hits,
             facts=sources.profile(scope),
-            summaries=_of_others([*steps, *(hit.summary for hit in hits.summaries)], session),
-            beside=neighbours.beside_each(db, ids[: retrieved.NEIGHBOURS]),
+            summaries=_of_others([*steps, *(hit.summary for hit in found.summaries)], session),
+            beside=_beside(db, ids[: retrieved.NEIGHBOURS], request.leave_out),
             importance={id: one.importance for id, one in weighed.items()},
             pinned={id for id, one in weighed.items() if one.pinned},
         )
-        told = list(hits.notes)
+        told = list(found.notes)
     plan = Plan(
         query=request.query,
         words=lexical.words(asked),
@@ -211,7 +214,24 @@ def _steps(sources: Sources, query: str, scope: Scope) -> list[Summary]:
     return [hit.summary for hit in found]
 
 
-def _keys(hits: Hits) -> list[int]:
+def as_said(text: str) -> str:
+    """A text without what tells copies apart that say the same: blanks and line breaks."""
+    return " ".join(text.split())
+
+
+def _beside(
+    db: sqlite3.Connection, ids: Sequence[str], leave_out: Set[str]
+) -> dict[str, tuple[Message | None, Message | None]]:
+    """What was said directly before and after each memory, but for what is left out."""
+
+    def unless_left_out(turn: Message | None) -> Message | None:
+        return None if turn is None or as_said(turn.text) in leave_out else turn
+
+    found = neighbours.beside_each(db, ids)
+    return {id: (unless_left_out(before), unless_left_out(after)) for id, (before, after) in found.items()}
+
+
+def _keys(hits: Sequence[Hit]) -> list[int]:
     return [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
 
 
@@ -228,7 +248,7 @@ def _found(sources: Sources, request: Request, scope: Scope, said: Sequence[str]
     def search(query: str) -> Hits:
         return sources.search(
             query,
-            limit=retrieved.wanted(request.budget),
+            limit=retrieved.wanted(request.budget) + len(request.leave_out),
             profile=request.ranking,
             per_session=0,
             user_id=scope.user_id,

@@ -12,7 +12,7 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from appliance import __version__
-from appliance.server import described, local, problems
+from appliance.server import described, local, problems, proxy
 from appliance.server.guard import Guard
 from appliance.server.idempotency import Answers
 from appliance.server.routes import (
@@ -39,6 +39,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     forgetting.router,
     events.router,
     health.router,
+    proxy.router,
 )
 
 THREADS = 8

@@ -1,0 +1,27 @@
+"""The examples of docs/integrations.md run as they are printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
+EXAMPLES = dict(re.findall(r"^## (.+?)\n.*?^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
+PRINTS = {
+    "LangChain": "The otter is called Lutz.",
+    "LangGraph": "pet Ana's otter is called Lutz",
+    "LlamaIndex": "The otter is called Lutz.",
+    "OpenAI Agents SDK": "[{'content': 'The otter is called Lutz.', 'role': 'user'}]",
+}
+
+
+@pytest.mark.parametrize("title", PRINTS)
+def test_an_example_runs_as_it_is_printed(title: str, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(EXAMPLES[title], title, "exec"), {"__name__": "example"})
+    assert PRINTS[title] in capsys.readouterr().out
+
+
+def test_every_example_is_run() -> None:
+    assert set(EXAMPLES) == set(PRINTS) and PAGE.count("```python") == len(PRINTS)
