@@ -24,6 +24,7 @@ from appliance.cli import (
     forgetting,
     intake,
     keeping,
+    mcp,
     measuring,
     models,
     out,
@@ -74,6 +75,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "models": models.verbs,
         "bench": measuring.verbs,
     },
+    "Serve": {"mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 
