@@ -269,7 +269,7 @@ def status(reach: Reach, asked: shapes.Status) -> shapes.State:
         counted = f"the latest {COUNTED:,} sessions" if listed.next else "what this access reaches"
         # What hinders may name files and people of others.
         health = (
-            "ok" if health == "ok" else "not everything is well: its owner sees more in 'appliance status'"
+            "ok" if health == "ok" else "at work, or in need of its owner: 'appliance status' tells them more"
         )
     return shapes.State(
         health=short(health, NOTE),

@@ -155,10 +155,10 @@ def forgotten(one: shapes.Forgotten) -> str:
         f"{_count(one.messages, 'message')} ({one.characters:,} characters{where}),"
         f" {_count(one.sessions, 'whole session')}, {_count(one.facts, 'fact')}"
     )
-    outside = (
-        f"{_count(one.files, 'file')} outside that {'it was' if one.files == 1 else 'they were'} read from"
-        " stay as they are." if one.files else ""
-    )  # fmt: skip
+    outside = ""
+    if one.files:
+        stay = "file that it was read from stays" if one.files == 1 else "files that it was read from stay"
+        outside = f"{one.files:,} {stay} on the disk as before."
     if not one.done:
         return _joined(
             [
