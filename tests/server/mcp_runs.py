@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,7 +86,9 @@ def talk(
     return speak(lambda: Client(server, mode="legacy"), work)
 
 
-def speak(connect: Callable[[], Client], work: Callable[[Caller], Awaitable[T]]) -> T:
+def speak(
+    connect: Callable[[], AbstractAsyncContextManager[Client]], work: Callable[[Caller], Awaitable[T]]
+) -> T:
     """Let ``work`` speak to a server; what it raises comes as it was raised."""
     outcome: list[T | BaseException] = []
 

@@ -18,7 +18,21 @@ from appliance.server.service import OWNER
 from appliance_models import HashEmbedder
 
 # What grows most on its way: signs that JSON writes as six, lines that are quoted, wide signs, no space to cut at.
-GROWING = ["\x01", "\x1f", '"', "\\", "\n", "[m1 Ana] x\n", "# About the person\n", "漢", "🙂", "é", " ", "a" * 50, "\r\n"]
+GROWING = [
+    "\x01",
+    "\x1f",
+    '"',
+    "\\",
+    "\n",
+    "[m1 Ana] x\n",
+    "# About the person\n",
+    "漢",
+    "🙂",
+    "é",
+    " ",
+    "a" * 50,
+    "\r\n",
+]
 texts = st.lists(st.sampled_from(GROWING), min_size=1, max_size=40).map("".join) | st.text(
     st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300
 )
@@ -90,7 +104,9 @@ def test_every_character_comes_back_and_no_answer_is_too_large(
 def test_lists_are_paged_by_what_fits_and_nothing_is_left_out(memory: Appliance) -> None:
     title = '"quoted \\ title" ' * 10
     for number in range(120):
-        memory.sessions.create(title=f"{number} {title}").add("user", f"note {number} " + '"\\' * 200, author='"' * 80)
+        memory.sessions.create(title=f"{number} {title}").add(
+            "user", f"note {number} " + '"\\' * 200, author='"' * 80
+        )
     here = reach(memory)
     seen: list[str] = []
     cursor, rounds = "", 0
@@ -163,20 +179,23 @@ def test_a_cursor_fits_its_own_question_only(memory: Appliance) -> None:
     cursor = reading.get(here, shapes.Get(ids=["m1", "m2"])).next
     with pytest.raises(UsageError, match="another question"):
         reading.get(here, shapes.Get(ids=["m1"], cursor=cursor))
-    with pytest.raises(UsageError, match="another question|none of this tool's"):
+    with pytest.raises(UsageError, match=r"another question|none of this tool's"):
         passing.timeline(here, shapes.Timeline(session="s1", cursor=cursor))
     assert "long" not in base64.urlsafe_b64decode(cursor + "==").decode()
 
 
-@given(st.text(max_size=500) | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode().strip("=")))
+@given(
+    st.text(max_size=500)
+    | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode().strip("="))
+)
 def test_whatever_comes_as_a_cursor_is_answered(text: str) -> None:
     question = pages.about("x")
-    try:
-        found = pages.place(text, question, (int,))
-    except UsageError as error:
-        assert error.hint
-    else:
-        assert found is None and not text
+    if not text:
+        assert pages.place(text, question, (int,)) is None
+        return
+    with pytest.raises(UsageError) as refused:
+        pages.place(text, question, (int,))
+    assert refused.value.hint
 
 
 @given(st.lists(st.integers(-9, 2**62), max_size=4))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
-from tests.server.mcp_runs import NINE, READER, WRITER, Caller, talk
 
 from appliance import Appliance
 from appliance.server.service import Grant
+from tests.server.mcp_runs import NINE, READER, Caller, talk
 
 READING = Grant("reader", user_id="me", namespace="", read_only=True)
 
@@ -101,7 +101,9 @@ def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
         said = await caller.said("memory_search", query="reservation QX-4471")
         assert said.splitlines()[1].startswith("m3 | 20") and "| Ana | s1 Lisbon | The blue one" in said
         assert 'memory_get ids ["m3"]' in said
-        assert "Nothing found" in await caller.said("memory_search", query="hotel", since="1999-01-01", until="1999-01-02")
+        assert "Nothing found" in await caller.said(
+            "memory_search", query="hotel", since="1999-01-01", until="1999-01-02"
+        )
 
     talk(filled, work)
 
@@ -116,7 +118,9 @@ def test_what_was_read_in_full_counts_as_recalled(filled: Appliance) -> None:
     assert [filled.keeping.importance(id).times for id in ("m1", "m2", "m3")] == [0, 0, 1]
 
 
-def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(memory: Appliance, tmp_path: Any) -> None:
+def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(
+    memory: Appliance, tmp_path: Any
+) -> None:
     import json
 
     lines = [
@@ -136,7 +140,9 @@ def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(memory: 
         paged: list[str] = []
         cursor, rounds = "", 0
         while cursor or not rounds:
-            page = await caller.call("memory_timeline", since="2026-03-02", until="2026-03-05", limit=1, cursor=cursor)
+            page = await caller.call(
+                "memory_timeline", since="2026-03-02", until="2026-03-05", limit=1, cursor=cursor
+            )
             paged += [line["text"] for stretch in page["stretches"] for line in stretch["lines"]]
             cursor, rounds = page.get("next", ""), rounds + 1
         assert paged == said
@@ -186,7 +192,9 @@ def test_sessions_are_listed_and_one_has_its_summary(filled: Appliance) -> None:
         again = await caller.call("memory_sessions", limit=1, cursor=listed["next"])
         assert [one["title"] for page in (listed, again) for one in page["sessions"]] == ["Soup", "Lisbon"]
         assert "next" not in again
-        assert [one["id"] for one in (await caller.call("memory_sessions", title="lisbon"))["sessions"]] == ["s1"]
+        assert [one["id"] for one in (await caller.call("memory_sessions", title="lisbon"))["sessions"]] == [
+            "s1"
+        ]
         one = await caller.call("memory_sessions", session="trip")
         assert one["sessions"][0]["id"] == "s1" and one["sessions"][0]["messages"] == 4
 
@@ -198,7 +206,9 @@ def test_facts_are_listed_added_corrected_and_rejected(filled: Appliance) -> Non
         known = (await caller.call("memory_facts"))["facts"]
         home = next(fact for fact in known if "Berlin" in fact["text"])
         assert home["messages"] == ["m5"] and home["kind"] == "profile"
-        right = (await caller.call("memory_facts", action="correct", id=home["id"], text="Lisbon"))["facts"][0]
+        right = (await caller.call("memory_facts", action="correct", id=home["id"], text="Lisbon"))["facts"][
+            0
+        ]
         assert "Lisbon" in right["text"] and right["by"] == "person"
         history = await caller.call("memory_facts", action="history", id=right["id"])
         assert [fact["state"] for fact in history["facts"]].count("held") == 1
@@ -252,7 +262,9 @@ def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) ->
         shown = await caller.call("memory_forget", query="QX-4471")
         assert not shown["done"] and shown["messages"] == 1 and shown["sample"][0]["id"] == "m3"
         code = shown["confirm"]
-        assert "nothing was erased" in await caller.refused("memory_forget", query="QX-4471", confirm="0" * 12)
+        assert "nothing was erased" in await caller.refused(
+            "memory_forget", query="QX-4471", confirm="0" * 12
+        )
         assert "nothing was erased" in await caller.refused("memory_forget", ids=["m1"], confirm=code)
         assert len(filled.sessions.messages("s1")) == 4
         done = await caller.call("memory_forget", query="QX-4471", confirm=code)
@@ -376,7 +388,12 @@ def test_profile_and_sessions_can_be_attached(filled: Appliance) -> None:
         assert "s1 | Lisbon" in await read("memory://sessions")
         talked = await read("memory://sessions/s1")
         assert "[m1 Ana, " in talked and "QX-4471" in talked and "search: hotels" not in talked
-        for uri in ("memory://sessions/s99", "memory://other", "file:///etc/passwd", "memory://sessions/s1?cursor=x"):
+        for uri in (
+            "memory://sessions/s99",
+            "memory://other",
+            "file:///etc/passwd",
+            "memory://sessions/s1?cursor=x",
+        ):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
 

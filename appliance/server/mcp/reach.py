@@ -47,8 +47,15 @@ class Reach:
             info = self.memory.sessions.info(reference, user_id=self.user)
         except NotFound:
             info = None
-        except UsageError as error:  # the ids in its hint may be of another namespace
-            raise NotFound(f"several sessions are called {reference!r}", hint=LIST_FIRST) from error
+        except UsageError:  # several of the user's are called so, in one namespace or in several
+            listed = self.memory.sessions.list(user_id=self.user, namespace=self.namespace)
+            named = [one for one in listed if one.external_id == reference]
+            if len(named) > 1:
+                ids = ", ".join(one.id for one in named)
+                raise UsageError(
+                    f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}"
+                ) from None
+            info = named[0] if named else None
         if info is None or info.namespace != self.namespace or info.storage_scope == "none":
             raise NotFound(f"no session {reference!r}", hint=LIST_FIRST)
         return info
