@@ -24,6 +24,7 @@ from appliance.cli import (
     forgetting,
     intake,
     keeping,
+    mcp,
     measuring,
     models,
     out,
@@ -77,7 +78,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "tokens": tokens.verbs,
         "bench": measuring.verbs,
     },
-    "Run": {"serve": serving.serve},
+    "Run": {"serve": serving.serve, "mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 

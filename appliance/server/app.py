@@ -10,11 +10,13 @@ from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
+from starlette.routing import Route
 
 from appliance import __version__
 from appliance.server import described, local, problems, proxy
 from appliance.server.guard import Guard
 from appliance.server.idempotency import Answers
+from appliance.server.mcp.http import mounted
 from appliance.server.routes import (
     events,
     facts,
@@ -70,6 +72,8 @@ def create_app(service: Service) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.include_router(local.router(service))
+    app.state.mcp = mounted(service)
+    app.router.routes.append(Route("/mcp", endpoint=app.state.mcp.app))  # a Mount would send /mcp on to /mcp/
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     app.add_middleware(Guard, settings=service.settings, doorkeeper=Doorkeeper(service.home))
     described.describe(app, service)
@@ -80,4 +84,5 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-    yield
+    async with app.state.mcp.lifespan():
+        yield

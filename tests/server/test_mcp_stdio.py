@@ -1,0 +1,275 @@
+"""``appliance mcp`` as a client starts it: a real process, pipes, and how it begins and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from appliance import Appliance
+from appliance.errors import HomeLocked
+from appliance.server.mcp.opening import Opening
+from tests.server.mcp_runs import NINE, READER, ROOT, Caller, over_pipes
+
+COLD = 20.0
+"""Seconds for a first answer on a machine that runs other tests too; ``tests.bench.mcp_start`` measures it."""
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "0"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+NOT_ENGLISH = "Ärger mit dem Käse 🧀 — 日本語, עברית, \u2028 Zeilenende, e\u0301"
+
+
+def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:
+    return {
+        "jsonrpc": "2.0",
+        "id": id,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+
+
+def begin(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "appliance", "mcp", *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'models'}", **variables},
+        cwd=ROOT,
+    )
+
+
+def lines(*messages: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+
+
+def answers(stdout: bytes) -> dict[int, Any]:
+    """Every line of stdout is a message of the protocol; the answers by their ids."""
+    found = [json.loads(line) for line in stdout.splitlines()]
+    assert all(one["jsonrpc"] == "2.0" for one in found)
+    return {one["id"]: one for one in found}
+
+
+# --- a client ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_the_sdk_s_client_lists_and_calls_every_tool(mode: str) -> None:
+    async def work(caller: Caller) -> None:
+        assert {tool.name for tool in (await caller.client.list_tools()).tools} == NINE
+        stored = await caller.call("memory_add", text=NOT_ENGLISH)
+        assert (await caller.call("memory_search", query="Käse"))["hits"][0]["id"] == stored["id"]
+        assert (await caller.call("memory_get", ids=[stored["id"]]))["messages"][0]["text"] == NOT_ENGLISH
+        assert (await caller.call("memory_timeline", around=stored["id"]))["stretches"]
+        assert "Käse" in (await caller.call("memory_context", query="Käse"))["text"]
+        assert (await caller.call("memory_sessions"))["sessions"][0]["id"] == stored["session"]
+        assert (await caller.call("memory_facts", action="add", text="I live in Łódź"))["facts"]
+        preview = await caller.call("memory_forget", ids=[stored["id"]])
+        done = await caller.call("memory_forget", ids=[stored["id"]], confirm=preview["confirm"])
+        assert done["done"] and "traces" not in done
+        assert (await caller.call("memory_status"))["counts"]["messages"] == 0
+        assert (await caller.client.list_prompts()).prompts and (
+            await caller.client.list_resources()
+        ).resources
+        assert "Łódź" in (await caller.client.read_resource("memory://profile")).contents[0].text  # type: ignore[union-attr]
+        assert (await caller.client.get_prompt("recall", {"about": "where do I live?"})).messages
+
+    over_pipes(work, mode=mode, LC_ALL="C", PYTHONIOENCODING="ascii")
+    with Appliance.open(worker=False) as memory:
+        assert not memory.verify().problems
+
+
+def test_flags_narrow_what_the_process_offers(home: Path) -> None:
+    with Appliance.open(home, worker=False) as memory:
+        memory.sessions.create(user_id="ana", namespace="work").add("user", "the marmot whistles")
+        memory.sessions.create(user_id="ben").add("user", "the otter swims")
+
+    async def work(caller: Caller) -> None:
+        assert {tool.name for tool in (await caller.client.list_tools()).tools} == READER
+        assert (await caller.call("memory_get", ids=["m1", "m2"]))["missing"] == ["m2"]
+        state = await caller.call("memory_status")
+        assert (state["user"], state["namespace"], state["read_only"]) == ("ana", "work", True)
+
+    over_pipes(work, "--user", "ana", "--namespace", "work", "--read-only")
+
+
+def test_settings_that_are_broken_are_told_by_the_tools(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("colour = 'red'\n")
+
+    async def work(caller: Caller) -> None:
+        assert "colour" in await caller.refused("memory_search", query="x")
+        with pytest.raises(MCPError, match="colour"):
+            await caller.client.read_resource("memory://profile")
+        (home / "config.toml").unlink()
+        assert (await caller.call("memory_status"))["health"] == "ok"
+
+    over_pipes(work)
+
+
+# --- the home --------------------------------------------------------------------------------------------------
+
+
+def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
+    owner = Appliance.open(home, worker=False, purpose="somebody else")
+
+    async def work(caller: Caller) -> None:
+        assert len((await caller.client.list_tools()).tools) == 9
+        said = await caller.refused("memory_search", query="x")
+        assert "in use by another process" in said and "somebody else" in said and "try again" in said
+        owner.close()
+        assert (await caller.call("memory_add", text="now it works"))["id"] == "m1"
+
+    try:
+        over_pipes(work)
+    finally:
+        owner.close()
+
+
+def test_the_handshake_touches_no_home(home: Path) -> None:
+    async def work(caller: Caller) -> None:
+        await caller.client.list_tools()
+        await caller.client.list_resources()
+        await caller.client.list_prompts()
+        assert not home.exists()
+        await caller.call("memory_status")
+        assert (home / "recall.db").exists()
+
+    over_pipes(work)
+
+
+def test_an_idle_memory_is_let_go_and_opened_again(home: Path) -> None:
+    opening = Opening(None, "a test", idle=0.05, patience=0.0)
+    with opening.lease() as memory:
+        memory.sessions.create().add("user", "the heron")
+        with opening.lease() as same:
+            assert same is memory
+    until = time.monotonic() + 30
+    while True:
+        try:
+            Appliance.open(home, worker=False).close()
+            break
+        except HomeLocked:
+            assert time.monotonic() < until
+    with opening.lease() as again:
+        assert again is not memory and again.message("m1").text == "the heron"
+        with pytest.raises(HomeLocked), Opening(None, "another", patience=0.0).lease():
+            pass
+    opening.close()
+    Appliance.open(home, worker=False).close()
+
+
+# --- beginning and end -----------------------------------------------------------------------------------------
+
+
+def test_the_first_answer_comes_soon() -> None:
+    began = time.perf_counter()
+    with begin() as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(lines(INITIALIZE, INITIALIZED, LIST))
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "appliance"
+        assert len(json.loads(process.stdout.readline())["result"]["tools"]) == 9
+        assert time.perf_counter() - began < COLD
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert process.stderr is not None and process.stderr.read() == b""
+
+
+def test_what_was_asked_before_stdin_ended_is_answered(home: Path) -> None:
+    asked = [call(number, "memory_add", text=f"note {number}") for number in range(10, 20)]
+    with begin() as process:
+        stdout, stderr = process.communicate(
+            lines(INITIALIZE, INITIALIZED, *asked, call(20, "memory_dance")), 120
+        )
+        assert process.returncode == 0 and stderr == b""
+    found = answers(stdout)
+    assert set(found) == {1, *range(10, 21)}
+    assert all(not found[number]["result"]["isError"] for number in range(10, 20))
+    with Appliance.open(home, worker=False) as memory:
+        assert memory.status()["counts"]["messages"] == 10 and len(memory.sessions.list()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_though_stdin_is_open(home: Path, number: signal.Signals) -> None:
+    with begin() as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(lines(INITIALIZE, INITIALIZED, call(5, "memory_add", text="the heron")))
+        process.stdin.flush()
+        assert b'"id":1' in process.stdout.readline() and b'"id":5' in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(60) == 0
+        assert process.stderr is not None and process.stderr.read() == b""
+    with Appliance.open(home, worker=False) as memory:
+        assert memory.message("m1").text == "the heron"
+
+
+def test_a_client_that_is_gone_ends_it(home: Path) -> None:
+    with begin() as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(lines(INITIALIZE, INITIALIZED))
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(lines(LIST, call(5, "memory_add", text="the heron")))
+        process.stdin.flush()
+        assert process.wait(60) == 0
+        assert process.stderr is not None and process.stderr.read() == b""
+    Appliance.open(home, worker=False).close()
+
+
+def test_lines_that_are_no_messages_do_not_end_it() -> None:
+    nonsense = b'\xff\xfe\n{"jsonrpc":\n[]\n"x"\n\n{"jsonrpc":"2.0","id":7,"method":"dance"}\n'
+    half = json.dumps(call(8, "memory_add", text="half of a pair: \ud83d")).encode() + b"\n"
+    with begin() as process:
+        stdout, _ = process.communicate(lines(INITIALIZE, INITIALIZED) + nonsense + half + lines(LIST), 120)
+        assert process.returncode == 0
+    found = [json.loads(line) for line in stdout.splitlines()]
+    assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == 9
+    assert "error" in next(one for one in found if one.get("id") == 7)
+
+
+def test_what_others_print_stays_off_the_wire(home: Path) -> None:
+    statement = (
+        "import appliance.server.mcp.reading as reading, os\n"
+        "was = reading.status\n"
+        "def status(*given):\n"
+        "    print('stray'); os.write(1, b'stray too\\n'); return was(*given)\n"
+        "reading.status = status\n"
+        "from appliance.cli import main\n"
+        "import sys; sys.exit(main(['mcp']))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", statement],
+        input=lines(INITIALIZE, INITIALIZED, call(5, "memory_status")),
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'models'}"},
+        timeout=120,
+        check=True,
+    )
+    assert set(answers(ended.stdout)) == {1, 5} and b"stray too" in ended.stderr
+
+
+def test_it_waits_for_no_terminal() -> None:
+    with begin() as process:
+        stdout, stderr = process.communicate(b"", 60)
+        assert process.returncode == 0 and stdout == stderr == b""

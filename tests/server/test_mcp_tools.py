@@ -1,0 +1,437 @@
+"""What an assistant gets from the nine tools, and what it is told when something can't be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp.shared.exceptions import MCPError
+
+from appliance import Appliance
+from appliance.server.service import Grant
+from tests.server.mcp_runs import NINE, READER, Caller, talk
+
+READING = Grant("reader", user_id="me", namespace="", read_only=True)
+
+
+@pytest.fixture
+def filled(memory: Appliance) -> Appliance:
+    trip = memory.sessions.create(title="Lisbon", external_id="trip")
+    trip.add("user", "We leave for Lisbon on Thursday", author="Ana")
+    trip.add("user", "Did you book the hotel?", author="Ben")
+    trip.add("user", "The blue one near the river, reservation QX-4471", author="Ana")
+    trip.add("tool", "search: hotels near the river")
+    soup = memory.sessions.create(title="Soup")
+    soup.add("user", "How do I thicken a soup without flour? I live in Berlin.")
+    soup.add("assistant", "Blend some of the vegetables into it.")
+    memory.embed_pending()
+    return memory
+
+
+# --- what is offered --------------------------------------------------------------------------------------
+
+
+def test_nine_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        listed = await caller.client.list_tools()
+        tools = {tool.name: tool for tool in listed.tools}
+        assert set(tools) == NINE
+        for name, tool in tools.items():
+            Draft202012Validator.check_schema(tool.input_schema)
+            Draft202012Validator.check_schema(tool.output_schema)
+            assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
+            assert tool.input_schema["additionalProperties"] is False
+            assert 40 < len(tool.description) < 500
+            hints = tool.annotations
+            assert hints is not None and hints.open_world_hint is False
+            assert hints.read_only_hint is (name in READER - {"memory_facts"})
+            assert hints.destructive_hint is (name == "memory_forget")
+            assert hints.idempotent_hint is (name != "memory_add")
+            for argument in tool.input_schema["properties"].values():
+                assert argument["type"] in ("string", "integer", "boolean", "array")
+        assert len(repr([tool.model_dump() for tool in listed.tools])) < 30_000
+
+    talk(memory, work)
+
+
+def test_who_may_only_read_is_offered_nothing_that_writes(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        tools = {tool.name: tool for tool in (await caller.client.list_tools()).tools}
+        assert set(tools) == READER
+        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        actions = tools["memory_facts"].input_schema["properties"]["action"]["enum"]
+        assert sorted(actions) == ["history", "list", "review"]
+        assert "reading" in await caller.refused("memory_add", text="x")
+        assert "reading" in await caller.refused("memory_forget", ids=["m1"])
+        assert "confirm" in await caller.refused("memory_facts", action="confirm", id="f1")
+        assert [prompt.name for prompt in (await caller.client.list_prompts()).prompts] == ["recall"]
+
+    talk(filled, work, READING)
+    assert len(filled.sessions.list()) == 2
+
+
+# --- search → timeline → get --------------------------------------------------------------------------------
+
+
+def test_from_a_search_to_what_stands_around_to_the_full_text(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="which hotel", limit=2)
+        first = found["hits"][0]
+        assert first["id"] in ("m2", "m3") and first["session"] == "s1" and first["title"] == "Lisbon"
+        assert first["when"] and first["score"] and len(found["hits"]) == 2
+        around = await caller.call("memory_timeline", around="m2", before=1, after=1)
+        (stretch,) = around["stretches"]
+        assert [line["id"] for line in stretch["lines"]] == ["m1", "m2", "m3"]
+        assert [line.get("here", False) for line in stretch["lines"]] == [False, True, False]
+        assert stretch["of"] == 3 and stretch["records"] == 1
+        read = await caller.call("memory_get", ids=["m3", "m9999", "m1"])
+        assert [piece["text"] for piece in read["messages"]] == [
+            "The blue one near the river, reservation QX-4471",
+            "We leave for Lisbon on Thursday",
+        ]
+        assert read["missing"] == ["m9999"] and "next" not in read
+
+    talk(filled, work)
+
+
+def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        said = await caller.said("memory_search", query="reservation QX-4471")
+        assert said.splitlines()[1].startswith("m3 | 20") and "| Ana | s1 Lisbon | The blue one" in said
+        assert 'memory_get ids ["m3"]' in said
+        assert "Nothing found" in await caller.said(
+            "memory_search", query="hotel", since="1999-01-01", until="1999-01-02"
+        )
+
+    talk(filled, work)
+
+
+def test_what_was_read_in_full_counts_as_recalled(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        await caller.call("memory_search", query="hotel")
+        await caller.call("memory_timeline", session="s1")
+        await caller.call("memory_get", ids=["m3"])
+
+    talk(filled, work)
+    assert [filled.keeping.importance(id).times for id in ("m1", "m2", "m3")] == [0, 0, 1]
+
+
+def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(
+    memory: Appliance, tmp_path: Any
+) -> None:
+    import json
+
+    lines = [
+        {"session_id": f"s{session}", "message_id": f"{session}-{day}", "role": "user",
+         "timestamp": f"2026-03-{day:02}T10:00:00Z", "content": f"day {day} of {session}"}
+        for session, days in enumerate(((1, 2, 3), (2, 4), (5,), (1, 9)))
+        for day in days
+    ]  # fmt: skip
+    file = tmp_path / "a.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    memory.ingest(file)
+
+    async def work(caller: Caller) -> None:
+        whole = await caller.call("memory_timeline", since="2026-03-02", until="2026-03-05")
+        said = [line["text"] for stretch in whole["stretches"] for line in stretch["lines"]]
+        assert said == ["day 2 of 0", "day 3 of 0", "day 2 of 1", "day 4 of 1", "day 5 of 2"]
+        paged: list[str] = []
+        cursor, rounds = "", 0
+        while cursor or not rounds:
+            page = await caller.call(
+                "memory_timeline", since="2026-03-02", until="2026-03-05", limit=1, cursor=cursor
+            )
+            paged += [line["text"] for stretch in page["stretches"] for line in stretch["lines"]]
+            cursor, rounds = page.get("next", ""), rounds + 1
+        assert paged == said
+
+    talk(memory, work)
+
+
+def test_hits_go_on_page_by_page_as_one_long_search_has_them(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    for number in range(30):
+        session.add("user", f"the heron number {number} stands in the reeds, {'and stands ' * (number % 7)}")
+    memory.embed_pending()
+    whole = [hit.message_id for hit in memory.search("heron", limit=30, per_session=0)]
+    at_once = [hit.message_id for hit in memory.search("heron", limit=30)]
+
+    async def work(caller: Caller) -> None:
+        seen: list[str] = []
+        cursor = ""
+        while True:
+            page = await caller.call("memory_search", query="heron", limit=4, cursor=cursor)
+            seen += [hit["id"] for hit in page["hits"]]
+            cursor = page.get("next", "")
+            if not cursor:
+                break
+        assert seen == at_once and set(seen) <= set(whole)
+
+    talk(memory, work)
+
+
+# --- contexts, sessions, facts, status ------------------------------------------------------------------------
+
+
+def test_a_context_keeps_to_its_budget(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        built = await caller.call("memory_context", query="which hotel did we book?", budget=200)
+        assert "QX-4471" in built["text"] and built["tokens"] <= 200 and "m3" in built["ids"]
+
+    talk(filled, work)
+    assert filled.keeping.importance("m3").times == 1
+
+
+def test_sessions_are_listed_and_one_has_its_summary(filled: Appliance) -> None:
+    filled.tend()
+
+    async def work(caller: Caller) -> None:
+        listed = await caller.call("memory_sessions", limit=1)
+        again = await caller.call("memory_sessions", limit=1, cursor=listed["next"])
+        assert [one["title"] for page in (listed, again) for one in page["sessions"]] == ["Soup", "Lisbon"]
+        assert "next" not in again
+        assert [one["id"] for one in (await caller.call("memory_sessions", title="lisbon"))["sessions"]] == [
+            "s1"
+        ]
+        one = await caller.call("memory_sessions", session="trip")
+        assert one["sessions"][0]["id"] == "s1" and one["sessions"][0]["messages"] == 4
+
+    talk(filled, work)
+
+
+def test_facts_are_listed_added_corrected_and_rejected(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        known = (await caller.call("memory_facts"))["facts"]
+        home = next(fact for fact in known if "Berlin" in fact["text"])
+        assert home["messages"] == ["m5"] and home["kind"] == "profile"
+        right = (await caller.call("memory_facts", action="correct", id=home["id"], text="Lisbon"))["facts"][
+            0
+        ]
+        assert "Lisbon" in right["text"] and right["by"] == "person"
+        history = await caller.call("memory_facts", action="history", id=right["id"])
+        assert [fact["state"] for fact in history["facts"]].count("held") == 1
+        added = (await caller.call("memory_facts", action="add", text="My sister is called Mia"))["facts"]
+        assert any("Mia" in fact["text"] for fact in added)
+        await caller.call("memory_facts", action="reject", id=right["id"])
+        left = (await caller.call("memory_facts", kind="profile"))["facts"]
+        assert not any("Lisbon" in fact["text"] for fact in left)
+        assert "which fact" in await caller.refused("memory_facts", action="confirm")
+        assert "no fact f999" in await caller.refused("memory_facts", action="history", id="f999")
+
+    talk(filled, work)
+
+
+def test_status_says_how_much_there_is(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        state = await caller.call("memory_status")
+        assert state["health"] == "ok" and state["counts"]["messages"] == 6 and state["user"] == "me"
+
+    talk(filled, work)
+
+
+# --- remembering ----------------------------------------------------------------------------------------------
+
+
+def test_turns_of_one_conversation_stay_together(memory: Appliance) -> None:
+    async def one(caller: Caller) -> None:
+        first = await caller.call("memory_add", text="Meine Frist ist der 15. März 🗓", pin=True)
+        second = await caller.call("memory_add", text="Noted.", role="assistant")
+        assert first["session"] == second["session"] and first["pinned"]
+        named = await caller.call("memory_add", text="about the garden", session="garden")
+        assert named["session"] != first["session"]
+        again = await caller.call("memory_add", text="more of it", session="garden")
+        by_id = await caller.call("memory_add", text="and more", session=named["session"])
+        assert again["session"] == by_id["session"] == named["session"]
+
+    async def other(caller: Caller) -> dict[str, Any]:
+        return await caller.call("memory_add", text="somewhere else")
+
+    talk(memory, one)
+    assert talk(memory, other, conversation="there")["session"] == "s3"
+    assert [m.text for m in memory.sessions.messages("s1")] == ["Meine Frist ist der 15. März 🗓", "Noted."]
+    assert len(memory.sessions.messages("garden")) == 3
+
+
+# --- forgetting -----------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        shown = await caller.call("memory_forget", query="QX-4471")
+        assert not shown["done"] and shown["messages"] == 1 and shown["sample"][0]["id"] == "m3"
+        code = shown["confirm"]
+        assert "nothing was erased" in await caller.refused(
+            "memory_forget", query="QX-4471", confirm="0" * 12
+        )
+        assert "nothing was erased" in await caller.refused("memory_forget", ids=["m1"], confirm=code)
+        assert len(filled.sessions.messages("s1")) == 4
+        done = await caller.call("memory_forget", query="QX-4471", confirm=code)
+        assert done["done"] and done["receipt"] == "e1" and "traces" not in done
+        assert "nothing holds that" in await caller.refused("memory_forget", query="QX-4471", confirm=code)
+
+    talk(filled, work)
+    assert [message.id for message in filled.sessions.messages("s1")] == ["m1", "m2", "m4"]
+
+
+def test_a_preview_is_worth_nothing_when_more_would_go_now(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        code = (await caller.call("memory_forget", query="river"))["confirm"]
+        filled.sessions.get("s1").add("user", "the river rises")
+        assert "changed since" in await caller.refused("memory_forget", query="river", confirm=code)
+
+    talk(filled, work)
+    assert len(filled.sessions.messages("s1")) == 5
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("memory_search", {}, "missing"),
+        ("memory_search", {"query": "x", "limit": 51}, "limit"),
+        ("memory_search", {"query": "x", "colour": "red"}, "the arguments are: query, limit"),
+        ("memory_search", {"query": "x", "since": "yesterday"}, "no date or time"),
+        ("memory_search", {"query": "x", "cursor": "abc"}, "cursor"),
+        ("memory_search", {"query": "x" * 2_001}, "query"),
+        ("memory_search", {"query": "x", "session": "s77"}, "no session 's77'\nmemory_sessions lists them"),
+        ("memory_get", {"ids": ["s1"]}, "ids"),
+        ("memory_get", {"ids": []}, "ids"),
+        ("memory_get", {"ids": ["m8888"]}, "no message m8888\nmemory_search gives the ids"),
+        ("memory_timeline", {}, "a timeline of what?"),
+        ("memory_timeline", {"around": "m8888"}, "no message m8888"),
+        ("memory_context", {"query": "x", "budget": 9_000}, "budget"),
+        ("memory_add", {"text": "   "}, "empty"),
+        ("memory_add", {"text": "x", "session": "s77"}, "no session"),
+        ("memory_facts", {"action": "dance"}, "action"),
+        ("memory_forget", {}, "nothing is named"),
+        ("memory_forget", {"ids": ["m8888"]}, "no message m8888"),
+        ("memory_forget", {"source": "signal"}, "no message came from"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_what_to_do(
+    filled: Appliance, tool: str, arguments: dict[str, Any], words: str
+) -> None:
+    async def work(caller: Caller) -> str:
+        return await caller.refused(tool, **arguments)
+
+    said = talk(filled, work)
+    assert words in said and "Traceback" not in said
+
+
+def test_what_models_get_slightly_wrong_is_understood(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="hotel", limit="1", session=None, cursor=None)
+        assert len(found["hits"]) == 1
+        assert len((await caller.call("memory_get", ids="m1, m2"))["messages"]) == 2
+
+    talk(filled, work)
+
+
+def test_a_slip_of_ours_tells_no_words_of_a_message(
+    filled: Appliance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "QX-4471"
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(filled, "search", fail)
+
+    async def work(caller: Caller) -> str:
+        return await caller.refused("memory_search", query="hotel")
+
+    said = talk(filled, work)
+    assert "bug" in said and "RuntimeError" in said
+    assert words not in said and words not in caplog.text and "reading.py" in caplog.text
+
+
+def test_an_unknown_tool_is_an_error_of_the_protocol(memory: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        with pytest.raises(MCPError, match="no tool 'memory_dance'"):
+            await caller.client.call_tool("memory_dance", {})
+
+    talk(memory, work)
+
+
+def test_calls_at_the_same_time_are_all_answered(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        adds = [caller.call("memory_add", text=f"note number {number}") for number in range(8)]
+        finds = [caller.call("memory_search", query="hotel") for _ in range(8)]
+        answers = await asyncio.gather(*adds, *finds)
+        assert len({answer["id"] for answer in answers[:8]}) == 8
+        assert all(answer["hits"] for answer in answers[8:])
+
+    talk(filled, work)
+
+
+# --- resources and prompts ----------------------------------------------------------------------------------------
+
+
+def test_profile_and_sessions_can_be_attached(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        client = caller.client
+        listed = [str(one.uri) for one in (await client.list_resources()).resources]
+        assert listed == ["memory://profile", "memory://sessions"]
+        templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+        assert "memory://sessions/{id}{?cursor}" in templates
+
+        async def read(uri: str) -> str:
+            (content,) = (await client.read_resource(uri)).contents
+            assert content.mime_type == "text/plain"
+            return str(content.text)  # type: ignore[union-attr]
+
+        assert "Berlin" in await read("memory://profile")
+        assert "s1 | Lisbon" in await read("memory://sessions")
+        talked = await read("memory://sessions/s1")
+        assert "[m1 Ana, " in talked and "QX-4471" in talked and "search: hotels" not in talked
+        for uri in (
+            "memory://sessions/s99",
+            "memory://other",
+            "file:///etc/passwd",
+            "memory://sessions/s1?cursor=x",
+        ):
+            with pytest.raises(MCPError):
+                await client.read_resource(uri)
+
+    talk(filled, work)
+
+
+def test_a_long_session_is_read_as_a_resource_page_by_page(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    said = [f"turn {number} " + "ä" * (number * 97) for number in range(60)]
+    for turn in said:
+        session.add("user", turn)
+
+    async def work(caller: Caller) -> None:
+        uri, whole = f"memory://sessions/{session.id}", ""
+        for _ in range(100):
+            (content,) = (await caller.client.read_resource(uri)).contents
+            page = str(content.text)  # type: ignore[union-attr]
+            assert len(page) <= 8_000
+            whole += page
+            if "The next page: " not in page:
+                break
+            uri = page.rpartition("The next page: ")[2].strip()
+        assert whole.count("ä") == "".join(said).count("ä")
+        assert all(f"[m{number + 1} user, " in whole for number in range(60))
+
+    talk(memory, work)
+
+
+def test_prompts_bring_what_is_known_and_ask_for_what_is_to_be_kept(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        client = caller.client
+        assert [one.name for one in (await client.list_prompts()).prompts] == ["recall", "remember"]
+        (message,) = (await client.get_prompt("recall", {"about": "which hotel?"})).messages
+        assert "which hotel?" in message.content.text and "QX-4471" in message.content.text  # type: ignore[union-attr]
+        (message,) = (await client.get_prompt("remember", {"what": "tea, not coffee"})).messages
+        assert "tea, not coffee" in message.content.text and "memory_add" in message.content.text  # type: ignore[union-attr]
+        for name, arguments in (("recall", {}), ("recall", {"about": " "}), ("dance", {"about": "x"})):
+            with pytest.raises(MCPError):
+                await client.get_prompt(name, arguments)
+
+    talk(filled, work)
