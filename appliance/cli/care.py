@@ -41,6 +41,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         {
             "health": shape["health"],
             "home": root,
+            **({"daemon": f"{found['url']}, process {found['pid']}"} if (found := shape["daemon"]) else {}),
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in NOT_YET_KEPT},
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_waiting(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_unread(shape["facts"])]),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any, get_args
+
+import msgspec
 
 from appliance.paths import Home
 from appliance.store import catalogue, chunks, derived, facts, summaries, variants, vectors
@@ -52,6 +55,7 @@ def status(
             "vectors": _size(home.vectors),
             "index": _size(home.index),
         },
+        "daemon": _daemon(home),
         "health": _health(home, db, generation, configured_model, pending, trouble),
     }
 
@@ -76,6 +80,15 @@ def _health(
     if pending:
         return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
     return "ok"
+
+
+def _daemon(home: Home) -> dict[str, Any] | None:
+    """Where this process listens, if it is the daemon of the home."""
+    try:
+        said: dict[str, Any] = msgspec.json.decode(home.daemon.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+    return said if said.get("pid") == os.getpid() else None
 
 
 def _is_cut(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:

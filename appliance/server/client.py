@@ -34,7 +34,7 @@ from appliance.memory.session import PrivateHost, Session
 from appliance.memory.sessions import Sessions
 from appliance.memory.summaries import Summaries
 from appliance.server import calls
-from appliance.server.line import Line, address
+from appliance.server.line import Line
 from appliance.types import Event, FileReport, IngestReport
 from appliance.upkeep import Events
 
@@ -320,11 +320,6 @@ class Attached(Appliance):
         files = tuple(replace(file, path=_as_given(file.path, named)) for file in report.files)
         return replace(report, files=files)
 
-    def status(self) -> dict[str, Any]:
-        """As Engine.status, and in ``daemon`` where it listens."""
-        found: dict[str, Any] = _status(self)
-        return {**found, "daemon": msgspec.to_builtins(address(self.home))}
-
     def watcher(
         self,
         folders: Sequence[str | os.PathLike[str]] = (),
@@ -347,7 +342,6 @@ class Attached(Appliance):
         return done
 
 
-_status = _asking("memory", "status", Engine.status)
 _ingest = _asking("memory", "ingest", Engine.ingest)
 _tend = _asking("memory", "tend", Engine.tend)
 
