@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-import schemathesis
-from hypothesis import HealthCheck, Phase, settings
-from http_calls import application, owner
-from schemathesis.core.transport import Response
-
-from appliance import Appliance
-from appliance_models import HashEmbedder
-
 BASE = "http://127.0.0.1:7707"
 
 QUICK = 0.02
