@@ -240,14 +240,13 @@ def test_a_bug_says_nothing_of_itself(
 
 def test_the_unix_socket_is_its_owners_without_a_token(memory: Appliance, tmp_path: Path) -> None:
     where = tmp_path / "s"
-    with running(application(memory, rate=1.0), uds=where):
-        with httpx.Client(
-            transport=httpx.HTTPTransport(uds=str(where)), base_url="http://appliance"
-        ) as client:
-            for _ in range(5):
-                assert client.get("/v1/status").json()["home"] == str(memory.home.root)
-            # What a proxy would say of the client changes nothing.
-            assert client.get("/v1/status", headers={"X-Forwarded-For": "10.1.1.1"}).status_code == 200
+    transport = httpx.HTTPTransport(uds=str(where))
+    app = application(memory, rate=1.0)
+    with running(app, uds=where), httpx.Client(transport=transport, base_url="http://appliance") as client:
+        for _ in range(5):
+            assert client.get("/v1/status").json()["home"] == str(memory.home.root)
+        # What a proxy would say of the client changes nothing.
+        assert client.get("/v1/status", headers={"X-Forwarded-For": "10.1.1.1"}).status_code == 200
 
 
 @pytest.mark.enable_socket

@@ -94,10 +94,7 @@ def test_a_message_goes_to_a_named_session_or_to_a_new_one(client: TestClient) -
 
 
 def test_what_was_said_twice_are_variants(memory: Appliance, client: TestClient) -> None:
-    one, two = (
-        said(client, "Where is the blue key?", session_id="a"),
-        said(client, "Where is the blue key?", session_id="b"),
-    )
+    one, two = (said(client, "Where is the blue key?", session_id=name) for name in "ab")
     memory.embed_pending()
     assert [v["id"] for v in client.get(f"/v1/messages/{two['id']}/variants").json()] == [
         one["id"],
@@ -143,23 +140,9 @@ def test_a_session_from_its_beginning_to_its_end(client: TestClient) -> None:
     branch = client.post(path + "/branch", json={"at": page["messages"][1]["id"], "title": "Pond"}).json()
     assert (branch["title"], branch["shared"], branch["branch_of"]) == ("Pond", 2, begun.json()["id"])
     assert [turn["text"] for turn in client.get(path + "/window").json()["turns"]] == texts
-    changed = client.patch(
-        path,
-        json={
-            "title": "Orchard",
-            "pinned": True,
-            "ttl": None,
-            "storage_scope": "none",
-            "options": {"auto_recall": None},
-        },
-    ).json()
-    assert (changed["title"], changed["pinned"], changed["ttl"], changed["storage_scope"]) == (
-        "Orchard",
-        True,
-        None,
-        "none",
-    )
-    assert changed["options"] == {}
+    wanted = {"title": "Orchard", "pinned": True, "ttl": None, "storage_scope": "none"}
+    changed = client.patch(path, json={**wanted, "options": {"auto_recall": None}}).json()
+    assert {name: changed[name] for name in wanted} == wanted and changed["options"] == {}
     assert client.post(path + "/clear", params={"dry_run": True}).json()["messages"] == 3
     assert client.get(path).json()["messages"] == 5 - branch["shared"] + 2
     assert client.delete(path).json()["messages"] >= 3
@@ -170,10 +153,8 @@ def test_a_private_session_is_kept_nowhere(memory: Appliance, client: TestClient
     begun = client.post("/v1/sessions", json={"private": True}).json()
     path = f"/v1/sessions/{begun['id']}"
     client.post(path + "/messages", json={"text": "the surprise is a red bicycle"})
-    assert (
-        "red bicycle"
-        in client.post("/v1/context", json={"query": "bicycle", "session_id": begun["id"]}).json()["text"]
-    )
+    given = client.post("/v1/context", json={"query": "bicycle", "session_id": begun["id"]}).json()
+    assert "red bicycle" in given["text"]
     assert client.get(path + "/summaries").json() == {"summaries": []}
     assert client.patch(path, json={"pinned": True}).status_code == 409
     assert not client.post("/v1/search", json={"query": "red bicycle"}).json()["hits"]
