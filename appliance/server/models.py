@@ -166,6 +166,10 @@ class ContextAsked(Whose):
 class SummariesAsked(Whose):
     """A search for summaries."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "what was decided about the boiler"}]}
+    )
+
     query: str
     limit: Limit = 10
     agent_id: str | None = None
@@ -265,6 +269,8 @@ class SessionChanged(Asked):
 
 class BranchAsked(Asked):
     """Where a branch is to begin."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Another way"}]})
 
     at: Name | None = Field(None, description="The last message that both share; the last one unless named.")
     title: Text | None = None

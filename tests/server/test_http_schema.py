@@ -2,10 +2,89 @@
 
 from __future__ import annotations
 
-BASE = "http://127.0.0.1:7707"
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
-QUICK = 0.02
-"""Seconds for which a stream of events is listened to here: it has no end of its own."""
+import httpx
+import pytest
+from http_calls import application, owner, running
 
-FEW, MANY = 3, 150
-"""Examples of each route."""
+from appliance import Appliance
+from appliance_models import HashEmbedder
+from tests.summary_talk import chat, write
+
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+
+TOOL = Path(sys.executable).with_name("schemathesis")
+HERE = Path(__file__).parent
+
+SHORT = ("--phases", "examples,fuzzing", "--max-examples", "2")
+LONG = ("--max-examples", "60")
+PATIENCE = 900
+"""Seconds that the long run may take."""
+
+
+def campaign(home: Path, folder: Path, *how: str) -> None:
+    """Let schemathesis loose on a real server with all its checks, and see that it finds nothing."""
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        memory.ingest(write(folder / "harbour.jsonl", chat("harbour", 24)))
+        memory.tend()
+        with running(application(memory)) as url:
+            document = httpx.get(f"{url}/openapi.json", headers=owner(memory)).json()
+            (folder / "openapi.json").write_text(json.dumps(document))
+            token = owner(memory)["Authorization"].removeprefix("Bearer ")
+            (folder / "schemathesis.toml").write_text(f'[auth.openapi.token]\nbearer = "{token}"\n')
+            ended = subprocess.run(
+                [str(TOOL), "run", "openapi.json", "--url", url, "--no-color", "--generation-database", "none",
+                 "--suppress-health-check", "all", *how],
+                cwd=folder,
+                env={**os.environ, "SCHEMATHESIS_HOOKS": "http_hooks", "PYTHONPATH": str(HERE)},
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )  # fmt: skip
+        assert ended.returncode == 0, ended.stdout[-20_000:] + ended.stderr[-2_000:]
+        assert f"Tested: {sum(map(len, document['paths'].values()))}" in ended.stdout
+        assert not memory.verify().problems
+
+
+def test_a_few_requests_of_each_kind_are_answered_as_the_document_says(home: Path, tmp_path: Path) -> None:
+    campaign(home, tmp_path, *SHORT)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1200)
+def test_whatever_the_document_allows_is_answered_as_it_says(home: Path, tmp_path: Path) -> None:
+    campaign(home, tmp_path, *LONG)
+
+
+def test_every_operation_is_documented(memory: Appliance) -> None:
+    document = application(memory).openapi()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            where = f"{method} {path}"
+            assert operation.get("description") and operation.get("summary") and operation.get("tags"), where
+            for status, response in operation["responses"].items():
+                assert response["description"], where
+                if status >= "400":
+                    assert list(response["content"]) == ["application/problem+json"], where
+            if body := operation.get("requestBody"):
+                (content,) = body["content"].values()
+                schema = content["schema"]
+                if "$ref" in schema:
+                    assert document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["examples"], (
+                        where
+                    )
+
+
+def test_the_document_names_the_profiles_that_there_are(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text('[profiles.mine]\nlike = "evidence"\n')
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        schemas = application(memory).openapi()["components"]["schemas"]
+    named = schemas["SearchAsked"]["properties"]["profile"]["anyOf"][0]["enum"]
+    assert {"evidence", "balanced", "mine"} <= set(named)

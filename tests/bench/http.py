@@ -1,0 +1,130 @@
+"""What HTTP costs: each call over loopback and in this process, one after the other, and as many as can be.
+
+    python -m tests.bench.http [--messages 2000] [--calls 400] [--model]
+
+Prints the median and the 95th percentile of each in milliseconds, what a request costs that does nothing (the app and
+its guard alone), and the requests a second that some clients get answered together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from appliance import Appliance
+from appliance_models import HashEmbedder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
+from http_calls import application, owner, running
+
+WORDS = "harbour crane lever winch rope sailor storm pier lantern garden tomato fence spade seed greenhouse tulip".split()
+
+
+def filled(memory: Appliance, folder: Path, messages: int) -> None:
+    chance = random.Random(7)
+    path = folder / "talk.jsonl"
+    with path.open("w") as file:
+        for number in range(messages):
+            text = " ".join(chance.choices(WORDS, k=20)) + f" number {number}"
+            file.write(json.dumps({"session_id": f"s{number // 40}", "role": "user", "content": text}) + "\n")
+    memory.ingest(path)
+
+
+def timed(call: Callable[[int], object], calls: int) -> list[float]:
+    for number in range(20):
+        call(number)
+    took = []
+    for number in range(calls):
+        began = time.perf_counter()
+        call(number)
+        took.append((time.perf_counter() - began) * 1000)
+    return took
+
+
+def told(name: str, took: Sequence[float]) -> None:
+    print(
+        f"{name:<28} p50 {statistics.median(took):6.2f} ms   p95 {sorted(took)[int(len(took) * 0.95)]:6.2f} ms"
+    )
+
+
+def query(number: int) -> str:
+    return f"{WORDS[number % len(WORDS)]} and {WORDS[(number * 7 + 3) % len(WORDS)]}"
+
+
+class Client:
+    """One connection that is kept."""
+
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        host, port = url.removeprefix("http://").split(":")
+        self._connection = http.client.HTTPConnection(host, int(port))
+        self._headers = {**headers, "Content-Type": "application/json"}
+
+    def get(self, path: str) -> bytes:
+        return self._ask("GET", path, None)
+
+    def search(self, number: int) -> bytes:
+        return self._ask("POST", "/v1/search", json.dumps({"query": query(number)}).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> bytes:
+        self._connection.request(method, path, body, self._headers)
+        answer = self._connection.getresponse()
+        data = answer.read()
+        assert answer.status == 200, data
+        return data
+
+
+def together(url: str, headers: dict[str, str], clients: int, seconds: float) -> float:
+    """Searches a second that ``clients`` get answered, each one after the other."""
+    counts = [0] * clients
+    end = time.monotonic() + seconds
+
+    def ask(which: int) -> None:
+        client = Client(url, headers)
+        while time.monotonic() < end:
+            client.search(counts[which] * clients + which)
+            counts[which] += 1
+
+    threads = [threading.Thread(target=ask, args=(which,)) for which in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=2000)
+    parser.add_argument("--calls", type=int, default=400)
+    parser.add_argument("--model", action="store_true", help="the shipped model in place of a tiny one")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        embedder = None if given.model else HashEmbedder()
+        with Appliance.open(Path(folder) / "home", worker=False, embedder=embedder) as memory:
+            filled(memory, Path(folder), given.messages)
+            told("search in this process", timed(lambda number: memory.search(query(number)), given.calls))
+            with running(application(memory)) as url:
+                client = Client(url, owner(memory))
+                told("search over HTTP", timed(client.search, given.calls))
+                told("nothing (/health/live)", timed(lambda number: client.get("/health/live"), given.calls))
+                told(
+                    "a token and a thread",
+                    timed(lambda number: client.get("/v1/forget/receipts"), given.calls),
+                )
+                for clients in (1, 4, 8):
+                    print(
+                        f"{clients} clients: {together(url, owner(memory), clients, 5.0):.0f} searches a second"
+                    )
+
+
+if __name__ == "__main__":
+    main()

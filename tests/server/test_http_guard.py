@@ -1,0 +1,275 @@
+"""Who may come in, how often and with how much; and that nobody else is told anything."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import APIRouter
+from http_calls import application, bearer, calling, given, owner, running
+from starlette.testclient import TestClient
+
+from appliance import Appliance
+from appliance.server import app as served
+from appliance.server import tokens
+from appliance.server.guard import Rates
+from appliance.server.problems import TooMany
+from appliance.server.service import OWNER, Grant
+
+SECRET = "the blue envelope lies under the stairs"
+
+
+@pytest.fixture
+def client(memory: Appliance) -> Iterator[TestClient]:
+    memory.sessions.create(title="stairs").add("user", SECRET)
+    with calling(application(memory), owner(memory)) as opened:
+        yield opened
+
+
+def problem(response: httpx.Response, status: int, error: str) -> dict[str, Any]:
+    """The problem that an answer is, as it has to look."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    found: dict[str, Any] = response.json()
+    assert (found["status"], found["error"]) == (status, error)
+    assert found["detail"] and found["title"] and found["type"].startswith("urn:appliance:error:")
+    assert found["request_id"] == response.headers["x-request-id"]
+    assert SECRET not in response.text
+    return found
+
+
+# --- the token ------------------------------------------------------------------------------------------------
+
+
+def test_without_a_token_nothing_is_told(memory: Appliance, client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    with calling(client.app, {}) as stranger:  # type: ignore[arg-type]
+        for path, methods in paths.items():
+            for method in methods:
+                answer = stranger.request(method, path.replace("{id}", "m1"))
+                if path in ("/health/live", "/health/ready"):
+                    assert answer.json() == {"status": "ok"}
+                else:
+                    problem(answer, 401, "Unauthorized")
+                    assert answer.headers["www-authenticate"] == "Bearer"
+        problem(stranger.get("/openapi.json"), 401, "Unauthorized")
+        problem(stranger.get("/nothing/here"), 401, "Unauthorized")
+
+
+@pytest.mark.parametrize("header", ["Bearer wrong", "Bearer ", "Basic {}", "{}", "Bearer {}x", "Bearer \xff"])
+def test_a_wrong_token_is_refused(memory: Appliance, client: TestClient, header: str) -> None:
+    token = tokens.owners(memory.home)
+    sent = header.format(token).encode("latin-1")
+    problem(client.get("/v1/status", headers={"Authorization": sent}), 401, "Unauthorized")  # type: ignore[dict-item]
+
+
+def test_the_owners_token_is_made_once_and_is_private(memory: Appliance) -> None:
+    token = tokens.owners(memory.home)
+    assert len(token) >= 40 and tokens.owners(memory.home) == token
+    assert stat.S_IMODE(memory.home.token.stat().st_mode) == 0o600
+
+
+def test_a_token_is_kept_as_a_digest_alone(memory: Appliance) -> None:
+    token, made = tokens.new(memory.home, "kitchen", user_id="ana")
+    kept = memory.home.tokens.read_text()
+    assert token not in kept and made.digest in kept
+    assert stat.S_IMODE(memory.home.tokens.stat().st_mode) == 0o600
+
+
+def test_a_running_server_follows_what_is_given_out_and_taken_back(
+    memory: Appliance, client: TestClient
+) -> None:
+    kitchen = given(memory, "kitchen", user_id="ana")
+    assert client.get("/v1/status", headers=kitchen).json()["user_id"] == "ana"
+    given(memory, "cellar", user_id="ben")
+    assert client.get("/v1/status", headers=kitchen).status_code == 200
+    tokens.revoke(memory.home, "kitchen")
+    problem(client.get("/v1/status", headers=kitchen), 401, "Unauthorized")
+
+
+def test_a_damaged_list_of_tokens_shuts_out_the_others_and_says_so(
+    memory: Appliance, client: TestClient
+) -> None:
+    kitchen = given(memory, "kitchen", user_id="ana")
+    memory.home.tokens.write_text("{")
+    found = problem(client.get("/v1/status", headers=kitchen), 500, "ConfigError")
+    assert found["where"] is None and str(memory.home.root) not in json.dumps(found)
+
+
+# --- where from -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["localhost:7707", "127.0.0.1", "127.9.9.9:1", "[::1]:7707", "LOCALHOST"])
+def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None:
+    assert client.get("/health/live", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:7707",
+        "127.0.0.1.evil.example",
+        "localhost.evil",
+        "10.0.0.7",
+        "[fe80::1]",
+    ],
+)
+def test_a_foreign_host_is_refused(client: TestClient, host: str) -> None:
+    problem(client.get("/v1/status", headers={"Host": host}), 403, "Forbidden")
+
+
+@pytest.mark.parametrize("host", ["", "a b", "[::1", "x:y", "localhost:999999"])
+def test_a_host_that_is_none_is_refused(client: TestClient, host: str) -> None:
+    problem(client.get("/v1/status", headers={"Host": host}), 400, "Malformed")
+
+
+def test_a_server_that_listens_elsewhere_is_called_by_its_name_and_by_addresses(memory: Appliance) -> None:
+    with calling(application(memory, host="nas.home"), owner(memory)) as client:
+        assert client.get("/health/live", headers={"Host": "nas.home:7707"}).status_code == 200
+        assert client.get("/health/live", headers={"Host": "192.168.1.9:7707"}).status_code == 200
+        assert client.get("/health/live", headers={"Host": "nas.home:80"}).status_code == 403
+        assert client.get("/health/live", headers={"Host": "evil.example"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:9", "http://localhost:7707"]
+)
+def test_a_page_of_another_origin_is_refused(client: TestClient, origin: str) -> None:
+    answer = client.post("/v1/search", json={"query": "stairs"}, headers={"Origin": origin})
+    problem(answer, 403, "Forbidden")
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_the_same_origin_is_served(client: TestClient) -> None:
+    assert client.get("/v1/status", headers={"Origin": "http://127.0.0.1:7707"}).status_code == 200
+
+
+def test_a_preflight_is_refused(client: TestClient) -> None:
+    asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    assert client.options("/v1/search", headers=asked).status_code == 403
+
+
+# --- how much -------------------------------------------------------------------------------------------------
+
+
+def test_more_requests_than_a_token_may_make_are_put_off() -> None:
+    now = [100.0]
+    rates = Rates(2.0, clock=lambda: now[0])
+    for _ in range(4):
+        rates.check(OWNER)
+    with pytest.raises(TooMany) as refused:
+        rates.check(OWNER)
+    assert refused.value.after == 1
+    rates.check(Grant("kitchen", "ana", ""))  # has a bucket of its own
+    now[0] += 0.5
+    rates.check(OWNER)
+    with pytest.raises(TooMany):
+        rates.check(OWNER)
+
+
+def test_too_many_requests_are_told_when_to_come_again(memory: Appliance) -> None:
+    with calling(application(memory, rate=0.5), owner(memory)) as client:
+        assert client.get("/v1/facts").status_code == 200
+        answer = client.get("/v1/facts")
+        problem(answer, 429, "TooMany")
+        assert answer.headers["retry-after"] == "2"
+        assert client.get("/health/live").status_code == 200
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read(memory: Appliance) -> None:
+    with calling(application(memory, body=1024), owner(memory)) as client:
+        problem(client.post("/v1/search", json={"query": "x" * 2000}), 413, "TooLarge")
+        assert client.post("/v1/search", json={"query": "x" * 500}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/import"])
+def test_a_body_that_grows_too_large_is_cut_off(memory: Appliance, path: str) -> None:
+    def without_end() -> Iterator[bytes]:
+        yield b'{"query": "'
+        for _ in range(100):
+            yield b"x" * 1000
+
+    with calling(application(memory, body=2048, upload=4096), owner(memory)) as client:
+        answer = client.post(path, content=without_end(), headers={"Content-Type": "application/json"})
+        problem(answer, 413, "TooLarge")
+    assert not list(memory.home.uploads.glob("*"))
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1e3", "٣", "9" * 400])
+def test_a_length_that_is_none_is_refused(client: TestClient, length: str) -> None:
+    answer = client.post("/v1/search", content=b"{}", headers={"Content-Length": length.encode()})  # type: ignore[dict-item]
+    assert answer.status_code in (400, 413)
+
+
+# --- ids, bugs ------------------------------------------------------------------------------------------------
+
+
+def test_a_request_has_an_id_that_comes_back(client: TestClient) -> None:
+    assert client.get("/health/live", headers={"X-Request-Id": "abc-1"}).headers["x-request-id"] == "abc-1"
+    for strange in ("a b", "x" * 200, "", "a;b"):
+        found = client.get("/health/live", headers={"X-Request-Id": strange}).headers["x-request-id"]
+        assert found != strange and len(found) == 16
+
+
+def test_a_bug_says_nothing_of_itself(
+    memory: Appliance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    router = APIRouter()
+
+    @router.get("/broken")
+    def broken() -> None:
+        raise RuntimeError(SECRET)
+
+    monkeypatch.setattr(served, "ROUTERS", (*served.ROUTERS, router))
+    with calling(application(memory), owner(memory)) as client, caplog.at_level(logging.ERROR):
+        found = problem(client.get("/broken"), 500, "Bug")
+    assert "RuntimeError" in caplog.text and "in broken" in caplog.text and found["request_id"] in caplog.text
+    assert SECRET not in caplog.text and "Traceback" not in caplog.text
+
+
+# --- over real sockets ----------------------------------------------------------------------------------------
+
+
+def test_the_unix_socket_is_its_owners_without_a_token(memory: Appliance, tmp_path: Path) -> None:
+    where = tmp_path / "s"
+    transport = httpx.HTTPTransport(uds=str(where))
+    app = application(memory, rate=1.0)
+    with running(app, uds=where), httpx.Client(transport=transport, base_url="http://appliance") as client:
+        for _ in range(5):
+            assert client.get("/v1/status").json()["home"] == str(memory.home.root)
+        # What a proxy would say of the client changes nothing.
+        assert client.get("/v1/status", headers={"X-Forwarded-For": "10.1.1.1"}).status_code == 200
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_no_header_makes_a_tcp_connection_the_owners(memory: Appliance) -> None:
+    with running(application(memory)) as url, httpx.Client(base_url=url) as client:
+        for lie in ({"X-Forwarded-For": ""}, {"X-Forwarded-For": "unix:"}, {"Forwarded": "for=unix"}):
+            problem(client.get("/v1/status", headers=lie), 401, "Unauthorized")
+        assert client.get("/v1/status", headers=bearer(tokens.owners(memory.home))).status_code == 200
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_a_body_that_never_ends_is_answered_and_its_connection_closed(memory: Appliance) -> None:
+    with running(application(memory, body=1024)) as url:
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            token = tokens.owners(memory.home)
+            raw.sendall(
+                f"POST /v1/search HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+                "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n{".encode()
+            )
+            said = b""
+            while piece := raw.recv(65536):
+                said += piece
+    assert said.startswith(b"HTTP/1.1 413") and b"TooLarge" in said

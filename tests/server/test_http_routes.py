@@ -1,0 +1,233 @@
+"""Each route once round: what goes in comes out, in the shapes of the contract."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_calls import application, calling, owner
+from starlette.testclient import TestClient
+
+from appliance import Appliance, __version__
+from appliance.server import shapes
+from tests.summary_talk import chat, write
+
+
+@pytest.fixture
+def client(memory: Appliance) -> Iterator[TestClient]:
+    with calling(application(memory), owner(memory)) as opened:
+        yield opened
+
+
+def said(client: TestClient, text: str, **more: Any) -> dict[str, Any]:
+    answer = client.post("/v1/messages", json={"text": text, **more})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_search_answers_what_python_answers(memory: Appliance, client: TestClient) -> None:
+    for text in ("the lease ends in May", "the cat is called Minou", "the boiler was mended in May"):
+        said(client, text, session_id="house")
+    asked = {"query": "when does the lease end", "limit": 2, "roles": ["user"], "since": "2020-01-01"}
+    answer = client.post("/v1/search", json=asked).json()
+    found = memory.search(asked["query"], limit=2, roles=["user"], since="2020-01-01")
+    assert [(hit["message_id"], hit["text"], hit["score"]) for hit in answer["hits"]] == [
+        (hit.message_id, hit.text, hit.score) for hit in found
+    ]
+    assert set(answer) == {"query", "mode", "hits", "took_ms", "notes", "times", "summaries"}
+    assert set(answer["hits"][0]) == {
+        "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
+        "author", "timestamp", "text", "snippet", "source", "tier", "why",
+    }  # fmt: skip
+    why = client.post("/v1/search", json={"query": "lease", "why_not": "m2"}).json()["why_not"]
+    assert why["message_id"] == "m2"
+
+
+def test_a_context_answers_what_python_answers(memory: Appliance, client: TestClient) -> None:
+    said(client, "my deadline is March 15th", session_id="work")
+    asked = {"query": "when is my deadline?", "session_id": "work", "budget": 500, "preset": "tutor"}
+    answer = client.post("/v1/context", json=asked).json()
+    assert 0 < answer["tokens"] <= 500 and "March 15th" in answer["text"]
+    assert (
+        answer["text"] == memory.context(asked["query"], session_id="work", budget=500, preset="tutor").text
+    )
+    assert [layer["name"] for layer in answer["layers"]] == ["profile", "retrieved", "summary", "recent"]
+
+
+def test_a_context_counts_what_it_hands_out_unless_told_not_to(client: TestClient) -> None:
+    id = said(client, "the wine cellar has twelve bottles left", session_id="old")["id"]
+    said(client, "good morning", session_id="now")
+    asked = {"query": "how many bottles are in the wine cellar", "session_id": "now"}
+    client.post("/v1/context", json={**asked, "counted": False})
+    assert client.get(f"/v1/messages/{id}/importance").json()["times"] == 0
+    client.post("/v1/context", json=asked)
+    assert client.get(f"/v1/messages/{id}/importance").json()["times"] == 1
+
+
+def test_a_message_is_stored_read_pinned_and_edited(client: TestClient) -> None:
+    first = said(
+        client,
+        "the key hangs by the door",
+        session_id="house",
+        author="Ana",
+        metadata={"room": [1, {"a": None}]},
+    )
+    assert first["metadata"] == {"room": [1, {"a": None}]} and first["author"] == "Ana"
+    assert client.get(f"/v1/messages/{first['id']}").json() == first
+    assert client.put(f"/v1/messages/{first['id']}/pin").json()["pinned"] is True
+    assert client.get(f"/v1/messages/{first['id']}/importance").json()["score"] == 1.0
+    assert client.delete(f"/v1/messages/{first['id']}/pin").json()["pinned"] is False
+    edited = said(client, "the key lies under the mat", session_id="house", external_id=first["external_id"])
+    assert edited["id"] == first["id"] and edited["timestamp"] == first["timestamp"]
+
+
+def test_a_message_goes_to_a_named_session_or_to_a_new_one(client: TestClient) -> None:
+    one, two = said(client, "one", session_id="house"), said(client, "two", session_id="house")
+    assert one["session_id"] == two["session_id"]
+    assert said(client, "three", session_id=one["session_id"])["session_id"] == one["session_id"]
+    assert said(client, "four")["session_id"] != said(client, "five")["session_id"]
+    assert client.post("/v1/messages", json={"text": "six", "session_id": "s999"}).status_code == 404
+
+
+def test_what_was_said_twice_are_variants(memory: Appliance, client: TestClient) -> None:
+    one, two = (said(client, "Where is the blue key?", session_id=name) for name in "ab")
+    memory.embed_pending()
+    assert [v["id"] for v in client.get(f"/v1/messages/{two['id']}/variants").json()] == [
+        one["id"],
+        two["id"],
+    ]
+
+
+def test_sessions_are_listed_page_by_page(client: TestClient) -> None:
+    for number in range(7):
+        client.post("/v1/sessions", json={"title": f"talk {number}", "metadata": {"even": number % 2 == 0}})
+    found: list[str] = []
+    after: dict[str, str] = {}
+    while True:
+        page = client.get("/v1/sessions", params={"limit": 3, "sort": "title", **after}).json()
+        assert len(page["sessions"]) <= 3
+        found += [one["title"] for one in page["sessions"]]
+        if page["next"] is None:
+            break
+        after = {"after": page["next"]}
+    assert found == [f"talk {number}" for number in range(7)]
+    even = client.get("/v1/sessions", params={"metadata": "even=true"}).json()["sessions"]
+    assert len(even) == 4
+    assert client.get("/v1/sessions", params={"after": "nonsense"}).status_code == 404
+
+
+def test_a_session_from_its_beginning_to_its_end(client: TestClient) -> None:
+    begun = client.post(
+        "/v1/sessions", json={"title": "Garden", "ttl": 3600, "options": {"auto_recall": False}}
+    )
+    assert begun.status_code == 201
+    path = f"/v1/sessions/{begun.json()['id']}"
+    for number in range(5):
+        assert (
+            client.post(
+                path + "/messages", json={"role": "user", "text": f"bed {number} needs water"}
+            ).status_code
+            == 201
+        )
+    page = client.get(path + "/messages", params={"limit": 2}).json()
+    rest = client.get(path + "/messages", params={"limit": 9, "after": page["next"]}).json()
+    texts = [one["text"] for one in page["messages"] + rest["messages"]]
+    assert texts == [f"bed {number} needs water" for number in range(5)] and rest["next"] is None
+    branch = client.post(path + "/branch", json={"at": page["messages"][1]["id"], "title": "Pond"}).json()
+    assert (branch["title"], branch["shared"], branch["branch_of"]) == ("Pond", 2, begun.json()["id"])
+    assert [turn["text"] for turn in client.get(path + "/window").json()["turns"]] == texts
+    wanted = {"title": "Orchard", "pinned": True, "ttl": None, "storage_scope": "none"}
+    changed = client.patch(path, json={**wanted, "options": {"auto_recall": None}}).json()
+    assert {name: changed[name] for name in wanted} == wanted and changed["options"] == {}
+    assert client.post(path + "/clear", params={"dry_run": True}).json()["messages"] == 3
+    assert client.get(path).json()["messages"] == 5 - branch["shared"] + 2
+    assert client.delete(path).json()["messages"] >= 3
+    assert client.get(path).status_code == 404
+
+
+def test_a_private_session_is_kept_nowhere(memory: Appliance, client: TestClient) -> None:
+    begun = client.post("/v1/sessions", json={"private": True}).json()
+    path = f"/v1/sessions/{begun['id']}"
+    client.post(path + "/messages", json={"text": "the surprise is a red bicycle"})
+    given = client.post("/v1/context", json={"query": "bicycle", "session_id": begun["id"]}).json()
+    assert "red bicycle" in given["text"]
+    assert client.get(path + "/summaries").json() == {"summaries": []}
+    assert client.patch(path, json={"pinned": True}).status_code == 409
+    assert not client.post("/v1/search", json={"query": "red bicycle"}).json()["hits"]
+    assert client.get("/v1/sessions").json()["sessions"] == []
+    client.delete(path)
+    assert client.get(path).status_code == 404
+
+
+def test_facts_are_told_corrected_and_rejected(client: TestClient) -> None:
+    (told,) = client.post("/v1/facts", json={"text": "I live in Berlin"}).json()
+    assert client.get(f"/v1/facts/{told['id']}").json() == told
+    right = client.post(f"/v1/facts/{told['id']}/correct", json={"value": "Potsdam"}).json()
+    assert right["value"] == "Potsdam"
+    assert client.post(f"/v1/facts/{right['id']}/confirm").json()["state"] == "held"
+    history = client.get(f"/v1/facts/{right['id']}/history").json()
+    assert right["id"] in [one["id"] for one in history]
+    held = client.get("/v1/facts").json()
+    assert [one["value"] for one in held["facts"]] == ["Potsdam"] and held["pending"] == 0
+    client.post(f"/v1/facts/{right['id']}/reject")
+    assert right["value"] not in [one["value"] for one in client.get("/v1/facts").json()["facts"]]
+    (given,) = client.post(
+        "/v1/facts", json={"attribute": "car", "value": "an old Volvo", "kind": "profile"}
+    ).json()
+    assert given["attribute"] == "car"
+    then = client.get("/v1/facts", params={"as_of": "2999-01-01"}).json()["facts"]
+    assert given["id"] in [one["id"] for one in then]
+
+
+def test_summaries_are_listed_found_and_read(memory: Appliance, client: TestClient, tmp_path: Path) -> None:
+    memory.ingest(write(tmp_path / "harbour.jsonl", chat("harbour", 24)))
+    memory.summaries.make("harbour")
+    listed = client.get("/v1/summaries", params={"session_id": "harbour"}).json()["summaries"]
+    assert listed and client.get("/v1/sessions/harbour/summaries").json()["summaries"] == listed
+    assert client.get(f"/v1/summaries/{listed[0]['id']}").json() == listed[0]
+    found = client.post("/v1/summaries/search", json={"query": "harbour crane"}).json()
+    assert found["summaries"] and {"rank", "why", "id", "quotes"} <= set(found["summaries"][0])
+
+
+def test_forgetting_says_what_would_go_and_then_proves_it(client: TestClient) -> None:
+    id = said(client, "the safe opens with twelve and then forty", session_id="safe")["id"]
+    would = client.post("/v1/forget", json={"ids": [id], "dry_run": True}).json()["would_forget"]
+    assert would["messages"] == [id] and "touched" not in would
+    assert client.get(f"/v1/messages/{id}").status_code == 200
+    receipt = client.post("/v1/forget", json={"ids": [id]}).json()["receipt"]
+    assert (receipt["messages"], receipt["state"], receipt["proof"]["traces"]) == (1, "done", [])
+    assert client.get("/v1/forget/receipts").json() == [receipt]
+    assert client.get(f"/v1/forget/receipts/{receipt['id']}").json() == receipt
+    assert client.get(f"/v1/messages/{id}").status_code == 404
+    nothing = client.post("/v1/forget", json={"everything": True, "user_id": "nobody"}).json()
+    assert nothing["forgotten"]["messages"] == []
+    assert client.post("/v1/forget", json={}).status_code == 422
+    assert client.post("/v1/forget", json={"everything": False}).status_code == 422
+
+
+def test_the_status_is_what_the_command_line_prints(memory: Appliance, client: TestClient) -> None:
+    said(client, "hello", session_id="a")
+    answer = client.get("/v1/status").json()
+    assert answer["version"] == __version__ and answer["counts"]["messages"] == 1
+    assert answer == json.loads(json.dumps(shapes.status_shape(memory.status(), str(memory.home.root))))
+    assert client.get("/health").json()["version"] == __version__
+
+
+def test_health_says_whether_the_memory_answers(memory: Appliance, client: TestClient) -> None:
+    assert client.get("/health/ready").json() == {"status": "ok"}
+    memory.close()
+    assert client.get("/health/live").status_code == 200
+    refused = client.get("/health/ready")
+    assert refused.status_code == 503 and refused.json()["detail"] == "the memory does not answer"
+
+
+def test_a_path_that_is_not_there_and_a_method_that_is_not(client: TestClient) -> None:
+    nowhere = client.get("/v1/nothing")
+    assert nowhere.status_code == 404 and nowhere.json()["error"] == "NotFound"
+    wrong = client.put("/v1/sessions")
+    assert wrong.status_code == 405 and wrong.headers["allow"] == "GET, POST"
+    assert client.get("/v1/sessions/").status_code in (404, 405)

@@ -1,0 +1,313 @@
+"""A token of one user and one namespace: nothing of anybody else's is reached with it, by any route."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from http_calls import application, calling, given, owner
+from starlette.testclient import TestClient
+
+from appliance import Appliance
+from appliance.types import ROLES
+from tests.summary_talk import chat, write
+
+SECRET = "zanzibar"
+"""A word of the others, which nothing that Ana is answered may hold."""
+
+OTHERS = (("ben", ""), ("ana", "work"), ("me", ""))
+"""Whose things are out of Ana's reach, hers in another namespace among them."""
+
+
+@dataclass(frozen=True)
+class Things:
+    """Ids of what somebody has, by kind."""
+
+    session: str
+    external: str
+    message: str
+    external_message: str
+    summary: str
+    fact: str
+    private: str
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(astuple(self))
+
+
+@dataclass
+class House:
+    """A memory of several people, and clients with their tokens."""
+
+    memory: Appliance
+    owner: TestClient
+    ana: TestClient
+    reader: TestClient
+    others: list[Things]
+    own: Things
+
+
+def furnish(memory: Appliance, folder: Path, user: str, namespace: str, word: str) -> Things:
+    """Give somebody one thing of each kind, all about a word."""
+    name = f"{word}-{user}-{namespace or 'plain'}"
+    talk = chat(name, 24)
+    path = write(
+        folder / f"{name}.jsonl", [{**line, "content": f"{word} {line['content']}"} for line in talk]
+    )
+    memory.ingest(path, user_id=user, namespace=namespace)
+    info = next(
+        one for one in memory.sessions.list(user_id=user, namespace=namespace) if one.external_id == name
+    )
+    summary = memory.summaries.make(info.id)[0]
+    message = memory.sessions.messages(info.id)[0]
+    memory.pin(message.id)
+    (fact,) = memory.facts.add(attribute=f"{word} box", value=word, user_id=user, namespace=namespace)
+    private = memory.sessions.create(private=True, user_id=user, namespace=namespace, title=word)
+    private.add("user", word)
+    return Things(info.id, name, message.id, message.external_id, summary.id, fact.id, private.id)
+
+
+@pytest.fixture
+def house(memory: Appliance, tmp_path: Path) -> Iterator[House]:
+    others = [furnish(memory, tmp_path, user, namespace, SECRET) for user, namespace in OTHERS]
+    own = furnish(memory, tmp_path, "ana", "", "apricot")
+    app = application(memory)
+    with (
+        calling(app, owner(memory)) as host,
+        calling(app, given(memory, "ana", user_id="ana")) as ana,
+        calling(app, given(memory, "wall", user_id="ana", read_only=True)) as reader,
+    ):
+        yield House(memory, host, ana, reader, others, own)
+
+
+def told(response: httpx.Response) -> str:
+    """What an answer says, without what each answer has of its own."""
+    text = re.sub(r'"(request_id|took_ms|seconds)":[^,}]*', "", response.text)
+    return f"{response.status_code} {text}"
+
+
+def every_call(document: Mapping[str, Any], id: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """A well-formed request to each operation that names a thing by its id, in every place where one can stand."""
+    bodies: dict[str, list[dict[str, Any]]] = {
+        "POST /v1/sessions/{id}/messages": [{"text": "mine"}],
+        "POST /v1/sessions/{id}/branch": [{}],
+        "PATCH /v1/sessions/{id}": [{"title": "taken"}],
+        "POST /v1/facts/{id}/correct": [{"value": "taken"}],
+        "POST /v1/search": [{"query": SECRET, name: id} for name in ("session_id", "asked_in", "why_not")],
+        "POST /v1/context": [{"query": SECRET, "session_id": id}],
+        "POST /v1/summaries/search": [{"query": SECRET, "session_id": id}],
+        "POST /v1/forget": [{"ids": [id]}, {"ids": [id], "dry_run": True}],
+    }
+    for path, methods in document["paths"].items():
+        for method in map(str.upper, methods):
+            label = f"{method} {path}"
+            if label in bodies:
+                for body in bodies[label]:
+                    yield method, path.replace("{id}", id), {"json": body}
+            elif "{id}" in path:
+                yield method, path.replace("{id}", id), {}
+    yield "GET", "/v1/summaries", {"params": {"session_id": id}}
+    if re.match(r"s\d|private-", id):  # another name would be that of a new session
+        yield "POST", "/v1/messages", {"json": {"text": "mine", "session_id": id}}
+
+
+NOT_THERE = {
+    "s": "s99999",
+    "m": "m99999",
+    "sum": "sum99999",
+    "f": "f99999",
+    "private-": "private-0123456789abcdef",
+}
+
+
+def test_what_is_anothers_is_answered_as_if_it_were_not_there(house: House) -> None:
+    document = house.owner.get("/openapi.json").json()
+    asked = 0
+    for things in house.others:
+        for id in (things.session, things.message, things.summary, things.fact, things.private):
+            kind = re.match(r"private-|[a-z]+", id)
+            assert kind is not None
+            nothing = NOT_THERE[kind[0]]
+            for there, gone in zip(every_call(document, id), every_call(document, nothing), strict=True):
+                (method, path, body), (_, other, blank) = there, gone
+                answer, missing = (
+                    house.ana.request(method, path, **body),
+                    house.ana.request(method, other, **blank),
+                )
+                assert told(answer).replace(id, "ID") == told(missing).replace(nothing, "ID"), (
+                    method,
+                    path,
+                    body,
+                )
+                assert answer.status_code in (403, 404), (method, path, answer.text)
+                asked += 1
+    assert asked > 300
+    check_untouched(house)
+
+
+def test_an_external_id_of_anothers_names_nothing(house: House) -> None:
+    for things in house.others:
+        for id in (things.external, things.external_message):
+            for path in ("/v1/sessions/{}", "/v1/messages/{}", "/v1/sessions/{}/messages"):
+                assert house.ana.get(path.format(id)).status_code == 404
+        answer = house.ana.post(
+            "/v1/messages", json={"text": "a session of my own", "session_id": things.external}
+        )
+        made = house.owner.get(f"/v1/sessions/{answer.json()['session_id']}").json()
+        assert (made["user_id"], made["namespace"], made["messages"]) == ("ana", "", 1)
+        # Now there are two of this name, and hers is found by it.
+        assert house.ana.get(f"/v1/sessions/{things.external}").json()["id"] == made["id"]
+    check_untouched(house)
+
+
+def test_a_session_of_ones_own_that_is_called_like_anothers_id(house: House) -> None:
+    taken, free = house.others[0].session, "s88888"
+    found = []
+    for name in (taken, free):
+        made = house.ana.post("/v1/sessions", json={"external_id": name}).json()
+        found.append(house.ana.get(f"/v1/sessions/{name}").json()["id"] == made["id"])
+    assert found == [True, True]
+
+
+def test_lists_and_searches_hold_ones_own_alone(house: House) -> None:
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("GET", "/v1/sessions", {"params": {"limit": 1000}}),
+        ("GET", "/v1/sessions", {"params": {"title": SECRET}}),
+        ("GET", "/v1/facts", {}),
+        ("GET", "/v1/facts", {"params": {"as_of": "2999-01-01"}}),
+        ("GET", "/v1/summaries", {"params": {"limit": 1000}}),
+        ("GET", "/v1/status", {}),
+        ("GET", "/health", {}),
+        (
+            "POST",
+            "/v1/search",
+            {"json": {"query": SECRET, "limit": 1000, "roles": [*ROLES]}},
+        ),
+        ("POST", "/v1/search", {"json": {"query": f'"{SECRET}"', "mode": "lexical"}}),
+        ("POST", "/v1/context", {"json": {"query": f"what is in the {SECRET} box?"}}),
+        ("POST", "/v1/summaries/search", {"json": {"query": SECRET, "limit": 1000}}),
+        ("POST", "/v1/forget", {"json": {"everything": True, "dry_run": True}}),
+    ]
+    ids = {id for things in house.others for id in things}
+    for client in (house.ana, house.reader):
+        for method, path, body in calls:
+            if client is house.reader and path == "/v1/forget":
+                continue
+            answer = client.request(method, path, **body)
+            assert answer.status_code == 200, answer.text
+            mentions = set(re.findall(r'"((?:private-)?[a-z]*\d+)"', answer.text))
+            assert not mentions & ids, (path, mentions & ids)
+            said = answer.text.replace(json.dumps(body.get("json", {}).get("query", "?"))[1:-1], "")
+            assert SECRET not in said, path
+            assert str(house.memory.home.root) not in answer.text
+
+
+def test_another_user_or_namespace_can_not_be_named(house: House) -> None:
+    for whose in (
+        {"user_id": "ben"},
+        {"user_id": "me"},
+        {"namespace": "work"},
+        {"user_id": "ana", "namespace": "work"},
+    ):
+        for path in ("/v1/sessions", "/v1/facts", "/v1/summaries"):
+            assert house.ana.get(path, params=whose).status_code == 403, (path, whose)
+        for path, body in (
+            ("/v1/search", {"query": "x"}), ("/v1/context", {"query": "x"}), ("/v1/summaries/search", {"query": "x"}),
+            ("/v1/messages", {"text": "x"}), ("/v1/sessions", {}), ("/v1/facts", {"text": "I live in Rome"}),
+            ("/v1/facts", {"attribute": "a", "value": "b"}), ("/v1/forget", {"everything": True}),
+        ):  # fmt: skip
+            assert house.ana.post(path, json={**body, **whose}).status_code == 403, (path, whose)
+        assert house.ana.post("/v1/import", params=whose, content=b"{}").status_code == 403
+    assert house.ana.post("/v1/search", json={"query": "apricot", "user_id": "ana", "namespace": ""}).json()[
+        "hits"
+    ]
+    check_untouched(house)
+
+
+def test_what_is_for_the_owner_is_refused(house: House) -> None:
+    for path in ("/v1/events", "/v1/forget/receipts", "/v1/forget/receipts/e1", "/v1/forget/receipts/e99"):
+        answer = house.ana.get(path)
+        assert answer.status_code == 403 and answer.json()["error"] == "Forbidden"
+    assert set(house.ana.get("/v1/status").json()) == {
+        "version",
+        "health",
+        "name",
+        "user_id",
+        "namespace",
+        "read_only",
+    }
+
+
+def test_an_export_that_names_other_owners_goes_to_ones_own_memory(house: House) -> None:
+    whose = {"user_id": "ben", "namespace": "work"}
+    line = {"session_id": "x", "role": "user", "content": "mine now", "metadata": whose}
+    answer = house.ana.post("/v1/import", params={"filename": "a.jsonl"}, content=json.dumps(line).encode())
+    assert answer.json()["totals"]["new"] == 1
+    (hit,) = house.ana.post("/v1/search", json={"query": "mine now", "limit": 1}).json()["hits"]
+    made = house.owner.get(f"/v1/sessions/{hit['session_id']}").json()
+    assert (made["user_id"], made["namespace"]) == ("ana", "")
+    check_untouched(house)
+
+
+def test_forgetting_everything_forgets_ones_own(house: House) -> None:
+    answer = house.ana.post("/v1/forget", json={"everything": True})
+    receipt = answer.json()["receipt"]
+    assert receipt["messages"] >= 24 and receipt["proof"]["files"] == 0 and answer.json()["files"] == []
+    assert house.ana.get("/v1/sessions").json()["sessions"] == []
+    check_untouched(house)
+
+
+def test_a_token_that_only_reads_changes_nothing(house: House) -> None:
+    document = house.owner.get("/openapi.json").json()
+    own = house.own
+    before = [house.owner.get(path).json() for path in watched(own)]
+    refused = 0
+    for id in (own.session, own.message, own.fact):
+        for method, path, body in every_call(document, id):
+            reads = method == "GET" or path in ("/v1/search", "/v1/context", "/v1/summaries/search")
+            answer = house.reader.request(method, path, **body)
+            assert (answer.status_code == 403) is (not reads or "receipts" in path), (
+                method,
+                path,
+                answer.text,
+            )
+            refused += answer.status_code == 403
+    told = {"text": "I live in Rome"}
+    for path, body in (("/v1/messages", {"text": "x"}), ("/v1/sessions", {}), ("/v1/facts", told)):
+        assert house.reader.post(path, json=body).status_code == 403
+    assert house.reader.post("/v1/import", content=b"x").status_code == 403
+    assert refused > 10
+    assert (
+        "apricot" in house.reader.post("/v1/context", json={"query": "apricot harbour crane"}).json()["text"]
+    )
+    assert house.reader.get(f"/v1/messages/{own.message}").status_code == 200
+    house.memory.keeping.write()
+    assert [house.owner.get(path).json() for path in watched(own)] == before
+
+
+def watched(own: Things) -> list[str]:
+    return [
+        f"/v1/sessions/{own.session}",
+        f"/v1/sessions/{own.session}/messages?limit=1000",
+        f"/v1/messages/{own.message}/importance",
+        f"/v1/facts/{own.fact}",
+    ]
+
+
+def check_untouched(house: House) -> None:
+    """The others have all that they had, as it was."""
+    for things, (user, namespace) in zip(house.others, OTHERS, strict=True):
+        session = house.owner.get(f"/v1/sessions/{things.session}").json()
+        assert (session["user_id"], session["namespace"], session["messages"]) == (user, namespace, 24)
+        assert session["title"] is None or "taken" not in session["title"]
+        assert house.owner.get(f"/v1/messages/{things.message}").json()["pinned"] is True
+        fact = house.owner.get(f"/v1/facts/{things.fact}").json()
+        assert (fact["value"], fact["state"]) == (SECRET, "held")
+        assert house.owner.get(f"/v1/summaries/{things.summary}").status_code == 200
+        assert house.owner.get(f"/v1/sessions/{things.private}").json()["messages"] == 1
