@@ -143,7 +143,9 @@ class Engine:
             raise
 
     def close(self) -> None:
-        """Stop the workers after what they are at, and let go of the home; what waits goes on next time."""
+        """Stop the workers after what they are at, and let go of the home, once the questions under way are answered:
+        whoever asks from now on gets a StoreError. What waits goes on next time."""
+        self._gate.close()
         self._background.stop(self._asking.give_up)
         self.keeping.close()
         self.events.close()

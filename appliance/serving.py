@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -16,13 +15,14 @@ from typing import TYPE_CHECKING
 import appliance_models
 from appliance.config import Settings
 from appliance.errors import ModelUnavailable, StoreCorrupt
-from appliance.ingest import embed
+from appliance.ingest import embed, rechunk
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.embed import Bench, Pace
 from appliance.measures import Measures
 from appliance.paths import Home
+from appliance.recall.at_hand import AtHand
 from appliance.recall.shelf import Reranking, Shelf
-from appliance.store import chunks, derived, lexical, pieces, variants
+from appliance.store import chunks, derived, lexical, variants
 from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
@@ -52,9 +52,6 @@ three seconds for so many, in which nothing else goes on in this process."""
 
 SETTLE_ANYHOW = 40_000
 """So many are settled even while somebody asks: 80 MB of memory, and a second at the next opening."""
-
-QUERIES_KEPT = 256
-"""Questions whose vectors stay at hand: a context asks for one several times, a person types one again."""
 
 CAUGHT_UP = 16
 """Chunks that a search embeds before it looks at the clock: 50 ms."""
@@ -95,8 +92,7 @@ class Serving:
         self._unsettled = 0
         self._untold = 0
         self._told_at = 0.0
-        self._queries: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
-        self._queries_lock = threading.Lock()
+        self._queries = AtHand()
         self._left = threading.Condition()
         self._readers = 0
         self._model_name = embedder.name if embedder else settings.model.name
@@ -383,22 +379,13 @@ class Serving:
         return None
 
     def _embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
-        key = (model.identity, text)
-        with self._queries_lock:
-            known = self._queries.get(key)
-            if known is not None:
-                self._queries.move_to_end(key)
-        if known is not None:
-            self._measures.count("query_cache_hits")
-            return known
-        with self._measures.searching("query"):
-            vector = model.embed_query(text)
-        self._measures.count("query_cache_misses")
-        with self._queries_lock:
-            self._queries[key] = vector
-            while len(self._queries) > QUERIES_KEPT:
-                self._queries.popitem(last=False)
-        return vector
+        known = self._queries.get(model.identity, text)
+        self._measures.count("query_cache_misses" if known is None else "query_cache_hits")
+        if known is None:
+            with self._measures.searching("query"):
+                known = model.embed_query(text)
+            self._queries.keep(model.identity, text, known)
+        return known
 
     def _reranking(self) -> Reranking | None:
         """How the best are reranked, if the settings name a model for it; loading it takes its time once."""
@@ -465,8 +452,8 @@ class Serving:
             new = chunks.begin_generation(tx, name, _identity(model), model.dimension, active=False)
         stores = self._open(new)
         try:
-            self._chunk_all(new, self.chunker(model))
-            self._cut_all(new, self.chunker(model))
+            rechunk.messages(self._database, new.id, self.chunker(model))
+            rechunk.summaries(self._database, new.id, self.chunker(model))
             done = self._put_all(stores, model, progress)
         except BaseException:
             stores.close()
@@ -477,8 +464,8 @@ class Serving:
             # What was stored meanwhile is chunked now, while nobody else can write, and embedded with the
             # rest later.
             with self._database.write() as tx:
-                self._chunk_all(new, self.chunker(model))
-                self._cut_all(new, self.chunker(model))
+                rechunk.messages(self._database, new.id, self.chunker(model))
+                rechunk.summaries(self._database, new.id, self.chunker(model))
                 gone = chunks.activate(tx, new.id)
             self._derived = stores
             for generation in gone:
@@ -498,28 +485,6 @@ class Serving:
         stores.index.settle()
         stores.make_private()
         return done
-
-    def _chunk_all(self, generation: Generation, chunker: Chunker) -> None:
-        after = 0
-        while True:
-            # Read and written in one transaction: a message could get another text in between.
-            with self._database.write() as tx:
-                page = chunks.without_chunks(tx, generation.id, after)
-                if not page:
-                    return
-                chunks.put(tx, generation.id, [*zip(page, chunker.split(page), strict=True)])
-            after = page[-1].id
-
-    def _cut_all(self, generation: Generation, chunker: Chunker) -> None:
-        """Cut every summary into pieces of a generation that lack them."""
-        after = 0
-        while True:
-            with self._database.write() as tx:
-                page = pieces.without_pieces(tx, generation.id, after)
-                if not page:
-                    return
-                pieces.put(tx, generation.id, [*zip(page, chunker.split(page), strict=True)])
-            after = page[-1].id
 
     def _forget_unfinished(self) -> None:
         """Discard what an interrupted rebuild left."""

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from appliance.errors import StoreError
 from appliance.types import Event
 
 GoesOn = Callable[[], bool]
@@ -46,6 +47,10 @@ LULL = 2.0
 """Seconds without a question after which work goes on in larger steps, since nobody seems to ask."""
 
 
+FAREWELL = 10.0
+"""Seconds that questions under way have to end when the memory is closed."""
+
+
 class Gate:
     """Questions first: they raise the gate while they run, and whatever can wait asks it between two small steps.
 
@@ -57,18 +62,28 @@ class Gate:
     def __init__(self) -> None:
         self._asking = 0
         self._awaiting = 0
+        self._closed = False
         self._ended = -math.inf
         self._none = threading.Condition()
         self._turns = threading.local()
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """A question is answered within."""
+        """A question is answered within.
+
+        Raises:
+            StoreError: the memory is being closed.
+        """
+        inner: int = getattr(self._turns, "asking", 0)
         with self._none:
+            if self._closed and not inner:
+                raise StoreError("the memory is closed", hint="open it again")
             self._asking += 1
+        self._turns.asking = inner + 1
         try:
             yield
         finally:
+            self._turns.asking = inner
             with self._none:
                 self._asking -= 1
                 self._ended = time.monotonic()
@@ -86,6 +101,12 @@ class Gate:
         finally:
             with self._none:
                 self._awaiting -= 1
+
+    def close(self) -> None:
+        """Let nobody ask any more, and return when those who do have their answers, or after ``FAREWELL``."""
+        with self._none:
+            self._closed = True
+            self._none.wait_for(lambda: not self._asking, FAREWELL)
 
     def is_calm(self) -> bool:
         """Whether nobody asks, or has asked just now."""

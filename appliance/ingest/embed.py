@@ -132,17 +132,16 @@ def _vectors(
     missing = {w.digest: w.passage for w in waiting if w.row is None}
     # Texts of a length together: each step's threads then end at the same time.
     ordered = sorted(missing, key=lambda digest: -len(missing[digest]))
-    computed: list[NDArray[np.float32]] = []
-    done: list[bytes] = []
+    computed: dict[bytes, NDArray[np.float32]] = {}
     for some in _steps(bench, ordered, TEXTS, TEXTS_BESIDE_QUESTIONS):
         with bench.measures.embedding_of(len(some)):
-            computed.append(bench.embed([missing[digest] for digest in some]))
-        done += some
+            computed.update(zip(some, bench.embed([missing[digest] for digest in some]), strict=True))
         if bench.pace.is_awaited():
             break
+    done = [digest for digest in missing if digest in computed]
     if not done:
         return {}, vectors
-    fresh = np.concatenate(computed)
+    fresh = np.stack([computed[digest] for digest in done])
     first = bench.ledger.append(done, fresh)
     vectors.update(zip(done, as_stored(fresh), strict=True))
     return {digest: first + i for i, digest in enumerate(done)}, vectors

@@ -22,6 +22,9 @@ from appliance.types import Filters, Role
 POOL = 100
 """How many chunks each leg may propose. On LoCoMo and BEAM the first twenty hits are the same as with 200."""
 
+POOL_WAITING = 30
+"""How many messages full text may propose of those that wait for the index, beside the index's own legs."""
+
 Column = NDArray[np.float64]
 """A number for each candidate."""
 
@@ -146,7 +149,8 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
 
     Its score stands in for both lexical legs: a question whose words nobody repeats is answered beside it.
     """
-    found = lexical.search(db, query, filters, POOL, pending_in=generation)
+    limit = POOL if generation is None else POOL_WAITING
+    found = lexical.search(db, query, filters, limit, pending_in=generation)
     bm25 = np.array([hit.score for hit in found])
     return Candidates(
         messages=np.array([hit.message for hit in found], np.int64),

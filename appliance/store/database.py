@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
-import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,7 +21,10 @@ from appliance.store.migrations import migrate
 from appliance.store.scripts import searchable
 
 CACHE_KIB = 32_768
-"""SQLite's page cache a connection; large enough for the hot indexes of a million messages."""
+"""SQLite's page cache of the connection that writes; large enough for the hot indexes of a million messages."""
+
+READER_CACHE_KIB = 4_096
+"""The same of each one that reads: a server reads on forty threads, and what they read is in the system's cache."""
 
 RESTORE = "restore a backup, or move the file away and ingest the exports again"
 
@@ -40,8 +44,9 @@ class Database:
         self._lock = threading.RLock()
         self._raised: BaseException | None = None
         self._readers = threading.local()
-        # A thread's connection goes with the thread: a server's threads come and go.
-        self._open_readers: weakref.WeakSet[sqlite3.Connection] = weakref.WeakSet()
+        self._leases = threading.Lock()
+        self._open_readers: list[_Lease] = []
+        self._closed = False
         with _as_store_errors(path):
             self._writer = self._connect()
             try:
@@ -57,6 +62,7 @@ class Database:
         Within another of the same thread it is a part of that one.
         """
         with self._lock, _as_store_errors(self.path), self._as_raised():
+            self._check_open()
             if self._writer.in_transaction:
                 yield self._writer
                 return
@@ -71,11 +77,16 @@ class Database:
     def trial(self) -> Iterator[sqlite3.Connection]:
         """What is written within is rolled back at the end: to see what a change would do."""
         with self._lock, _as_store_errors(self.path), self._as_raised():
+            self._check_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
             finally:
                 self._roll_back()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise _is_closed(self.path)
 
     def _roll_back(self) -> None:
         # A full disk ends some transactions by itself, and leaves one open whose COMMIT failed.
@@ -84,15 +95,29 @@ class Database:
 
     def read(self) -> sqlite3.Connection:
         """This thread's reading connection. It sees what was committed when a statement begins."""
-        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
-        if connection is None:
-            with _as_store_errors(self.path):
-                connection = self._connect(_Reader)
-                connection.execute("PRAGMA query_only = ON")
-            self._readers.connection = connection
-            with self._lock:
-                self._open_readers.add(connection)
-        return connection
+        lease: _Lease | None = getattr(self._readers, "lease", None)
+        if lease is None:
+            with self._leases:
+                if self._closed:
+                    raise _is_closed(self.path)
+                with _as_store_errors(self.path):
+                    connection = self._connect(_Reader)
+                    connection.execute("PRAGMA query_only = ON")
+                self._close_ended()
+                lease = _Lease(connection, threading.current_thread())
+                self._open_readers.append(lease)
+            self._readers.lease = lease
+        return lease.connection
+
+    def _close_ended(self) -> None:
+        """Close the connections of threads that have ended, unless somebody still reads with what one began."""
+        kept = []
+        for lease in self._open_readers:
+            if lease.thread.is_alive() or sys.getrefcount(lease.connection) > UNUSED:
+                kept.append(lease)
+            else:
+                lease.connection.close()
+        self._open_readers = kept
 
     def compact(self) -> None:
         """Write the whole database anew, so that nothing of what was deleted is left in it or in its log.
@@ -116,10 +141,13 @@ class Database:
             )
 
     def close(self) -> None:
-        with self._lock:
-            for reader in [*self._open_readers]:
-                reader.close()
+        """Close all connections, after the transaction under way. Whoever reads on gets a StoreError."""
+        with self._leases:
+            self._closed = True
+            for lease in self._open_readers:
+                lease.connection.close()
             self._open_readers.clear()
+        with self._lock:
             self._writer.close()
 
     def _searchable(self, text: str) -> str:
@@ -150,11 +178,24 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        cache = READER_CACHE_KIB if kind is _Reader else CACHE_KIB
+        connection.execute(f"PRAGMA cache_size = -{cache}")
         connection.execute("PRAGMA temp_store = MEMORY")
         # What is deleted is written over with zeros: an ingest takes no longer, a deletion a third.
         connection.execute("PRAGMA secure_delete = ON")
         return connection
+
+
+@dataclass(frozen=True, slots=True)
+class _Lease:
+    """A reading connection and the thread that it was opened for."""
+
+    connection: sqlite3.Connection
+    thread: threading.Thread
+
+
+UNUSED = 2
+"""References to a connection that nobody reads with: the lease's, and the one that counting takes."""
 
 
 class _Reader(sqlite3.Connection):
@@ -164,11 +205,9 @@ class _Reader(sqlite3.Connection):
         super().__init__(path, **options)
         self.path = path
 
-    def __del__(self) -> None:
-        self.close()
-
     def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
-        rows = self.cursor(_Rows)
+        with _as_store_errors(self.path):
+            rows = self.cursor(_Rows)
         rows.path = self.path
         return rows.execute(sql, values)
 
@@ -192,6 +231,8 @@ class _Rows(sqlite3.Cursor):
         try:
             return super().__next__()
         except sqlite3.DatabaseError as error:
+            if "closed database" in str(error):
+                raise _is_closed(self.path) from error
             raise _store_error(error, self.path) from error
 
     def _as_store_errors(self) -> AbstractContextManager[None]:
@@ -202,10 +243,18 @@ class _Rows(sqlite3.Cursor):
 def _as_store_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+    except sqlite3.ProgrammingError as error:
+        if "closed database" in str(error):
+            raise _is_closed(path) from error
+        raise
+    except sqlite3.IntegrityError:
         raise
     except sqlite3.DatabaseError as error:
         raise _store_error(error, path) from error
+
+
+def _is_closed(path: Path) -> StoreError:
+    return StoreError("the memory is closed", where=str(path), hint="open it again")
 
 
 def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:

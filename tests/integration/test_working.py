@@ -99,8 +99,10 @@ def test_the_background_folds_and_says_so_without_a_word_of_what_was_said(memory
     memory.events.listen(told.append)
     session = memory.sessions.create()
     talk(session, 100)
-    assert not told
+    memory.events.settle()
+    assert {event.kind for event in told} == {"ingested"}
     memory.tend()
+    memory.events.settle()
     events = [event for event in told if event.detail.get("what") == "working"]
     assert [event.kind for event in events] == ["summarised"]
     assert events[0].about == session.id
