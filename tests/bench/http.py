@@ -13,7 +13,6 @@ import http.client
 import json
 import random
 import statistics
-import sys
 import tempfile
 import threading
 import time
@@ -22,11 +21,11 @@ from pathlib import Path
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.http_calls import application, owner, running
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "server"))
-from http_calls import application, owner, running
-
-WORDS = "harbour crane lever winch rope sailor storm pier lantern garden tomato fence spade seed greenhouse tulip".split()
+WORDS = (
+    "harbour crane lever winch rope sailor storm pier garden tomato fence spade seed greenhouse tulip".split()
+)
 
 
 def filled(memory: Appliance, folder: Path, messages: int) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import APIRouter
-from http_calls import application, bearer, calling, given, owner, running
 from starlette.testclient import TestClient
 
 from appliance import Appliance
@@ -22,6 +21,7 @@ from appliance.server import tokens
 from appliance.server.guard import Rates
 from appliance.server.problems import TooMany
 from appliance.server.service import OWNER, Grant
+from tests.http_calls import application, bearer, calling, given, owner, running
 
 SECRET = "the blue envelope lies under the stairs"
 

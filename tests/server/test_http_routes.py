@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_calls import application, calling, owner
 from starlette.testclient import TestClient
 
 from appliance import Appliance, __version__
 from appliance.server import shapes
+from tests.http_calls import application, calling, owner
 from tests.summary_talk import chat, write
 
 

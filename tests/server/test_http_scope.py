@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 import pytest
-from http_calls import application, calling, given, owner
 from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.types import ROLES
+from tests.http_calls import application, calling, given, owner
 from tests.summary_talk import chat, write
 
 SECRET = "zanzibar"
