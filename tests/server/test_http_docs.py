@@ -35,7 +35,8 @@ def test_every_example_works_as_printed(memory: Appliance, tmp_path: Path) -> No
     (tmp_path / "export.jsonl").write_text(EXPORT)
     ran = 0
     with running(application(memory)) as url:
-        beginning = f"URL={url}\nAUTH='Authorization: {owner(memory)['Authorization']}'\nJSON='Content-Type: application/json'\n"
+        token = owner(memory)["Authorization"]
+        beginning = f"URL={url}\nAUTH='Authorization: {token}'\nJSON='Content-Type: application/json'\n"
         for command in commands():
             ended = subprocess.run(
                 ["sh", "-eu", "-c", beginning + command.replace("curl -s", "curl -sS --fail-with-body")],
