@@ -77,20 +77,22 @@ class Caller:
 
     # --- what -----------------------------------------------------------------------------------------
 
-    def session(self, reference: str, user_id: str | None = None) -> Session | PrivateSession:
-        """The session of an id or an external id; only ``user_id``'s where one is named.
+    def session(
+        self, reference: str, user_id: str | None = None, namespace: str | None = None
+    ) -> Session | PrivateSession:
+        """The session of an id or an external id; only one of ``user_id`` and of ``namespace`` where they are named.
 
         Raises:
             NotFound: there is none, or it is out of reach.
             UsageError: several have this external id.
         """
-        info = self.info(reference, user_id)
+        info = self.info(reference, user_id, namespace)
         return self.memory.sessions.get(info.id, user_id=info.user_id)
 
-    def info(self, reference: str, user_id: str | None = None) -> SessionInfo:
+    def info(self, reference: str, user_id: str | None = None, namespace: str | None = None) -> SessionInfo:
         """What is known of that session, as ``session`` finds it."""
         user = self.user(user_id)
-        own = None if self.grant.is_owner else self.grant.namespace or ""
+        own = namespace if self.grant.is_owner else self.namespace(namespace)
         try:
             if reference.startswith(PRIVATE):
                 found = self.memory.sessions.get(reference, user_id=user).info

@@ -175,7 +175,8 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The counts of all files together, and of the chunks that they made."""
+    """The counts of all files together, and of the chunks that they made. ``embedded`` and ``pending`` are of the
+    whole memory: null where that is not for who asks."""
 
     conversations: int
     messages: int
@@ -183,8 +184,8 @@ class Totals:
     updated: int
     duplicates: int
     chunks: int
-    embedded: int
-    pending: int
+    embedded: int | None
+    pending: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,6 +147,7 @@ class Doorkeeper:
         """
         self._home = home
         self._owner = digest(owners(home))
+        self._owner_seen = _stamp(home.token)
         self._seen: tuple[int, ...] | None = ()
         self._given: Sequence[Given] = ()
 
@@ -158,11 +159,18 @@ class Doorkeeper:
             ConfigError: the list of tokens can't be read.
         """
         shown = digest(token)
-        found = OWNER if hmac.compare_digest(shown, self._owner) else None
+        found = OWNER if hmac.compare_digest(shown, self._owners()) else None
         for one in self._others():
             if hmac.compare_digest(shown, one.digest):
                 found = found or one.grant
         return found
+
+    def _owners(self) -> str:
+        seen = _stamp(self._home.token)
+        if seen != self._owner_seen:
+            self._owner = digest(owners(self._home))
+            self._owner_seen = _stamp(self._home.token)
+        return self._owner
 
     def _others(self) -> Sequence[Given]:
         seen = _stamp(self._home.tokens)

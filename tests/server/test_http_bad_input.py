@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from http_calls import application, calling, owner, running
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from appliance import Appliance
+from tests.http_calls import application, calling, owner, running
 
 JSON = {"Content-Type": "application/json"}
 

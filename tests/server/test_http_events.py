@@ -12,12 +12,12 @@ from typing import Any
 
 import httpx
 import pytest
-from http_calls import application, calling, owner, running
 
 from appliance import Appliance
 from appliance.server.routes import events
 from appliance.server.routes.events import Listener
 from appliance.types import Event
+from tests.http_calls import application, calling, owner, running
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 

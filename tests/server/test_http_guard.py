@@ -13,15 +13,16 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import APIRouter
-from http_calls import application, bearer, calling, given, owner, running
 from starlette.testclient import TestClient
 
 from appliance import Appliance
+from appliance.paths import write_small_file
 from appliance.server import app as served
 from appliance.server import tokens
 from appliance.server.guard import Rates
 from appliance.server.problems import TooMany
 from appliance.server.service import OWNER, Grant
+from tests.http_calls import application, bearer, calling, given, owner, running
 
 SECRET = "the blue envelope lies under the stairs"
 
@@ -74,6 +75,15 @@ def test_the_owners_token_is_made_once_and_is_private(memory: Appliance) -> None
     token = tokens.owners(memory.home)
     assert len(token) >= 40 and tokens.owners(memory.home) == token
     assert stat.S_IMODE(memory.home.token.stat().st_mode) == 0o600
+
+
+def test_another_token_in_the_owners_file_is_the_owners(memory: Appliance, client: TestClient) -> None:
+    write_small_file(memory.home.token, b"another-token-of-more-than-thirty-two-signs\n")
+    problem(client.get("/v1/status"), 401, "Unauthorized")
+    memory.home.token.unlink()
+    assert client.get("/health/live").status_code == 200
+    problem(client.get("/v1/status"), 401, "Unauthorized")
+    assert client.get("/v1/status", headers=owner(memory)).status_code == 200
 
 
 def test_a_token_is_kept_as_a_digest_alone(memory: Appliance) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from http_calls import application, calling, owner, running
 from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.server import tokens
 from appliance.server.routes import intake
+from tests.http_calls import application, calling, owner, running
 
 LINE = b'{"session_id":"x","role":"user","content":"the otter sleeps"}\n'
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from http_calls import application, calling, given, owner, running
 from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.server import idempotency
 from appliance_models import HashEmbedder
+from tests.http_calls import application, calling, given, owner, running
 
 KEY = {"Idempotency-Key": "c0ffee00-1234-5678-9abc-def012345678"}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_calls import application, calling, owner
 from starlette.testclient import TestClient
 
 from appliance import Appliance, __version__
 from appliance.server import shapes
+from tests.http_calls import application, calling, owner
 from tests.summary_talk import chat, write
 
 
@@ -91,6 +91,10 @@ def test_a_message_goes_to_a_named_session_or_to_a_new_one(client: TestClient) -
     assert said(client, "three", session_id=one["session_id"])["session_id"] == one["session_id"]
     assert said(client, "four")["session_id"] != said(client, "five")["session_id"]
     assert client.post("/v1/messages", json={"text": "six", "session_id": "s999"}).status_code == 404
+    elsewhere = said(client, "seven", session_id="house", namespace="work")
+    assert elsewhere["session_id"] != one["session_id"]
+    assert said(client, "eight", session_id="house", user_id="ana")["session_id"] != one["session_id"]
+    assert said(client, "nine", session_id=elsewhere["session_id"])["session_id"] == elsewhere["session_id"]
 
 
 def test_what_was_said_twice_are_variants(memory: Appliance, client: TestClient) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from http_calls import application, owner, running
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.http_calls import application, owner, running
 from tests.summary_talk import chat, write
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -11,11 +13,14 @@ from typing import Any
 
 import httpx
 import pytest
-from http_calls import application, calling, given, owner
+from hypothesis import HealthCheck, settings
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.types import ROLES
+from tests.http_calls import application, calling, given, owner
 from tests.summary_talk import chat, write
 
 SECRET = "zanzibar"
@@ -55,7 +60,7 @@ class House:
 
 def furnish(memory: Appliance, folder: Path, user: str, namespace: str, word: str) -> Things:
     """Give somebody one thing of each kind, all about a word."""
-    name = f"{word}-{user}-{namespace or 'plain'}"
+    name = f"talk-of-{user}-{namespace or 'plain'}"
     talk = chat(name, 24)
     path = write(
         folder / f"{name}.jsonl", [{**line, "content": f"{word} {line['content']}"} for line in talk]
@@ -201,6 +206,8 @@ def test_lists_and_searches_hold_ones_own_alone(house: House) -> None:
                 continue
             answer = client.request(method, path, **body)
             assert answer.status_code == 200, answer.text
+            if path == "/v1/search":
+                assert {os.path.dirname(hit["source"]["path"]) for hit in answer.json()["hits"]} <= {""}
             mentions = set(re.findall(r'"((?:private-)?[a-z]*\d+)"', answer.text))
             assert not mentions & ids, (path, mentions & ids)
             said = answer.text.replace(json.dumps(body.get("json", {}).get("query", "?"))[1:-1], "")
@@ -250,6 +257,8 @@ def test_an_export_that_names_other_owners_goes_to_ones_own_memory(house: House)
     answer = house.ana.post("/v1/import", params={"filename": "a.jsonl"}, content=json.dumps(line).encode())
     assert answer.json()["totals"]["new"] == 1
     (hit,) = house.ana.post("/v1/search", json={"query": "mine now", "limit": 1}).json()["hits"]
+    assert hit["source"]["path"] == "a.jsonl"
+    assert answer.json()["totals"]["pending"] is None
     made = house.owner.get(f"/v1/sessions/{hit['session_id']}").json()
     assert (made["user_id"], made["namespace"]) == ("ana", "")
     check_untouched(house)
@@ -298,6 +307,44 @@ def watched(own: Things) -> list[str]:
         f"/v1/messages/{own.message}/importance",
         f"/v1/facts/{own.fact}",
     ]
+
+
+def disguised(id: str) -> st.SearchStrategy[str]:
+    """Ways to write an id that a careless reader might take for it."""
+    around = (
+        " {}",
+        "{} ",
+        "{}%00",
+        "{};",
+        "./{}",
+        "{}/.",
+        "{}?x=1",
+        "{}\u200b",
+        "{}.0",
+        "*{}*",
+        "{}' OR '1'='1",
+    )
+    inside = (id, id.upper(), f"{id[0]}0{id[1:]}", f"{id[0]}+{id[1:]}", f"%{id[1:]}")
+    return st.sampled_from([*(shape.format(id) for shape in around), *inside])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn(data=st.data())
+def test_no_way_to_write_a_name_reaches_what_is_anothers(house: House, data: st.DataObject) -> None:
+    document = house.owner.get("/openapi.json").json()
+    things = data.draw(st.sampled_from(house.others))
+    id = data.draw(st.sampled_from([*things]))
+    written = data.draw(disguised(id))
+    method, path, body = data.draw(st.sampled_from([*every_call(document, written)]))
+    whose = data.draw(st.sampled_from([{}, {"agent_id": ""}, {"agent_id": "x"}]))
+    if "json" in body and path in ("/v1/search", "/v1/context", "/v1/summaries/search"):
+        body = {"json": {**body["json"], **whose}}
+    answer = house.ana.request(method, urllib.parse.quote(path, safe="/?=%;."), **body)
+    assert answer.status_code < 500
+    said = answer.text.replace(json.dumps(written)[1:-1], "").replace(written, "")
+    assert SECRET not in said, (method, path, said)
+    assert not answer.is_success or path in ("/v1/messages", "/v1/sessions"), (method, path, said)
+    check_untouched(house)
 
 
 def check_untouched(house: House) -> None:

@@ -7,13 +7,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from http_calls import application, bearer, calling
 
 from appliance import Appliance
 from appliance.cli.app import run
 from appliance.errors import NotFound, UsageError
 from appliance.paths import create_home, find_home
 from appliance.server import tokens
+from tests.http_calls import application, bearer, calling
 
 
 def test_a_token_is_shown_once_and_opens_what_it_says(

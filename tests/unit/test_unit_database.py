@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -148,3 +149,22 @@ def test_an_interrupt_within_a_function_of_ours_stays_an_interrupt(
     session.add("user", "after")
     assert [message.text for message in session.messages()] == ["before", "after"]
     assert not memory.verify().problems
+
+
+def test_a_threads_connection_goes_with_the_thread(database: Database) -> None:
+    store(database, "a")
+    for _ in range(20):
+        thread = threading.Thread(target=lambda: database.read().execute("SELECT 1").fetchone())
+        thread.start()
+        thread.join()
+    gc.collect()  # a connection and its cursors hold each other
+    assert not database._open_readers
+
+
+def test_what_a_thread_began_to_read_can_be_read_on_when_it_has_ended(database: Database) -> None:
+    store(database, "a", "b")
+    began: list[sqlite3.Cursor] = []
+    thread = threading.Thread(target=lambda: began.append(database.read().execute("SELECT path FROM source")))
+    thread.start()
+    thread.join()
+    assert [path for (path,) in began[0]] == ["a", "b"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypedDict
 
 from starlette.responses import Response
@@ -13,7 +15,7 @@ from appliance.server.models import ContextAsked, SearchAsked
 from appliance.server.problems import as_things_stand
 from appliance.server.reach import Caller, Reader
 from appliance.server.routes.base import answer, group, may
-from appliance.types import Context
+from appliance.types import Context, Hit, Source
 
 router = group("finding")
 
@@ -41,7 +43,7 @@ def search(caller: Reader, asked: SearchAsked) -> Response:
             asked_in=_session(caller, asked.asked_in, asked.user_id),
             why_not=None if asked.why_not is None else caller.message(asked.why_not).id,
         )
-    return answer(shapes.shape(found))
+    return answer({**shapes.shape(found), "hits": [_placed(caller, hit) for hit in found]})
 
 
 @router.post("/v1/context", response_model=Context, responses=may(404, 409))
@@ -79,6 +81,16 @@ class _How(TypedDict):
     preset: str | None
     shares: Mapping[str, float] | None
     auto_recall: bool | None
+
+
+def _placed(caller: Caller, hit: Hit) -> Hit:
+    """A hit without the folder that its source lay in: an upload's is gone, and others are for the owner to know."""
+    path, uploads = hit.source.path, f"{caller.service.home.uploads}{os.sep}"
+    if path is None or (caller.grant.is_owner and not path.startswith(uploads)):
+        return hit
+    _, _, uploaded = path.removeprefix(uploads).partition(os.sep)
+    shown = uploaded if path.startswith(uploads) else os.path.basename(path)
+    return replace(hit, source=Source(hit.source.format, shown))
 
 
 def _session(caller: Caller, reference: str | None, user_id: str | None) -> str | None:

@@ -105,7 +105,10 @@ async def import_export(
 
         async def ingest() -> Response:
             report = await anyio.to_thread.run_sync(read, path, limiter=request.app.state.imports)
-            return answer(shapes.ingest_shape(_without_folder(report, folder)))
+            told = shapes.ingest_shape(_without_folder(report, folder))
+            if not caller.grant.is_owner:
+                told["totals"] |= {"embedded": None, "pending": None}
+            return answer(told)
 
         if caller.key is None:
             return await ingest()

@@ -15,7 +15,7 @@ from appliance.server import idempotency
 from appliance.server.idempotency import KeyReused
 from appliance.server.models import NewMessage, Turn
 from appliance.server.problems import as_things_stand
-from appliance.server.reach import Caller, Reader, Writer
+from appliance.server.reach import PRIVATE, Caller, Reader, Writer
 from appliance.server.routes.base import CREATED, answer, group, may
 from appliance.store.sessions import key_of
 from appliance.types import Importance, Message
@@ -119,12 +119,13 @@ def _session(caller: Caller, asked: NewMessage) -> Session | PrivateSession:
     """
     user, namespace = caller.user(asked.user_id), caller.namespace(asked.namespace)
     name = asked.session_id
+    if name is not None and (key_of(name) or name.startswith(PRIVATE)):
+        return caller.session(name, asked.user_id, asked.namespace)
     if name is not None:
         try:
-            return caller.session(name, user or caller.memory.settings.user)
+            return caller.session(name, user or caller.memory.settings.user, namespace)
         except NotFound:
-            if key_of(name) or name.startswith("private-"):
-                raise
+            pass  # it is begun
     elif caller.key is not None:
         name = idempotency.external_id(caller.grant, caller.key)
     return caller.memory.sessions.create(external_id=name, user_id=user, namespace=namespace)
