@@ -427,8 +427,11 @@ class Engine:
     def status(self) -> dict[str, Any]:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
         trouble = self._background.trouble
-        found = status(self.home, self._database.read(), self._serving.model_name, trouble)
-        return {**found, "summaries": self.summaries.state(), "facts": self._asking.state()}
+        found = status(self.home, self._database.read(), self._serving.model_name, trouble, self.measures)
+        made, known = self.summaries.state(), self._asking.state()
+        queues = {**found["queues"], "sessions": made["due"], "facts": known["due"]}
+        queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
+        return {**found, "queues": queues, "summaries": made, "facts": known}
 
     def verify(self, *, deep: bool = False) -> check.Findings:
         """Check that every character is in a chunk and that all stores agree; writes nothing. ``deep`` also

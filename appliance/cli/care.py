@@ -47,11 +47,21 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_unread(shape["facts"])]),
             "model": model["name"] + made,
             "disk": disk,
+            **dict(_working(shape)),
             **({"watched files": watched} if (watched := _watched(shape["files"])) else {}),
         }
     )
     for trouble in shape["files"]["troubles"][:TOLD]:
         out.line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _working(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the process that serves has measured of itself: nothing of one that was started for this answer."""
+    for name, told in shape["latency"].items():
+        yield f"{name} time", f"{told['p50']:,} ms, p95 {told['p95']:,} ms, p99 {told['p99']:,} ms"
+    if shape["latency"] and shape["memory"]:
+        own, files = (out.size(shape["memory"][kind]) for kind in ("anonymous", "files"))
+        yield "memory", f"{own} its own, {files} mapped from files"
 
 
 def _unread(facts: dict[str, Any]) -> Iterator[str]:

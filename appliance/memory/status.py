@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from appliance.measures import Measures, Spread, resident
 from appliance.paths import Home
 from appliance.store import catalogue, chunks, derived, facts, summaries, variants, vectors
 from appliance.store.chunks import Generation
@@ -18,15 +19,13 @@ TROUBLES = 100
 
 
 def status(
-    home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None
+    home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None, measures: Measures
 ) -> dict[str, Any]:
-    """Counts, model, disk use in bytes, and health: "ok", or what a person should know."""
+    """Counts, model, disk use in bytes, and health: "ok", or what a person should know; what the process that asks
+    has measured of itself: latency in milliseconds, resident memory in bytes."""
     generation = chunks.generation(db)
     pending = chunks.pending(db, generation.id) if generation else 0
-    count = {
-        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-        for table in ("source", "session", "message")
-    }
+    count = {table: _count(db, table) for table in ("source", "session", "message")}
     found = catalogue.counts(db)
     made = chunks.count(db, generation.id) if generation else 0
     return {
@@ -56,8 +55,35 @@ def status(
             "index": _size(home.index),
         },
         "daemon": _daemon(home),
+        "latency": latency(measures),
+        "queues": {
+            "chunks": pending,
+            "points_to_drop": _count(db, "outbox WHERE work = 'drop'"),
+            "files": found.get("queued", 0),
+        },
+        "memory": resident(),
         "health": _health(home, db, generation, configured_model, pending, trouble),
     }
+
+
+def latency(measures: Measures) -> dict[str, Any]:
+    """Milliseconds of the latest searches, contexts and steps of embedding; what was not done yet is not there."""
+    spreads = {
+        "search": measures.search["whole"].spread(),
+        "context": measures.context.spread(),
+        "embedding": measures.embedding.spread(),
+    }
+    return {name: _milliseconds(spread) for name, spread in spreads.items() if spread.count}
+
+
+def _milliseconds(spread: Spread) -> dict[str, float | int]:
+    each = {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99}
+    told = {name: round(1000 * value, 1) for name, value in each.items() if value is not None}
+    return {"calls": spread.count, **told}
+
+
+def _count(db: sqlite3.Connection, rows: str) -> int:
+    return int(db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
 
 
 def _health(

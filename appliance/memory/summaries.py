@@ -17,6 +17,7 @@ from appliance.memory import making
 from appliance.memory.abstract import Writer
 from appliance.memory.making import EXTRACTIVE, Plan, Stopped, Tools
 from appliance.memory.summarise import Embed
+from appliance.moments import now
 from appliance.store import messages, pieces, sessions, summaries
 from appliance.store.chunks import Chunkable, Span
 from appliance.store.database import Database
@@ -130,6 +131,12 @@ class Summaries:
         """How many sessions wait for summaries."""
         host = self._host
         return summaries.due_count(host.database.read(), host.every, host.silent)
+
+    def lag(self) -> float:
+        """Seconds since the session that has waited longest for summaries got its last message; 0 when none waits."""
+        host = self._host
+        since = summaries.waiting_since(host.database.read(), host.every, host.silent)
+        return 0.0 if since is None else max(0.0, (now() - since) / 1e6)
 
     def state(self) -> Mapping[str, int | str | None]:
         """How many sessions are ``due``, the ``model`` that is to write, None without one, and in ``fallback`` why it

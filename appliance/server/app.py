@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
 from appliance import __version__
-from appliance.server import described, local, problems, proxy
+from appliance.server import described, local, metrics, problems, proxy
 from appliance.server.guard import Guard
 from appliance.server.idempotency import Answers
 from appliance.server.mcp.http import mounted
@@ -41,6 +41,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     forgetting.router,
     events.router,
     health.router,
+    metrics.router,
     proxy.router,
 )
 

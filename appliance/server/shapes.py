@@ -296,6 +296,9 @@ class StatusAnswer:
     files: Mapping[str, Any]
     summaries: Mapping[str, Any]
     facts: Mapping[str, Any]
+    latency: Mapping[str, Any]
+    queues: Mapping[str, Any]
+    memory: Mapping[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,4 +329,7 @@ def status_shape(facts: Mapping[str, Any], home: str) -> dict[str, Any]:
         "files": facts["files"],
         "summaries": facts["summaries"],
         "facts": facts["facts"],
+        "latency": facts["latency"],
+        "queues": facts["queues"],
+        "memory": facts["memory"],
     }

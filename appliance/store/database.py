@@ -104,7 +104,8 @@ class Database:
                     connection = self._connect(_Reader)
                     connection.execute("PRAGMA query_only = ON")
                 self._close_ended()
-                lease = _Lease(connection, threading.current_thread())
+                # This function's own reference stands for the lease's, which is all that is left in the end.
+                lease = _Lease(connection, threading.current_thread(), sys.getrefcount(connection))
                 self._open_readers.append(lease)
             self._readers.lease = lease
         return lease.connection
@@ -113,7 +114,7 @@ class Database:
         """Close the connections of threads that have ended, unless somebody still reads with what one began."""
         kept = []
         for lease in self._open_readers:
-            if lease.thread.is_alive() or sys.getrefcount(lease.connection) > UNUSED:
+            if lease.thread.is_alive() or sys.getrefcount(lease.connection) > lease.unused:
                 kept.append(lease)
             else:
                 lease.connection.close()
@@ -188,14 +189,12 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class _Lease:
-    """A reading connection and the thread that it was opened for."""
+    """A reading connection, the thread that it was opened for, and how many references it has while nobody reads
+    with it."""
 
     connection: sqlite3.Connection
     thread: threading.Thread
-
-
-UNUSED = 2
-"""References to a connection that nobody reads with: the lease's, and the one that counting takes."""
+    unused: int
 
 
 class _Reader(sqlite3.Connection):

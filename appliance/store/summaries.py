@@ -109,6 +109,9 @@ def key_of(public: str) -> int | None:
 
 
 # What was said in a future, by a clock that has been put right since, counts as said long ago.
+LOOKED_AT = 200
+"""Sessions that wait whose messages are looked at, to tell how long: an import leaves thousands, all from one hour."""
+
 _IS_DUE = "(d.torn OR d.changes >= :every OR abs(:now - d.at) >= :silent)"
 
 
@@ -128,6 +131,17 @@ def due_count(db: sqlite3.Connection, every: int, silent: float) -> int:
         _limits(every, silent),
     ).fetchone()
     return int(number)
+
+
+def waiting_since(db: sqlite3.Connection, every: int, silent: float) -> int | None:
+    """When the latest message was stored of the session that has waited longest for summaries, among the first
+    ``LOOKED_AT`` that do, in microseconds since 1970; None when none does."""
+    (at,) = db.execute(
+        "SELECT min((SELECT max(added_at) FROM message m WHERE m.session_id = due.session_id)) FROM"
+        f" (SELECT d.session_id FROM summary_due d WHERE {_IS_DUE} LIMIT {LOOKED_AT}) due",
+        _limits(every, silent),
+    ).fetchone()
+    return None if at is None else int(at)
 
 
 def _limits(every: int, silent: float) -> dict[str, int]:

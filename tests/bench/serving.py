@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import random
 import sqlite3
@@ -30,6 +31,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 import appliance_models
 from appliance import Appliance
@@ -195,8 +198,12 @@ Find = Callable[[str], list[str]]
 
 
 @contextmanager
-def busy(exports: Iterator[Path], take: Take, say: Say, find: Find) -> Iterator[Beside]:
-    """An ingest and two writers, as long as the block lasts."""
+def busy(
+    exports: Iterator[Path], take: Take, say: Say | None = None, find: Find | None = None
+) -> Iterator[Beside]:
+    """An ingest and, with what they need, two writers, as long as the block lasts. It has read one export before, so
+    that no module is left to be imported."""
+    take(next(exports), lambda count: None)
     beside = Beside()
     stop = threading.Event()
     began = time.perf_counter()
@@ -219,7 +226,7 @@ def busy(exports: Iterator[Path], take: Take, say: Say, find: Find) -> Iterator[
                 beside.errors.append(f"{type(error).__name__}: {error}")
                 return
 
-    def writing(writer: int) -> None:
+    def writing(writer: int, say: Say, find: Find) -> None:
         for number in itertools.count():
             if stop.wait(WRITER_RESTS):
                 return
@@ -237,7 +244,7 @@ def busy(exports: Iterator[Path], take: Take, say: Say, find: Find) -> Iterator[
 
     threads = [
         threading.Thread(target=taking),
-        *(threading.Thread(target=writing, args=(n,)) for n in range(WRITERS)),
+        *(threading.Thread(target=writing, args=(n, say, find)) for n in range(WRITERS) if say and find),
     ]
     for thread in threads:
         thread.start()
@@ -322,6 +329,125 @@ def in_process(home: Path, user: str, questions: Sequence[str], seconds: float) 
     return found
 
 
+# --- over HTTP ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A memory that is served by a process of its own."""
+
+    process: int
+    url: str
+    token: str
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.url,
+            headers={"authorization": f"Bearer {self.token}"},
+            timeout=120.0,
+            trust_env=False,
+        )
+
+
+@contextmanager
+def daemon(home: Path) -> Iterator[Daemon]:
+    """``appliance serve`` on a port that is free, until the block ends.
+
+    Raises:
+        RuntimeError: it ended, or did not begin to serve in time.
+    """
+    place = home / "daemon.json"
+    place.unlink(missing_ok=True)
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "appliance", "serve", "--home", str(home), "--port", "0"],
+            cwd=measure.ROOT,
+            env=measure.environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+        )
+        try:
+            until = time.monotonic() + START_SECONDS
+            while not place.exists():
+                if process.poll() is not None or time.monotonic() > until:
+                    said.seek(0)
+                    raise RuntimeError(f"'appliance serve' does not serve: {said.read()[-2_000:]}")
+                time.sleep(0.05)
+            told = json.loads(place.read_text(encoding="utf-8"))
+            token = Path(told["token_file"]).read_text(encoding="utf-8").strip()
+            yield Daemon(process.pid, told["url"], token)
+        finally:
+            process.terminate()
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def over_http(home: Path, user: str, questions: Sequence[str], seconds: float) -> measure.Document:
+    asked = unlike(questions)
+    with Appliance.open(home, create=False, worker=False) as memory:
+        memory.embed_pending()
+        here = in_turn(lambda question: memory.search(question, user_id=user), asked, 1, seconds).told()
+    found: measure.Document = {"in_process_one": here}
+    clients = threading.local()
+    with tempfile.TemporaryDirectory() as folder, daemon(home) as served:
+        beyond: list[float] = []
+
+        def ask(question: str) -> None:
+            if not hasattr(clients, "client"):
+                clients.client = served.client()
+            began = time.perf_counter()
+            answer = clients.client.post("/v1/search", json={"query": question, "user_id": user})
+            answer.raise_for_status()
+            beyond.append(time.perf_counter() - began - answer.json()["took_ms"] / 1000)
+
+        def take(file: Path, told: Callable[[int], None]) -> None:
+            with served.client() as client:
+                read = client.post(
+                    "/v1/import",
+                    params={"user_id": user, "wait": "true", "filename": file.name},
+                    content=file.read_bytes(),
+                    headers={"content-type": "application/octet-stream"},
+                )
+            read.raise_for_status()
+            told(EXPORT_MESSAGES)
+
+        in_turn(ask, asked, 1, seconds / 5)
+        found["idle"] = idle(served.process, seconds)
+        found["sustained"] = {}
+        for connections in CONNECTIONS:
+            beyond.clear()
+            found["sustained"][str(connections)] = in_turn(ask, asked, connections, seconds).told()
+            found["sustained"][str(connections)]["beyond_the_search_ms"] = measure.percentiles(beyond)
+        found["adds_ms_p50"] = round(found["sustained"]["1"]["p50"] - here["p50"], 2)
+        made = exports(Path(folder), material.texts()[0])
+        with busy(made, take) as beside:
+            found["beside_ingest"] = paced(ask, asked, RATE, 2 * seconds).told()
+        found["beside_ingest"]["beside"] = beside.told()
+        found["after"] = idle(served.process, seconds)
+    return found
+
+
+def idle(process: int, seconds: float) -> measure.Document:
+    """What a process takes of the processor, in percent of a core, and of memory, with nothing asked of it."""
+    before, began = _worked(process), time.perf_counter()
+    time.sleep(seconds)
+    share = (_worked(process) - before) / (time.perf_counter() - began)
+    fields = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    kept = {name: round(int(fields[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile")}
+    return {"cpu_percent": round(100 * share, 2), "resident_mb": kept}
+
+
+def _worked(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def relabelled(home: Path) -> None:
     """Let the stand-in's vectors count as the shipped model's."""
     model = appliance_models.load()
@@ -361,6 +487,8 @@ def run(
     }
     if only != "http":
         document["in_process"] = in_process(home, user, questions, seconds)
+    if only != "process":
+        document["http"] = over_http(home, user, questions, seconds)
     return document
 
 

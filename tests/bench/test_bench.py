@@ -19,12 +19,24 @@ from tests.bench import (
     parsing,
     rerank,
     scale,
+    serving,
     startup,
     summarising,
 )
 from tests.eval.datasets import Conversation, Question
 
-ALL = ("contexts", "copies", "embedding", "ingest", "parsing", "rerank", "scale", "startup", "summarising")
+ALL = (
+    "contexts",
+    "copies",
+    "embedding",
+    "ingest",
+    "parsing",
+    "rerank",
+    "scale",
+    "serving",
+    "startup",
+    "summarising",
+)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -123,6 +135,18 @@ def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
     scale.build_peer(tmp_path / "shared", tmp_path / "peer", 60)
     found = scale.measure_peer(tmp_path / "peer", material.questions(material.texts()[0], 4))
     assert found["points"] == 60
+
+
+def test_serving_in_short(tmp_path: Path) -> None:
+    home = tmp_path / "alone"
+    scale.build(home, None, 300, [scale.ALONE])
+    found = serving.run(home, scale.ALONE, 0.5, "process", 20)["in_process"]
+    for when in ("idle", "beside"):
+        for readers in ("one", "eight", "paced"):
+            measured = found[when][readers]
+            assert measured["calls"] > 0 and measured["errors"] == 0 and measured["p50"] <= measured["p99"]
+    assert found["beside"]["eight"]["beside"]["errors"] == []
+    assert found["status"]["latency"]["search"]["calls"] > 0
 
 
 def test_summarising_in_short() -> None:

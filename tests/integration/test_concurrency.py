@@ -1,0 +1,322 @@
+"""Many at once: readers and writers beside an ingest, a rebuild and a forgetting; closing while questions run; one
+owner; and questions first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from appliance import Appliance
+from appliance.errors import HomeLocked, StoreError
+from appliance.types import Event
+from appliance.upkeep import KEPT_FOR_LISTENER, PATIENCE, Events, Gate
+from appliance_models import HashEmbedder
+
+READERS, WRITERS = 8, 2
+WORDS = "harbour crane winter oil ledger keeper boathouse heron tide lantern".split()
+
+
+def export(path: Path, mark: str, count: int) -> Path:
+    lines = (
+        {
+            "session_id": f"{mark}-{number // 20}",
+            "message_id": f"{mark}-{number}",
+            "role": "user" if number % 2 else "assistant",
+            "timestamp": f"2025-01-{1 + number % 28:02}T10:00:00Z",
+            "content": f"{WORDS[number % 10]} {WORDS[number // 10 % 10]} of {mark} number {number}",
+        }
+        for number in range(count)
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def all_of(*works: Callable[[], object]) -> None:
+    """Run each on a thread of its own; the first error of any is raised."""
+    with ThreadPoolExecutor(len(works)) as pool:
+        for done in [pool.submit(work) for work in works]:
+            done.result()
+
+
+def test_readers_and_writers_beside_an_ingest_a_rebuild_and_a_forgetting(home: Path, tmp_path: Path) -> None:
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        memory.ingest(export(tmp_path / "first.jsonl", "first", 200))
+        ended = threading.Event()
+        asked = [0] * READERS
+
+        def reader(number: int) -> Callable[[], None]:
+            def read() -> None:
+                while not ended.is_set():
+                    word = WORDS[(number + asked[number]) % 10]
+                    assert memory.search(word), word
+                    if asked[number] % 5 == 0:
+                        assert memory.context(word, budget=500).tokens <= 500
+                    asked[number] += 1
+
+            return read
+
+        def writer(number: int) -> Callable[[], None]:
+            def write() -> None:
+                session = memory.sessions.create(title=f"Writer {number}")
+                turn = 0
+                while not ended.is_set() or turn < 10:
+                    said = session.add("user", f"keepsake{number}x{turn} lies in drawer {turn}")
+                    found = memory.search(f"where is keepsake{number}x{turn}?")
+                    assert said.id in [hit.message_id for hit in found], "one's own words are found at once"
+                    turn += 1
+
+            return write
+
+        def upheaval() -> None:
+            try:
+                memory.ingest(export(tmp_path / "second.jsonl", "second", 600))
+                memory.reindex()
+                memory.forgetting.forget(memory.forgetting.preview("first-0"))
+                memory.ingest(export(tmp_path / "third.jsonl", "third", 300), wait=False)
+            finally:
+                ended.set()
+
+        all_of(upheaval, *(reader(n) for n in range(READERS)), *(writer(n) for n in range(WRITERS)))
+        assert min(asked) > 0
+        memory.embed_pending()
+        assert not memory.verify().problems
+        counts = memory.status()["counts"]
+        assert counts["pending"] == 0 and counts["messages"] >= 200 + 600 + 300 - 20 + 2 * 10
+
+
+def test_what_was_just_said_is_found_by_meaning_while_much_waits(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(export(tmp_path / "much.jsonl", "much", 300), wait=False)
+    said = memory.sessions.create().add("user", "the lighthouse is green")
+    hit = next(hit for hit in memory.search("lighthouse green") if hit.message_id == said.id)
+    assert "dense" in hit.why["legs"] and hit.why["legs"]["dense"]["score"] > 0.5
+    assert memory.status()["counts"]["pending"] == 300, "the rest waits on"
+
+
+class SlowEmbedder(HashEmbedder):
+    """Takes its time with passages, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def embed_passages(self, texts: list[str]) -> NDArray[np.float32]:  # type: ignore[override]
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return super().embed_passages(texts)
+
+
+def test_a_search_does_not_wait_for_a_batch(home: Path, tmp_path: Path) -> None:
+    embedder = SlowEmbedder()
+    with Appliance.open(home, embedder=embedder) as memory:
+        try:
+            memory.ingest(export(tmp_path / "few.jsonl", "few", 30), wait=False)
+            assert embedder.begun.wait(60)
+            hits = memory.search("number 7")  # the batch does not end before it is told to
+            assert hits and any("wait for the index" in note for note in hits.notes)
+        finally:
+            embedder.go_on.set()
+
+
+# --- closing ----------------------------------------------------------------------------------------------
+
+
+def test_closing_while_questions_run_answers_them_or_says_so(home: Path, tmp_path: Path) -> None:
+    memory = Appliance.open(home, embedder=HashEmbedder())
+    memory.ingest(export(tmp_path / "chat.jsonl", "chat", 400), wait=False)
+    answered, refused = [0] * READERS, [""] * READERS
+
+    def reader(number: int) -> Callable[[], None]:
+        def read() -> None:
+            session = memory.sessions.create()
+            try:
+                while True:
+                    assert memory.search(WORDS[number])
+                    memory.context(WORDS[number], budget=500)
+                    memory.status()
+                    session.messages()
+                    session.add("user", "one more")
+                    answered[number] += 1
+            except StoreError as error:
+                refused[number] = str(error)
+
+        return read
+
+    def close() -> None:
+        deadline = time.monotonic() + 60
+        while min(answered) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        memory.close()
+
+    all_of(close, *(reader(n) for n in range(READERS)))
+    assert min(answered) >= 2 and all("closed" in words for words in refused), refused
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
+        again.embed_pending()
+        assert not again.verify().problems
+
+
+def test_what_is_closed_says_so(memory: Appliance) -> None:
+    memory.close()
+    for ask in (lambda: memory.search("anything"), lambda: memory.context("anything"), memory.status):
+        with pytest.raises(StoreError, match="closed"):
+            ask()
+    with pytest.raises(StoreError, match="closed"):
+        memory.sessions.create()
+
+
+def test_a_second_owner_is_refused_by_the_name_of_the_first(home: Path) -> None:
+    with Appliance.open(home, embedder=HashEmbedder(), purpose="the first one"):
+        code = "import sys; from appliance.engine import Engine; Engine.open(sys.argv[1])"
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(home)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode != 0
+    assert HomeLocked.__name__ in done.stderr
+    assert "the first one" in done.stderr and str(os.getpid()) in done.stderr
+
+
+def test_connections_go_with_their_threads(memory: Appliance) -> None:
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.exists():
+        pytest.skip("the system does not list open files")
+    memory.sessions.create().add("user", "hello harbour")
+    memory.search("harbour")
+
+    def opened() -> int:
+        return sum(os.path.realpath(one).endswith("recall.db") for one in descriptors.iterdir())
+
+    for _ in range(20):
+        all_of(lambda: memory.search("harbour"))
+    assert opened() <= 4, "the writer's, this thread's, and those of the last two"
+
+
+# --- questions first --------------------------------------------------------------------------------------
+
+
+def test_work_makes_way_while_somebody_asks_and_goes_on_after() -> None:
+    gate, passed = Gate(), threading.Event()
+    with gate.asking():
+        worker = threading.Thread(target=lambda: (gate.make_way(), passed.set()))
+        worker.start()
+        assert not passed.wait(PATIENCE / 4), "it waits"
+        assert not gate.is_calm()
+    assert passed.wait(10)
+    worker.join()
+
+
+def test_work_is_never_starved() -> None:
+    gate = Gate()
+    with gate.asking():
+        began = time.monotonic()
+        for _ in range(3):
+            gate.make_way()
+            time.sleep(0.02)  # a step, longer than its turn
+        assert 2 * PATIENCE < time.monotonic() - began < 60
+
+
+def test_who_waits_for_work_is_not_waited_for() -> None:
+    gate, done = Gate(), threading.Event()
+
+    def work() -> None:
+        for _ in range(200):  # ten seconds, if it made way each time
+            gate.make_way()
+        done.set()
+
+    with gate.asking(), gate.awaiting():
+        worker = threading.Thread(target=work)
+        worker.start()
+        assert done.wait(5)
+        worker.join()
+
+
+def test_a_closed_gate_lets_those_end_who_ask() -> None:
+    gate, closed = Gate(), threading.Event()
+    with gate.asking():
+        closer = threading.Thread(target=lambda: (gate.close(), closed.set()))
+        closer.start()
+        assert not closed.wait(0.05)
+        with gate.asking():  # a context looks something up
+            pass
+    assert closed.wait(10)
+    closer.join()
+    with pytest.raises(StoreError, match="closed"), gate.asking():
+        pass
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
+
+def test_a_listener_that_raises_is_told_on_and_hurts_nobody(memory: Appliance) -> None:
+    seen: list[str] = []
+
+    def raises(event: Event) -> None:
+        seen.append(event.kind)
+        raise RuntimeError("not today")
+
+    told: list[Event] = []
+    memory.events.listen(raises)
+    memory.events.listen(told.append)
+    session = memory.sessions.create()
+    session.add("user", "my heron is called Ada")
+    memory.embed_pending()
+    session.delete()
+    memory.events.settle()
+    assert [event.kind for event in told] == ["ingested", "embedded", "deleted"] == seen
+    assert told[0].about == session.id == told[2].about
+    assert told[1].detail == {"chunks": 1, "pending": 0}
+    assert told[2].detail == {"messages": 1, "sessions": 1}
+    assert "heron" not in str(told)
+
+
+def test_a_file_and_a_forgetting_are_told_with_counts(memory: Appliance, tmp_path: Path) -> None:
+    told: list[Event] = []
+    end = memory.events.listen(told.append)
+    file = export(tmp_path / "chat.jsonl", "chat", 20)
+    memory.ingest(file)
+    memory.ingest(file)
+    memory.forgetting.forget(memory.forgetting.preview("chat-3"))
+    end()
+    ingested = [event for event in told if event.kind == "ingested"]
+    assert [(event.about, event.detail["new"], event.detail["duplicates"]) for event in ingested] == [
+        (str(file), 20, 0),
+        (str(file), 0, 20),
+    ]
+    forgotten = [event for event in told if event.kind == "forgotten"]
+    assert [event.detail["messages"] for event in forgotten] == [1]
+    memory.sessions.create().add("user", "nobody listens any more")
+    memory.events.settle()
+    assert not any(event.about.startswith("s") for event in told if event.kind == "ingested")
+
+
+def test_a_slow_listener_blocks_nobody_and_hears_what_it_missed() -> None:
+    events, go_on, told = Events(), threading.Event(), list[Event]()
+
+    def slow(event: Event) -> None:
+        assert go_on.wait(60)
+        told.append(event)
+
+    end = events.listen(slow)
+    more = 50
+    for number in range(KEPT_FOR_LISTENER + more):
+        events.tell(Event("ingested", str(number)))
+    go_on.set()
+    end()
+    missed = sum(event.detail["events"] for event in told if event.kind == "missed")
+    heard = [int(event.about) for event in told if event.kind == "ingested"]
+    assert missed + len(heard) == KEPT_FOR_LISTENER + more and missed >= more - 1
+    assert heard == sorted(heard) and heard[-1] == KEPT_FOR_LISTENER + more - 1
