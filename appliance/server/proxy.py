@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 MOST_NAMED = 200
 """Ids of messages in a header: proxies and clients give up on long ones."""
 
+QUESTION = 4_000
+"""Characters of a turn that are asked about. In one that is longer something was pasted, and what is wanted stands
+before it or behind it."""
+
 router = APIRouter(tags=["chat"])
 
 
@@ -171,7 +175,7 @@ def _context(memory: Engine, wish: Wish, asked: chat.Request, place: Place | Non
     them, unless it leaves out what was said before."""
     shares = {"recent": 0.0} if place is not None and place.before else {"recent": 0.0, "summary": 0.0}
     return memory.context(
-        asked.asked,
+        question(asked.asked),
         session_id=place.session_id if place is not None else None,
         user_id=wish.owner.user_id,
         namespace=wish.owner.namespace,
@@ -179,6 +183,13 @@ def _context(memory: Engine, wish: Wish, asked: chat.Request, place: Place | Non
         shares=shares,
         leave_out=[turn.text for turn in asked.turns],
     )
+
+
+def question(turn: str) -> str:
+    """What the memory is asked for a turn of the user: all of it, or the beginning and the end of a long one."""
+    if len(turn) <= QUESTION:
+        return turn
+    return f"{turn[: QUESTION // 2]}\n{turn[-QUESTION // 2 :]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,17 @@ def test_memory_can_be_switched_off_for_a_request(
             assert len(there.said()) == 1 and len(there.memory.sessions.list()) == 1
 
 
+@pytest.mark.parametrize("is_before", [True, False])
+def test_of_a_turn_with_pages_pasted_what_stands_around_them_is_asked(home: Path, is_before: bool) -> None:
+    with model(lambda body: "All right.") as tiny, proxy(home, tiny.base_url) as there:
+        there.memory.sessions.create().add("user", "My otter is called Lutz.")
+        asked, pages = "What is my otter called?", "lorem ipsum dolor " * 20_000
+        long = f"{asked}\n{pages}" if is_before else f"{pages}\n{asked}"
+        got = there.chat(("user", long))
+        assert "Lutz" in tiny.system()
+        assert there.said(got.headers["x-memory-session"])[0] == ("user", long)
+
+
 def test_a_budget_of_the_requests_own(home: Path) -> None:
     with model(quoting) as tiny, proxy(home, tiny.base_url, "[proxy]\nbudget = 300\n") as there:
         session = there.memory.sessions.create()
