@@ -202,6 +202,11 @@ def test_a_budget_of_the_requests_own(home: Path) -> None:
         assert 200 < tokens[0] <= 300 and tokens[1] <= 100 and 300 < tokens[2] <= 600 and tokens[3] == 0
         with pytest.raises(openai.BadRequestError, match="X-Memory-Budget"):
             there.chat(question, memory_budget="a lot")
+        for odd in ("", "-1", "1e3", "9" * 10, "٣"):
+            sent = {"X-Memory-Budget": odd.encode()}
+            body = {"messages": [{"role": "user", "content": "When?"}]}
+            got = httpx.post(there.url + "/v1/chat/completions", json=body, headers=sent, trust_env=False)
+            assert got.status_code == 400
         with pytest.raises(openai.BadRequestError, match="X-Memory is"):
             there.chat(question, memory="maybe")
 
@@ -389,19 +394,19 @@ def test_a_model_that_lets_every_web_page_in_does_not_open_us(home: Path) -> Non
         assert not {"access-control-allow-origin", "set-cookie", "x-memory-session"} & set(got)
 
 
-def test_what_is_switched_off_passes_through_whatever_it_is(home: Path) -> None:
+def test_what_is_switched_off_passes_through_untouched(home: Path) -> None:
     with (
         serving(lambda body: response(b'{"mine": 1}', "422 Unprocessable")) as tiny,
         proxy(home, tiny.base_url) as there,
     ):
         got = httpx.post(
             there.url + "/v1/chat/completions",
-            content=b'{"x": 1}',
+            content=b'{"messages":[ ], "x": 1.0}',
             headers={"X-Memory": "off"},
             trust_env=False,
         )
         assert (got.status_code, got.content) == (422, b'{"mine": 1}')
-        assert tiny.asked == [{"x": 1}] and there.said() == []
+        assert tiny.asked == [{"messages": [], "x": 1.0}] and there.said() == []
 
 
 @pytest.mark.parametrize(
