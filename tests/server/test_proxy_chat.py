@@ -160,7 +160,6 @@ def test_what_the_client_leaves_out_of_a_long_conversation_is_remembered(home: P
         ("read", True, False),
         ("write", False, True),
         ("on", True, True),
-        ("ON", True, True),
     ],
 )
 def test_memory_can_be_switched_off_for_a_request(
