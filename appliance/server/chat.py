@@ -24,7 +24,8 @@ _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Something of a conversation that is worth storing. ``cut`` says that it is an answer that broke off."""
+    """Something of a conversation that is worth storing. ``cut`` says that it is an answer that broke off; ``said`` is
+    its text as it is compared."""
 
     role: Role
     text: str
@@ -32,6 +33,10 @@ class Turn:
     tools: tuple[Mapping[str, str], ...] = ()
     wordless: bool = False
     cut: bool = False
+    said: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "said", same(self.text))
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -71,10 +71,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A session with all its turns, those that it shares first."""
+    """A session with all its turns, those that it shares first, and what they say as it is compared."""
 
     info: SessionInfo
     turns: Sequence[Message]
+    said: Sequence[str]
 
     def behind(self, after: str | None) -> int | None:
         """Where what stands behind a message begins; None where the message does not stand here."""
@@ -82,15 +83,28 @@ class _Path:
             return 0
         return next((at for at, turn in enumerate(self.turns, 1) if turn.id == after), None)
 
+    def says(self, at: int, turn: Turn) -> bool:
+        """Whether a turn stands at a place. Of an answer that broke off, the beginning is enough."""
+        if at >= len(self.turns) or self.turns[at].role != turn.role:
+            return False
+        one, other = self.said[at], turn.said
+        if one == other:
+            return True
+        cut = turn.role == "assistant" and (turn.cut or self.turns[at].metadata.get("cut"))
+        return bool(cut and one and other and (one.startswith(other) or other.startswith(one)))
+
+    def has_less(self, at: int, turn: Turn) -> bool:
+        """Whether the answer at a place broke off, and this one has what came then."""
+        return bool(self.turns[at].metadata.get("cut")) and len(turn.said) > len(self.said[at])
+
     def run(self, start: int, turns: Sequence[Turn]) -> int:
         """How many of the sent turns stand at ``start`` and behind it."""
-        pairs = zip(self.turns[start:], turns, strict=False)
-        return sum(1 for _ in takewhile(lambda both: is_said(*both), pairs))
+        return sum(1 for _ in takewhile(lambda both: self.says(*both), enumerate(turns, start)))
 
     def passed(self, start: int, turns: Sequence[Turn]) -> int:
         """How many of these there is nothing to do about: an answer that broke off may have gone on since."""
-        pairs = zip(self.turns[start:], turns, strict=False)
-        return sum(1 for _ in takewhile(lambda both: is_said(*both) and not has_more(*both), pairs))
+        standing = enumerate(turns, start)
+        return sum(1 for _ in takewhile(lambda both: self.says(*both) and not self.has_less(*both), standing))
 
 
 class Following:
@@ -144,33 +158,31 @@ class Following:
             return self._walk(place, turns)
 
     def _walk(self, place: Place, turns: Sequence[Turn]) -> Place:
+        paths = self._family(place.session_id) if turns else []
         for at, turn in enumerate(turns):
-            found = self._stands(place, turn)
+            found = self._stands(paths, place, turn)
             if found is None:
-                return self._add(self._end(place), turns[at:])
+                return self._add(self._end(paths, place), turns[at:])
             place = found
         return place
 
-    def _stands(self, place: Place, turn: Turn) -> Place | None:
+    def _stands(self, paths: Sequence[_Path], place: Place, turn: Turn) -> Place | None:
         """The place behind a turn that stands directly behind another, in any branch; None where it does not."""
-        for path in self._family(place.session_id):
+        for path in paths:
             at = path.behind(place.after)
-            if at is not None and at < len(path.turns) and is_said(path.turns[at], turn):
+            if at is not None and path.says(at, turn):
                 stored = path.turns[at]
-                if has_more(stored, turn):
+                if path.has_less(at, turn):
                     self.memory.sessions.get(stored.session_id).add(
                         turn.role, turn.text, external_id=stored.external_id, metadata=turn.metadata
                     )
                 return Place(path.info.id, stored.id)
         return None
 
-    def _end(self, place: Place) -> str:
+    def _end(self, paths: Sequence[_Path], place: Place) -> str:
         """The session that goes on from a place: one that ends there, else a new branch."""
-        ends = (
-            path for path in self._family(place.session_id) if path.behind(place.after) == len(path.turns)
-        )
-        path = next(ends, None)
-        return self._branch(place.session_id, place.after) if path is None else path.info.id
+        ends = (path.info.id for path in paths if path.behind(place.after) == len(path.turns))
+        return next(ends, None) or self._branch(place.session_id, place.after)
 
     def _add(self, session_id: str, turns: Sequence[Turn]) -> Place:
         session = self.memory.sessions.get(session_id)
@@ -265,23 +277,8 @@ class Following:
         )
 
     def _read(self, infos: Sequence[SessionInfo]) -> list[_Path]:
-        return [_Path(info, self.memory.sessions.messages(info.id)) for info in infos]
-
-
-def is_said(stored: Message, turn: Turn) -> bool:
-    """Whether a stored turn is this one. Of an answer that broke off, the beginning is enough."""
-    if stored.role != turn.role:
-        return False
-    one, other = same(stored.text), same(turn.text)
-    if one == other:
-        return True
-    cut = turn.role == "assistant" and (turn.cut or stored.metadata.get("cut"))
-    return bool(cut and one and other and (one.startswith(other) or other.startswith(one)))
-
-
-def has_more(stored: Message, turn: Turn) -> bool:
-    """Whether a stored answer broke off, and this one has what came then."""
-    return bool(stored.metadata.get("cut")) and len(same(turn.text)) > len(same(stored.text))
+        turns = ((info, self.memory.sessions.messages(info.id)) for info in infos)
+        return [_Path(info, read, [same(turn.text) for turn in read]) for info, read in turns]
 
 
 def _start(
@@ -297,7 +294,7 @@ def _start(
             path for path in paths if system is not None and _is_retried(path, turns, system, named=named)
         ]
         return (max(retried, key=_active), 0) if retried else None
-    places = [(path, at) for path in paths for at in range(len(path.turns))]
+    places = [(path, at) for path in paths for at in range(len(path.turns)) if path.says(at, turns[0])]
     best = max(places, key=lambda place: (place[0].run(place[1], turns), _active(place[0])), default=None)
     if best is None:
         return None

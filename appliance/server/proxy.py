@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 MOST_NAMED = 200
 """Ids of messages in a header: proxies and clients give up on long ones."""
 
+DIGITS = 9
+"""Of a budget: no model reads a thousand million tokens."""
+
+QUESTION = 4_000
+"""Characters of a turn that are asked about. In one that is longer something was pasted, and what is wanted stands
+before it or behind it."""
+
 router = APIRouter(tags=["chat"])
 
 
@@ -101,8 +108,8 @@ async def complete(request: Request) -> Response:
         wish = read_wish(request.headers, request.state.grant, service.memory.settings.proxy.budget)
         body = await _body(request, service.settings.body)
         following = _following(request)
+        asked = chat.read(body)
         if wish.reads or wish.writes:
-            asked = chat.read(body)
             added = await run_in_threadpool(remember, service.memory, following, wish, asked)
             body = asked.body(added.knowledge) if added.knowledge else body
         answered = await model.post("/chat/completions", body)
@@ -126,13 +133,13 @@ def read_wish(headers: Mapping[str, str], grant: Grant, budget: int) -> Wish:
     Raises:
         UsageError: a header says what can't be.
     """
-    does = headers.get("X-Memory", "on").strip().lower()
+    does = headers.get("X-Memory", "on").strip()
     if does not in ("on", "off", "read", "write"):
         raise UsageError(f"X-Memory is on, off, read or write, not {does!r}")
-    given = headers.get("X-Memory-Budget", "").strip()
-    if given and not (given.isascii() and given.isdigit() and len(given) < 10):
+    given = headers.get("X-Memory-Budget", str(budget)).strip()
+    if not (given.isascii() and given.isdigit() and len(given) <= DIGITS):
         raise UsageError(f"X-Memory-Budget is a number of tokens, not {given!r}")
-    tokens = int(given) if given else budget
+    tokens = int(given)
     return Wish(
         owner=Owner(grant.user_id, grant.namespace or ""),
         reads=does in ("on", "read") and tokens > 0,
@@ -171,7 +178,7 @@ def _context(memory: Engine, wish: Wish, asked: chat.Request, place: Place | Non
     them, unless it leaves out what was said before."""
     shares = {"recent": 0.0} if place is not None and place.before else {"recent": 0.0, "summary": 0.0}
     return memory.context(
-        asked.asked,
+        question(asked.asked),
         session_id=place.session_id if place is not None else None,
         user_id=wish.owner.user_id,
         namespace=wish.owner.namespace,
@@ -179,6 +186,13 @@ def _context(memory: Engine, wish: Wish, asked: chat.Request, place: Place | Non
         shares=shares,
         leave_out=[turn.text for turn in asked.turns],
     )
+
+
+def question(turn: str) -> str:
+    """What the memory is asked for a turn of the user: all of it, or the beginning and the end of a long one."""
+    if len(turn) <= QUESTION:
+        return turn
+    return f"{turn[: QUESTION // 2]}\n{turn[-QUESTION // 2 :]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _JSON: Mapping[str, Any] = {"application/json": {"schema": {"type": "object"}}}
-_EVENTS: Mapping[str, Any] = {"text/event-stream": {"schema": {"type": "string"}}}
+_EVENTS: Mapping[str, Any] = {"text/event-stream": {"schema": {}}}
 
 
 def _answer(words: str, content: Mapping[str, Any] = _JSON) -> dict[str, Any]:
@@ -52,9 +52,7 @@ REQUEST: dict[str, Any] = {
                     "type": "object",
                     "required": ["messages"],
                     "properties": {
-                        "model": {"type": "string"},
                         "messages": {"type": "array", "items": {"type": "object"}},
-                        "stream": {"type": "boolean"},
                     },
                 }
             }

@@ -56,7 +56,8 @@ class Model:
 @contextmanager
 def running(app: Any) -> Iterator[str]:
     """Serve an app on a free port of loopback until the block ends."""
-    with socket.socket() as listening:
+    # asyncio sends small pieces at once only on a socket that says that it is TCP.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         config = uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=5)
         server = uvicorn.Server(config)

@@ -160,7 +160,6 @@ def test_what_the_client_leaves_out_of_a_long_conversation_is_remembered(home: P
         ("read", True, False),
         ("write", False, True),
         ("on", True, True),
-        ("ON", True, True),
     ],
 )
 def test_memory_can_be_switched_off_for_a_request(
@@ -173,6 +172,17 @@ def test_memory_can_be_switched_off_for_a_request(
         assert (len(there.said()) == 3) == is_written == ("x-memory-session" in got.headers)
         if not is_written:
             assert len(there.said()) == 1 and len(there.memory.sessions.list()) == 1
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_of_a_turn_with_pages_pasted_what_stands_around_them_is_asked(home: Path, is_before: bool) -> None:
+    with model(lambda body: "All right.") as tiny, proxy(home, tiny.base_url) as there:
+        there.memory.sessions.create().add("user", "My otter is called Lutz.")
+        asked, pages = "What is my otter called?", "lorem ipsum dolor " * 20_000
+        long = f"{asked}\n{pages}" if is_before else f"{pages}\n{asked}"
+        got = there.chat(("user", long))
+        assert "Lutz" in tiny.system()
+        assert there.said(got.headers["x-memory-session"])[0] == ("user", long)
 
 
 def test_a_budget_of_the_requests_own(home: Path) -> None:
@@ -191,6 +201,11 @@ def test_a_budget_of_the_requests_own(home: Path) -> None:
         assert 200 < tokens[0] <= 300 and tokens[1] <= 100 and 300 < tokens[2] <= 600 and tokens[3] == 0
         with pytest.raises(openai.BadRequestError, match="X-Memory-Budget"):
             there.chat(question, memory_budget="a lot")
+        for odd in ("", "-1", "1e3", "9" * 10, "٣"):
+            sent = {"X-Memory-Budget": odd.encode()}
+            body = {"messages": [{"role": "user", "content": "When?"}]}
+            got = httpx.post(there.url + "/v1/chat/completions", json=body, headers=sent, trust_env=False)
+            assert got.status_code == 400
         with pytest.raises(openai.BadRequestError, match="X-Memory is"):
             there.chat(question, memory="maybe")
 
@@ -378,19 +393,19 @@ def test_a_model_that_lets_every_web_page_in_does_not_open_us(home: Path) -> Non
         assert not {"access-control-allow-origin", "set-cookie", "x-memory-session"} & set(got)
 
 
-def test_what_is_switched_off_passes_through_whatever_it_is(home: Path) -> None:
+def test_what_is_switched_off_passes_through_untouched(home: Path) -> None:
     with (
         serving(lambda body: response(b'{"mine": 1}', "422 Unprocessable")) as tiny,
         proxy(home, tiny.base_url) as there,
     ):
         got = httpx.post(
             there.url + "/v1/chat/completions",
-            content=b'{"x": 1}',
+            content=b'{"messages":[ ], "x": 1.0}',
             headers={"X-Memory": "off"},
             trust_env=False,
         )
         assert (got.status_code, got.content) == (422, b'{"mine": 1}')
-        assert tiny.asked == [{"x": 1}] and there.said() == []
+        assert tiny.asked == [{"messages": [], "x": 1.0}] and there.said() == []
 
 
 @pytest.mark.parametrize(
