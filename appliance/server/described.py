@@ -90,7 +90,8 @@ def _describe_problems(path: str, operation: dict[str, Any]) -> None:
         responses.setdefault(status, {"description": description})
     for status, response in responses.items():
         if status >= "400":
-            response["content"] = {problems.MEDIA_TYPE: {"schema": _PROBLEM}}
+            # The chat proxy answers as OpenAI does, the guard before it with problems.
+            response["content"] = {**response.get("content", {}), problems.MEDIA_TYPE: {"schema": _PROBLEM}}
     if path in guard.OPEN:
         del responses["401"], responses["429"]
 

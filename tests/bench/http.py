@@ -2,8 +2,8 @@
 
     python -m tests.bench.http [--messages 2000] [--calls 400] [--model]
 
-Prints the least, the median and the 95th percentile of each in milliseconds, what a request costs that does nothing (the app and
-its guard alone), and the requests a second that some clients get answered together.
+Prints the least, the median and the 95th percentile of each in milliseconds, what a request costs that does nothing
+(the app and its guard alone), and the requests a second that some clients get answered together.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 from appliance import Appliance
 from appliance_models import HashEmbedder
 from tests.http_calls import application, owner, running
+from tests.server.proxy_parts import model
 from tests.summary_talk import chat, write
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -29,9 +31,14 @@ PATIENCE = 900
 
 def campaign(home: Path, folder: Path, *how: str) -> None:
     """Let schemathesis loose on a real server with all its checks, and see that it finds nothing."""
-    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+    with ExitStack() as stack:
+        spoken = stack.enter_context(model(lambda asked: "The crane is repaired."))
+        home.mkdir()
+        (home / "config.toml").write_text(f'[llm]\nbase_url = "{spoken.base_url}"\nmodel = "tiny"\n')
+        memory = stack.enter_context(Appliance.open(home, worker=False, embedder=HashEmbedder()))
         memory.ingest(write(folder / "harbour.jsonl", chat("harbour", 24)))
-        memory.tend()
+        while memory.summaries.tend(lambda: True):
+            pass
         with running(application(memory)) as url:
             document = httpx.get(f"{url}/openapi.json", headers=owner(memory)).json()
             (folder / "openapi.json").write_text(json.dumps(document))
@@ -71,7 +78,7 @@ def test_every_operation_is_documented(memory: Appliance) -> None:
             for status, response in operation["responses"].items():
                 assert response["description"], where
                 if status >= "400":
-                    assert list(response["content"]) == ["application/problem+json"], where
+                    assert "application/problem+json" in response["content"], where
             if body := operation.get("requestBody"):
                 (content,) = body["content"].values()
                 schema = content["schema"]

@@ -9,35 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.middleware.base import RequestResponseEndpoint
 
 from appliance import Appliance
-from appliance.config import ServerSettings
 from appliance.errors import UsageError
 from appliance.measures import KEPT, Distribution, Measures
-from appliance.server.metrics import router
-from appliance.server.service import OWNER, Grant, Service
 from appliance.types import Event
+from tests.http_calls import application, calling, given, owner
 
 SECRET = "the harbourmaster keeps a heron in the boathouse"
 
 
 @contextmanager
-def served(memory: Appliance, grant: Grant | None = OWNER) -> Iterator[TestClient]:
-    app = FastAPI()
-    app.state.service = Service(memory, memory.home, ServerSettings())
-    app.include_router(router)
-
-    @app.middleware("http")
-    async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        if grant is not None:
-            request.state.grant = grant
-        return await call_next(request)
-
-    with TestClient(app) as client:
+def served(memory: Appliance, headers: dict[str, str] | None = None) -> Iterator[TestClient]:
+    """``headers`` are the owner's unless given."""
+    with calling(application(memory), owner(memory) if headers is None else headers) as client:
         yield client
 
 
@@ -115,11 +102,15 @@ def test_no_word_of_anybody_is_told(memory: Appliance, tmp_path: Path) -> None:
     assert not any(word in text for word in ("harbourmaster", "heron", "boathouse"))
 
 
-@pytest.mark.parametrize("grant", [None, Grant("bot", "ana", ""), Grant("reader", "ana", "", read_only=True)])
-def test_only_the_owner_reads_it(memory: Appliance, grant: Grant | None) -> None:
-    with served(memory, grant) as client:
-        answer = client.get("/metrics")
-    assert answer.status_code == 403 and "appliance_" not in answer.text
+def test_only_the_owner_reads_it(memory: Appliance) -> None:
+    for headers, status in (
+        ({}, 401),
+        (given(memory, "bot", user_id="ana"), 403),
+        (given(memory, "reader", user_id="ana", read_only=True), 403),
+    ):
+        with served(memory, headers) as client:
+            answer = client.get("/metrics")
+        assert answer.status_code == status and "appliance_" not in answer.text
 
 
 def test_scraping_again_does_not_count_again(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
