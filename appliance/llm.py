@@ -1,12 +1,13 @@
 """A language model behind an OpenAI-compatible endpoint of one's own (Ollama, llama.cpp, LM Studio), if one is set.
 
 Nothing else in the package speaks to it, and nothing said here is ever logged: errors name the endpoint and what it
-did, never a word of question or answer. httpx is imported with the first question.
+did, never a word of question or answer. httpx is imported with the first endpoint.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -82,6 +83,9 @@ class Endpoint:
                 where="llm.model",
                 hint="name one that the endpoint lists",
             )
+        # Not with the first question, on a thread of the background: the openai package looks at httpx in sys.modules at
+        # every request, and fails in a program of one's own while another thread has it half loaded.
+        importlib.import_module("httpx")
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._model = model
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
