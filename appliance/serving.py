@@ -20,7 +20,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.embed import Bench, Pace
 from appliance.measures import Measures
 from appliance.paths import Home
-from appliance.recall.at_hand import AtHand
+from appliance.recall.at_hand import AtHand, JustSaid
 from appliance.recall.shelf import Reranking, Shelf
 from appliance.store import chunks, derived, lexical, variants
 from appliance.store.check import Window
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 SOON = 64
 """A search first embeds what waits, if it is no more than this many chunks: what was just said is found."""
 
-SOON_SECONDS = 0.25
-"""How long it waits for others' rounds to end, and how long it embeds itself: what then still waits is found by its
-words."""
+SOON_SECONDS = 0.05
+"""How long it waits for others' rounds to end, and how long it embeds itself. What then still waits is found by its
+words, and what was said just now is compared by its meaning nevertheless."""
 
 TURN_SECONDS = 1.0
 """How long a drain leaves its next round to those who must not wait, however many of them come."""
@@ -53,8 +53,8 @@ three seconds for so many, in which nothing else goes on in this process."""
 SETTLE_ANYHOW = 40_000
 """So many are settled even while somebody asks: 80 MB of memory, and a second at the next opening."""
 
-CAUGHT_UP = 16
-"""Chunks that a search embeds before it looks at the clock: 50 ms."""
+CAUGHT_UP = 8
+"""Chunks that a search embeds before it looks at the clock."""
 
 TOLD_EVERY = 0.5
 """Seconds between two events that tell how far embedding has got."""
@@ -88,7 +88,7 @@ class Serving:
         self._rebuilding = threading.Lock()
         self._wanted: set[object] = set()
         self._none_wanted = threading.Condition()
-        self._said: set[int] = set()
+        self._said = JustSaid()
         self._unsettled = 0
         self._untold = 0
         self._told_at = 0.0
@@ -236,22 +236,19 @@ class Serving:
         """Embed and index all that waits; how many chunks it was. Questions go first, see ``Gate``."""
         return self._drain(lambda: True, progress)
 
-    def drain_idly(self, goes_on: Callable[[], bool]) -> int:
-        """The same, until told not to go on."""
+    def drain_idly(self, goes_on: Callable[[], bool]) -> int:  # the same, until told not to go on
         return self._drain(goes_on, lambda done, pending: None)
 
     def said(self, message: int) -> None:
         """A message was said now: the next search sees that it is found, by what it means too."""
-        if len(self._said) < SOON:
-            self._said.add(message)
+        self._said.add(message)
 
     def settle(self, goes_on: Callable[[], bool]) -> int:
         """Give the index's new points their final form, if there are many and nobody asks; 1 if that was done."""
         if self._unsettled < SETTLE_AFTER or not self._gate.is_calm() or not goes_on():
             return 0
         with self._undisturbed():
-            stores = self.stores()
-            if stores is not None:
+            if (stores := self.stores()) is not None:
                 stores.index.settle()
             self._unsettled = 0
         return 1
@@ -286,16 +283,15 @@ class Serving:
                 bench = self._bench(stores, self.model_of(stores.generation), pace)
                 put = embed.one_round(bench)
                 self._unsettled += put.chunks + put.gists
-                calm = not put or self._unsettled >= SETTLE_AFTER
-                if (calm and self._gate.is_calm()) or self._unsettled >= SETTLE_ANYHOW:
+                due = not put or self._unsettled >= SETTLE_AFTER
+                if (due and self._gate.is_calm()) or self._unsettled >= SETTLE_ANYHOW:
                     stores.index.settle()
                     self._unsettled = 0
                 if not put and rounds:
                     stores.make_private()
             if not put:
                 break
-            done, rounds = done + put.chunks, rounds + 1
-            pending = self.pending()
+            done, rounds, pending = done + put.chunks, rounds + 1, self.pending()
             self._told(put.chunks, pending)
             progress(done, pending)
         return done
@@ -314,12 +310,17 @@ class Serving:
             done, self._untold = self._untold, 0
             self._tell(Event("embedded", "", {"chunks": done, "pending": pending}))
 
-    def _catch_up(self, found: Generation, model: Embedder) -> None:
-        """Embed what was just said, and the little that waits besides, as far as that can be had soon."""
-        db, said = self._database.read(), frozenset(self._said)
+    def _catch_up(self, found: Generation, model: Embedder) -> dict[int, NDArray[np.float32]]:
+        """Embed what was just said, and the little that waits besides, as far as that can be had soon; of the messages
+        said just now that still wait, their chunks' vectors, which stay at hand meanwhile."""
+        self._put_soon(found, model)
+        return self._said.vectors(self._database.read(), found.id, model.identity, model.embed_passages)
+
+    def _put_soon(self, found: Generation, model: Embedder) -> None:
+        db, said = self._database.read(), self._said.keys()
         little = chunks.waits(db, found.id, SOON + 1) <= SOON
         if not little and not chunks.next_puts(db, found.id, 1, said):
-            self._said -= said
+            self._said.are_found(said)
             return
         with ExitStack() as turn:
             with self._gate.awaiting():
@@ -334,7 +335,7 @@ class Serving:
                 self._told(put, 0 if little else SOON)
                 if time.monotonic() > until:
                     return
-            self._said -= said
+            self._said.are_found(said)
 
     # --- search ---------------------------------------------------------------------------------------
 
@@ -349,7 +350,7 @@ class Serving:
     def _shelf(self, leases: ExitStack, dense: bool) -> Shelf | None:
         reranking = self._reranking() if dense else None
         while (found := self.generation()) is not None:
-            model, lacks = None, ""
+            model, lacks, fresh = None, "", {}
             behind = bool(self._said) or 0 < chunks.waits(self._database.read(), found.id, SOON + 1) <= SOON
             if dense or behind:
                 try:
@@ -359,7 +360,7 @@ class Serving:
             try:
                 if model is not None and behind:
                     with self._measures.searching("wait"):
-                        self._catch_up(found, model)
+                        fresh = self._catch_up(found, model)
                 stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
                 lexicon = appliance_models.load_lexicon
@@ -374,6 +375,7 @@ class Serving:
                     lacks=lacks,
                     reranking=reranking,
                     timed=self._measures.searching,
+                    fresh=fresh,
                 )
             leases.close()  # a rebuild ended just now: once more, with its model
         return None

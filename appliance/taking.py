@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from appliance import __version__
@@ -86,8 +88,14 @@ class Taking:
     def take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
         """Store a message that somebody says now; its key."""
         into = self.intake(Scope(info.user_id, info.namespace))
-        with self._gate.awaiting():  # an ingest in the midst of a batch: it ends that first
-            key = intake.add(record, sessions.key(info), into, before)
+        with ExitStack() as hurry:
+            hurry.enter_context(self._gate.awaiting())  # an ingest in the midst of a batch ends that first
+
+            def begun(tx: sqlite3.Connection) -> None:
+                hurry.close()
+                before(tx)
+
+            key = intake.add(record, sessions.key(info), into, begun)
         self._serving.said(key)
         self._tell(Event("ingested", info.id, {"messages": 1, "new": 1}))
         self._working.note(sessions.key(info))

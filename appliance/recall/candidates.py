@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
@@ -162,6 +162,18 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
         scores={"own": bm25, "window": bm25},
         ranks={"text": np.arange(1.0, len(found) + 1)},
     )
+
+
+def with_meaning(
+    found: Candidates, query: NDArray[np.float32], fresh: Mapping[int, NDArray[np.float32]]
+) -> Candidates:
+    """Full text's candidates with the dense score of those whose vectors are at hand: what was just said counts by
+    its meaning too, before the index has it."""
+    dense = np.full(len(found), np.nan)
+    for row, key in enumerate(found.messages.tolist()):
+        if key in fresh:
+            dense[row] = float((fresh[key] @ query).max())
+    return replace(found, scores={**found.scores, "dense": dense})
 
 
 def joined(one: Candidates, other: Candidates) -> Candidates:

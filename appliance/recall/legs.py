@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from appliance.recall import times
-from appliance.recall.candidates import POOL, Candidates, from_index, from_text, joined, nobody
+from appliance.recall.candidates import POOL, Candidates, from_index, from_text, joined, nobody, with_meaning
 from appliance.recall.shelf import Asked, Shelf, Wish
 from appliance.recall.times import Stretch
 from appliance.store import chunks, lexical, titles, variants
@@ -78,6 +78,9 @@ def find(shelf: Shelf, asked: Asked, notes: list[str]) -> Candidates:
         notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
         if by_words:
             awaited = from_text(shelf.db, wish.text, wish.filters, shelf.generation)
+            dense = next((query.vector for query in asked.legs if query.leg == "dense"), None)
+            if dense is not None and shelf.fresh:
+                awaited = with_meaning(awaited, dense, shelf.fresh)
     pieces = chunks.chunks_of(shelf.db, shelf.generation, sorted(quoted))
     also = {"quoted": [chunk for key in sorted(quoted, reverse=True) for chunk in pieces.get(key, ())]}
     also |= _pointed(shelf, shelf.index, asked)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -58,7 +58,8 @@ class Reranking:
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """What a search looks through. ``embed`` is None when no model could be loaded, ``index`` too when the
-    vectors are damaged; ``lacks`` says why. ``reranking`` is None unless it was asked for. ``timed`` times stages."""
+    vectors are damaged; ``lacks`` says why. ``reranking`` is None unless it was asked for. ``timed`` times stages.
+    ``fresh`` has the vectors, (chunks, dimension), of messages that were said just now and still wait for the index."""
 
     db: sqlite3.Connection
     index: Index | None
@@ -68,6 +69,7 @@ class Shelf:
     lacks: str = ""
     reranking: Reranking | None = None
     timed: Timed = untimed
+    fresh: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

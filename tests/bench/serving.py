@@ -22,6 +22,8 @@ import json
 import os
 import random
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -257,7 +259,7 @@ def busy(
             thread.join()
 
 
-def exports(folder: Path, texts: Sequence[str]) -> Iterator[Path]:
+def exports(folder: Path, texts: Sequence[str], count: int = EXPORT_MESSAGES) -> Iterator[Path]:
     """One export after another, none with a text of another's: each text has to be embedded."""
     pool = material.sentences(texts)
     for number in itertools.count():
@@ -273,7 +275,7 @@ def exports(folder: Path, texts: Sequence[str]) -> Iterator[Path]:
                     "timestamp": f"2025-03-{1 + turn % 28:02}T10:{turn % 60:02}:00Z",
                     "content": " ".join(chance.choices(pool, k=chance.choice((2, 2, 3)))),
                 }
-                for turn in range(EXPORT_MESSAGES)
+                for turn in range(count)
             ],
         )
 
@@ -281,10 +283,12 @@ def exports(folder: Path, texts: Sequence[str]) -> Iterator[Path]:
 # --- in this process ------------------------------------------------------------------------------------
 
 
-def in_process(home: Path, user: str, questions: Sequence[str], seconds: float) -> measure.Document:
+def in_process(
+    home: Path, user: str, questions: Sequence[str], seconds: float, messages: int = EXPORT_MESSAGES
+) -> measure.Document:
     asked = unlike(questions)
     with tempfile.TemporaryDirectory() as folder, Appliance.open(home, create=False) as memory:
-        made = exports(Path(folder), material.texts()[0])
+        made = exports(Path(folder), material.texts()[0], messages)
         sessions = [memory.sessions.create(title=f"Writer {n}", user_id=user) for n in range(WRITERS)]
 
         def ask(question: str) -> object:
@@ -295,7 +299,7 @@ def in_process(home: Path, user: str, questions: Sequence[str], seconds: float) 
                 file,
                 user_id=user,
                 on_file=lambda path, count: told(count),
-                on_embedded=lambda d, p: told(EXPORT_MESSAGES),
+                on_embedded=lambda d, p: told(messages),
             )
 
         def say(writer: int, text: str) -> str:
@@ -475,7 +479,12 @@ def relabelled(home: Path) -> None:
 
 
 def run(
-    home: Path, user: str, seconds: float, only: str | None, question_count: int = 200
+    home: Path,
+    user: str,
+    seconds: float,
+    only: str | None,
+    question_count: int = 200,
+    messages: int = EXPORT_MESSAGES,
 ) -> measure.Document:
     relabelled(home)
     questions = material.questions(material.texts()[0], question_count)
@@ -486,7 +495,7 @@ def run(
         "targets": TARGETS,
     }
     if only != "http":
-        document["in_process"] = in_process(home, user, questions, seconds)
+        document["in_process"] = in_process(home, user, questions, seconds, messages)
     if only != "process":
         document["http"] = over_http(home, user, questions, seconds)
     return document

@@ -140,7 +140,7 @@ def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
 def test_serving_in_short(tmp_path: Path) -> None:
     home = tmp_path / "alone"
     scale.build(home, None, 300, [scale.ALONE])
-    found = serving.run(home, scale.ALONE, 0.5, "process", 20)["in_process"]
+    found = serving.run(home, scale.ALONE, 0.5, "process", 20, messages=60)["in_process"]
     for when in ("idle", "beside"):
         for readers in ("one", "eight", "paced"):
             measured = found[when][readers]
