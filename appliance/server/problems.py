@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from pathlib import Path
 
 import msgspec
 from fastapi import FastAPI
@@ -36,6 +37,9 @@ from appliance.server.service import OWNER, Grant
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID = "appliance.request_id"
 """Under which names the guard leaves in the ASGI scope who asks, and the id of the request."""
+
+HERE = str(Path(__file__).parents[1])
+"""Where our own lines are, among those of a traceback."""
 
 TOLD = 20
 """How many places of a body that can't be are told one by one."""
@@ -167,8 +171,9 @@ def refusal(error: ApplianceError, request_id: str, grant: Grant = OWNER) -> Res
 
 def bug(error: BaseException, request_id: str) -> Response:
     """The answer to a slip of ours: nothing of it but the id that its line in the log has."""
-    frame = traceback.extract_tb(error.__traceback__)[-1:]
-    place = ", ".join(f"{one.filename}:{one.lineno} in {one.name}" for one in frame)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(HERE)]
+    place = ", from ".join(f"{one.filename}:{one.lineno} in {one.name}" for one in (*frames[-1:], *own[-1:]))
     log.error("bug: %s at %s (request %s)", type(error).__name__, place, request_id)
     code = HTTPStatus.INTERNAL_SERVER_ERROR
     return answer(

@@ -152,18 +152,17 @@ class Doorkeeper:
         self._given: Sequence[Given] = ()
 
     def grant(self, token: str) -> Grant | None:
-        """What the bearer of a token may do; None where it is nobody's. Every known one is compared with, each in
-        constant time, so that the time tells nothing.
+        """What the bearer of a token may do; None where it is nobody's. Each is compared with in constant time, so that
+        the time tells nothing of it.
 
         Raises:
             ConfigError: the list of tokens can't be read.
         """
         shown = digest(token)
-        found = OWNER if hmac.compare_digest(shown, self._owners()) else None
-        for one in self._others():
-            if hmac.compare_digest(shown, one.digest):
-                found = found or one.grant
-        return found
+        if hmac.compare_digest(shown, self._owners()):
+            return OWNER
+        found = [one.grant for one in self._others() if hmac.compare_digest(shown, one.digest)]
+        return found[0] if found else None
 
     def _owners(self) -> str:
         seen = _stamp(self._home.token)

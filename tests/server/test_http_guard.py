@@ -111,6 +111,7 @@ def test_a_damaged_list_of_tokens_shuts_out_the_others_and_says_so(
     memory.home.tokens.write_text("{")
     found = problem(client.get("/v1/status", headers=kitchen), 500, "ConfigError")
     assert found["where"] is None and str(memory.home.root) not in json.dumps(found)
+    assert client.get("/v1/status").status_code == 200  # the owner's token stands elsewhere
 
 
 # --- where from -----------------------------------------------------------------------------------------------

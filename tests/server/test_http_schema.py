@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 TOOL = Path(sys.executable).with_name("schemathesis")
 HERE = Path(__file__).parent
 
-SHORT = ("--phases", "examples,fuzzing", "--max-examples", "2")
+SHORT = ("--phases", "examples,fuzzing", "--max-examples", "2", "--seed", "1")
 LONG = ("--max-examples", "60")
 PATIENCE = 900
 """Seconds that the long run may take."""

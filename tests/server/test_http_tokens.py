@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -96,3 +99,17 @@ def test_the_owners_token_is_one_however_many_ask_first(home: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(found) == 8 and len(set(found)) == 1
+
+
+def test_the_command_line_begins_without_what_serves(home: Path) -> None:
+    script = (
+        "import sys\nfrom appliance.cli.app import run\n"
+        "assert run(['tokens', 'new', 'kitchen', '--user', 'ana', '--json']) == 0\n"
+        "heavy = {'fastapi', 'starlette', 'uvicorn', 'pydantic', 'httpx', 'mcp'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 0, ended.stderr

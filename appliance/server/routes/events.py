@@ -10,6 +10,7 @@ import asyncio
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from typing import Annotated
 
 import anyio
@@ -86,9 +87,10 @@ class Streams:
         self._open.discard(listener)
 
     def close(self) -> None:
-        """End every stream; to be called on the event loop, before the server waits for its connections."""
+        """End every stream, and those that are yet to come; to be called, on any thread, before the server waits for
+        its connections."""
         self._closed = True
-        for listener in self._open:
+        for listener in [*self._open]:
             listener.end()
 
 
@@ -114,15 +116,16 @@ class Listener:
                 self._queue.append(event)
             told, self._told = self._told, True
         if not told:  # one call waits in the loop at most, however busy the loop is
-            try:
-                self._loop.call_soon_threadsafe(self._wake.set)
-            except RuntimeError:
-                return  # the loop has ended, and with it whoever listened
+            self._rouse()
 
     def end(self) -> None:
-        """Let the stream end; called on the loop."""
+        """Let the stream end."""
         self.ended = True
-        self._wake.set()
+        self._rouse()
+
+    def _rouse(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and with it whoever listened
+            self._loop.call_soon_threadsafe(self._wake.set)
 
     async def next(self, patience: float) -> bytes:
         """What is to be sent now: events and how many were dropped, or a comment after ``patience`` seconds."""
@@ -162,7 +165,7 @@ class _Stream(Response):
         stop = self._memory.events.listen(listener.hear)
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._send, listener, send, tasks.cancel_scope)
+                tasks.start_soon(self._tell, listener, send, tasks.cancel_scope)
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 tasks.cancel_scope.cancel()
@@ -170,7 +173,12 @@ class _Stream(Response):
             stop()
             self._streams.remove(listener)
 
-    async def _send(self, listener: Listener, send: Send, done: anyio.CancelScope) -> None:
+    async def _tell(self, listener: Listener, send: Send, done: anyio.CancelScope) -> None:
+        with suppress(OSError):  # whoever listened has gone
+            await self._send(listener, send)
+        done.cancel()
+
+    async def _send(self, listener: Listener, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         await _body(send, b": listening\n\n")
         until = None if self._seconds is None else time.monotonic() + self._seconds
@@ -180,7 +188,6 @@ class _Stream(Response):
                 break
             await _body(send, await listener.next(left))
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-        done.cancel()
 
 
 async def _body(send: Send, data: bytes) -> None:
