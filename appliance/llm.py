@@ -83,8 +83,8 @@ class Endpoint:
                 where="llm.model",
                 hint="name one that the endpoint lists",
             )
-        # Not with the first question, on a thread of the background: the openai package looks at httpx in sys.modules at
-        # every request, and fails in a program of one's own while another thread has it half loaded.
+        # Not with the first question, on a thread of the background: the openai package looks at httpx in sys.modules
+        # at every request, and fails in a program of one's own while another thread has it half loaded.
         importlib.import_module("httpx")
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._model = model

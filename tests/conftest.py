@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+
+# How fast examples are made and tried says something of the machine, on which another test runs beside, and not of us.
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("here")
 
 
 @pytest.fixture(autouse=True)

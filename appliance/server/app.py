@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from appliance import __version__
 from appliance.server import described, local, metrics, problems, proxy
@@ -73,8 +74,7 @@ def create_app(service: Service) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.include_router(local.router(service))
-    app.state.mcp = mounted(service)
-    app.router.routes.append(Route("/mcp", endpoint=app.state.mcp.app))  # a Mount would send /mcp on to /mcp/
+    app.router.routes.append(Route("/mcp", endpoint=_Mcp()))  # a Mount would send /mcp on to /mcp/
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     app.add_middleware(Guard, settings=service.settings, doorkeeper=Doorkeeper(service.home))
     described.describe(app, service)
@@ -85,5 +85,11 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+    app.state.mcp = mounted(app.state.service)  # anew for each run of the application
     async with app.state.mcp.lifespan():
         yield
+
+
+class _Mcp:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.mcp.app(scope, receive, send)

@@ -98,7 +98,8 @@ def socket_path(home: Home) -> Path:
 
 def _tcp(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    tcp = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named, because asyncio sends small answers at once only where it is: they would wait 40 ms.
+    tcp = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         tcp.bind((host, port))

@@ -33,7 +33,7 @@ from tests.bench import material, measure
 TARGET_SHARE = 0.85
 TARGET_SHORT = 3_000
 
-BOTH = ((pipeline, "store"), (embed, "drain"))
+BOTH = ((pipeline, "store"), (embed, "one_round"))
 FIRST_SPEED = (
     (pipeline, "store"),
     (chunk.Chunker, "split"),

@@ -132,6 +132,11 @@ READS: dict[str, Callable[[Engine], Any]] = {
 }  # fmt: skip
 
 
+def rounded(value: Any) -> Any:
+    """As JSON, with numbers as far as sums in another order agree."""
+    return json.loads(json.dumps(value, default=str), parse_float=lambda digits: round(float(digits), 9))
+
+
 def outcome(read: Callable[[Engine], Any], memory: Engine) -> Any:
     try:
         return plain(read(memory))
@@ -147,7 +152,7 @@ def test_results_and_errors_are_the_same(tmp_path: Path) -> None:
         assert isinstance(memory, Attached)
         there = {name: outcome(read, memory) for name, read in READS.items()}
     for name in READS:
-        assert json.dumps(there[name], default=str) == json.dumps(here[name], default=str), name
+        assert rounded(there[name]) == rounded(here[name]), name
     assert any(isinstance(found, tuple) for found in here.values())
 
 

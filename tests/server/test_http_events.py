@@ -107,7 +107,7 @@ def test_a_client_that_stops_reading_costs_the_memory_nothing(memory: Appliance)
             with httpx.Client(base_url=url, headers=owner(memory)) as client:
                 assert client.get("/health/live").status_code == 200
             (hear,) = memory.events._listeners.values()
-            assert len(hear.__self__._queue) <= events.QUEUED  # type: ignore[attr-defined]
+            assert len(hear._listener.__self__._queue) <= events.QUEUED  # type: ignore[attr-defined]
             # It reads on after all, and is told what it missed.
             deaf.settimeout(10)
             said = b""
