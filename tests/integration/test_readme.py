@@ -31,9 +31,10 @@ def block(after: str) -> str:
 )
 def test_the_tour(tmp_path: Path) -> None:
     tour = block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export ")
+    served = block("## For assistants")
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
-        [shutil.which("bash") or "bash", "-euo", "pipefail", "-c", tour],
+        [shutil.which("bash") or "bash", "-euo", "pipefail", "-c", tour + served],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -44,6 +45,13 @@ def test_the_tour(tmp_path: Path) -> None:
     assert "cashews" in done.stdout
     assert "13 March" in done.stdout
     assert "Dr. Lopez" in done.stdout
+    assert '"text":"The bicycle lock opens with 4471"' in done.stdout
+    assert "appliance_search_recent_seconds" in done.stdout
+
+
+def test_the_assistant_is_the_example_that_is_tested() -> None:
+    example = (ROOT / "examples" / "assistant.py").read_text(encoding="utf-8")
+    assert example.endswith(block("A whole assistant"))
 
 
 def test_the_python_example(tmp_path: Path) -> None:
@@ -52,7 +60,7 @@ def test_the_python_example(tmp_path: Path) -> None:
         archive.write(folder / "chatgpt" / "conversations.json", "conversations.json")
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", block("From Python:")],
+        [sys.executable, "-W", "error", "-c", block("## From Python")],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
