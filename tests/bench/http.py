@@ -156,7 +156,8 @@ def serving(home: Path, model: bool) -> Iterator[tuple[str, dict[str, str]]]:
 
 def serve(home: Path, embedder: Embedder | None) -> None:
     """Serve until stdin ends."""
-    with Appliance.open(home, embedder=embedder) as memory, running(application(memory)) as url:
+    # Without a background, which would do at once what an ingest leaves: it is HTTP that is measured.
+    with Appliance.open(home, worker=False, embedder=embedder) as memory, running(application(memory)) as url:
         print(json.dumps([url, owner(memory)]), flush=True)
         sys.stdin.read()
 
