@@ -9,6 +9,7 @@ Prints the least, the median and the 95th percentile of each in milliseconds, wh
 from __future__ import annotations
 
 import argparse
+import asyncio
 import http.client
 import json
 import random
@@ -18,9 +19,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
 
 from appliance import Appliance
 from appliance_models import Embedder, HashEmbedder
@@ -103,6 +107,36 @@ def together(url: str, headers: dict[str, str], clients: int, seconds: float) ->
     return sum(counts) / seconds
 
 
+def cost(app: FastAPI, headers: dict[str, str], path: str, body: bytes | None, calls: int) -> float:
+    """Milliseconds of processor time that the app and its guard take for a request, without a socket."""
+    sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "query_string": b"",
+        "method": "GET" if body is None else "POST", "path": path, "raw_path": path.encode(), "root_path": "",
+        "headers": [(b"host", b"127.0.0.1:1"), (b"content-type", b"application/json"), *sent],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+    async def call() -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body or b"", "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            assert message.get("status", 200) == 200
+
+        await app({**scope}, receive, send)
+
+    async def several() -> float:
+        for _ in range(20):
+            await call()
+        began = time.process_time()
+        for _ in range(calls):
+            await call()
+        return (time.process_time() - began) * 1000 / calls
+
+    return asyncio.run(several())
+
+
 @contextmanager
 def serving(home: Path, model: bool) -> Iterator[tuple[str, dict[str, str]]]:
     """A server in a process of its own, as a daemon is: its address, and the owner's headers."""
@@ -122,7 +156,8 @@ def serving(home: Path, model: bool) -> Iterator[tuple[str, dict[str, str]]]:
 
 def serve(home: Path, embedder: Embedder | None) -> None:
     """Serve until stdin ends."""
-    with Appliance.open(home, embedder=embedder) as memory, running(application(memory)) as url:
+    # Without a background, which would do at once what an ingest leaves: it is HTTP that is measured.
+    with Appliance.open(home, worker=False, embedder=embedder) as memory, running(application(memory)) as url:
         print(json.dumps([url, owner(memory)]), flush=True)
         sys.stdin.read()
 
@@ -143,6 +178,10 @@ def main() -> None:
         with Appliance.open(home, worker=False, embedder=embedder) as memory:
             filled(memory, Path(folder), given.messages)
             told("search in this process", timed(lambda number: memory.search(query(number)), given.calls))
+            app, own = application(memory), owner(memory)
+            nothing = cost(app, own, "/health/live", None, given.calls)
+            threaded = cost(app, own, "/v1/forget/receipts", None, given.calls)
+            print(f"app and guard, processor time: {nothing:.2f} ms, on a thread {threaded:.2f} ms")
         with serving(home, given.model) as (url, headers):
             client = Client(url, headers)
             beyond: list[float] = []
