@@ -130,10 +130,8 @@ def _vectors(
     there = {w.digest: w.row for w in waiting if w.row is not None}
     vectors = dict(zip(there, bench.ledger.read(list(there.values())), strict=True))
     missing = {w.digest: w.passage for w in waiting if w.row is None}
-    # Texts of a length together: each step's threads then end at the same time.
-    ordered = sorted(missing, key=lambda digest: -len(missing[digest]))
     computed: dict[bytes, NDArray[np.float32]] = {}
-    for some in _steps(bench, ordered, TEXTS, TEXTS_BESIDE_QUESTIONS):
+    for some in _steps(bench, list(missing), TEXTS, TEXTS_BESIDE_QUESTIONS):
         with bench.measures.embedding_of(len(some)):
             computed.update(zip(some, bench.embed([missing[digest] for digest in some]), strict=True))
         if bench.pace.is_awaited():
