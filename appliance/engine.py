@@ -198,9 +198,11 @@ class Engine:
             again=again,
             progress=on_file,
         )
-        tallies = list(intake.ingest(as_paths(source), into))
-        embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
-        self._background.wake()
+        try:
+            tallies = list(intake.ingest(as_paths(source), into))
+            embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
+        finally:
+            self._background.wake()  # of an ingest that was broken off, what was committed is embedded too
         return IngestReport(
             files=tuple(tally.report() for tally in tallies),
             chunks=sum(tally.chunks for tally in tallies),
