@@ -15,6 +15,7 @@ from tests.bench import (
     embedding,
     ingest,
     material,
+    mcp_start,
     measure,
     parsing,
     rerank,
@@ -30,6 +31,7 @@ ALL = (
     "copies",
     "embedding",
     "ingest",
+    "mcp_start",
     "parsing",
     "rerank",
     "scale",
@@ -155,6 +157,12 @@ def test_summarising_in_short() -> None:
     assert found["assisted"]["foldings"] > 0
 
 
+def test_mcp_start_in_short() -> None:
+    found = mcp_start.run(1)
+    assert set(found["seconds"]) == {"python", "sdk", "first_answer", "first_call_after"}
+    assert found["seconds"]["first_answer"]["min"] > found["seconds"]["python"]["min"]
+
+
 def test_startup_in_short() -> None:
     found = startup.run(1)
     assert set(found["seconds"]) == {"python", "help", "version", "search", "search_lexical"}
@@ -218,6 +226,12 @@ def test_summarising_targets() -> None:
     found = summarising.run(1_000, 3)
     for kind in ("people", "assisted"):
         assert found[kind]["all levels, first, s"]["min"] <= summarising.TARGET, found
+
+
+@pytest.mark.campaign
+def test_mcp_start_target() -> None:
+    found = mcp_start.run(10)
+    assert found["seconds"]["first_answer"]["median"] <= mcp_start.TARGET
 
 
 @pytest.mark.campaign

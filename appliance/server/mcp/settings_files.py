@@ -150,6 +150,8 @@ def _indent(text: str) -> int | str:
 # --- TOML ---------------------------------------------------------------------------------------------------
 
 _HEADER = re.compile(r"^\s*\[\[?(?P<keys>[^\[\]]+)\]\]?\s*(?:#.*)?$")
+_LONG_TEXTS = ("'''", '"""')
+"""What begins and ends a text of several lines, in which a line may look like a table's head."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -197,9 +199,13 @@ def _without_table(text: str, keys: tuple[str, ...]) -> str:
     """The text without a table and the tables in it. Comments before the next table belong to that one."""
     kept: list[str] = []
     held: list[str] = []
-    inside = False
+    inside, quoted = False, ""
     for line in text.splitlines(keepends=True):
-        header = _HEADER.match(line)
+        header = None if quoted else _HEADER.match(line)
+        if quoted:
+            quoted = "" if quoted in line else quoted
+        else:
+            quoted = next((mark for mark in _LONG_TEXTS if line.count(mark) % 2), "")
         if header:
             inside = _header_keys(header.group("keys"))[: len(keys)] == keys
             kept += [] if inside else held
