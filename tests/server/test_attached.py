@@ -31,7 +31,7 @@ HERE = {"open", "close", "watcher"}
 WITHIN: dict[str, set[str]] = {
     "sessions": {"get", "clear_away"},
     "session": {"auto_recall", "title"},
-    "summaries": set(),
+    "summaries": {"lag"},
     "facts": {"show", "read_due", "ask_model"},
     "keeping": {"close", "weigh", "write"},
     "forgetting": {"finish"},
