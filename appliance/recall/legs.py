@@ -27,6 +27,9 @@ too: somebody's daily prompt would otherwise be the only hit."""
 BEHIND = 2_000
 """How many chunks of each leg are looked through then. It costs some 20 ms, where copies crowd a question alone."""
 
+COUNTED = 1_000
+"""How many chunks that wait are counted: all of a large import would take longer than the rest of a search."""
+
 TITLED = 3
 """How many sessions may be meant by their titles."""
 
@@ -72,10 +75,11 @@ def find(shelf: Shelf, asked: Asked, notes: list[str]) -> Candidates:
         candidates = from_text(shelf.db, wish.text, wish.filters, None) if by_words else nobody()
         return replace(candidates, quoted=quoted)
     # First what waits: what leaves the outbox after this look is in the index by the next.
-    waiting = chunks.pending(shelf.db, shelf.generation)
+    waiting = chunks.waits(shelf.db, shelf.generation, COUNTED + 1)
     awaited = nobody()
     if waiting:
-        notes.append(f"{waiting} chunks wait for the index: their messages are found by FTS5 alone")
+        many = str(waiting) if waiting <= COUNTED else f"more than {COUNTED}"
+        notes.append(f"{many} chunks wait for the index: their messages are found by FTS5 alone")
         if by_words:
             awaited = from_text(shelf.db, wish.text, wish.filters, shelf.generation)
             dense = next((query.vector for query in asked.legs if query.leg == "dense"), None)
