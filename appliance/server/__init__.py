@@ -11,5 +11,11 @@ How a request travels, and where to read on:
 6. The value goes out as JSON (``routes.base.answer``) in the shapes that the command line prints (``shapes``); an
    error goes out as a problem, by the one table of ``problems``.
 
-``described`` makes the OpenAPI document of it; docs/http.md shows the routes with examples.
+``described`` makes the OpenAPI document of it; docs/http.md shows the routes with examples. ``mcp`` and ``chat`` stand
+behind the same guard: the tools of assistants, and the proxy that adds memory to a model's answers.
+
+``daemon`` is the process in which all this runs: ``listen`` opens its sockets, ``logs`` writes down what it does,
+``notify`` tells the service manager. Programs of the owner's do not come by HTTP's routes but by ``client``: it calls
+the verbs of an engine over the Unix socket (``calls`` lists them, ``line`` asks, ``local`` answers), or is the engine
+itself where no daemon runs.
 """

@@ -14,7 +14,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from appliance import __version__
-from appliance.server import described, local, metrics, problems, proxy
+from appliance.server import described, local, metrics, problems
+from appliance.server.chat import route as chat
 from appliance.server.guard import Guard
 from appliance.server.idempotency import Answers
 from appliance.server.mcp.http import mounted
@@ -43,7 +44,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     events.router,
     health.router,
     metrics.router,
-    proxy.router,
+    chat.router,
 )
 
 THREADS = 8

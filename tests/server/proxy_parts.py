@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance import Appliance
-from appliance.server.proxy import router
+from appliance.server.chat.route import router
 from appliance.server.service import OWNER, Grant, Service
 from appliance_models import HashEmbedder
 

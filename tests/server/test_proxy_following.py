@@ -13,7 +13,7 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from appliance.server import following
+from appliance.server.chat import following
 from tests.server.proxy_parts import Proxy, event, message, model, proxy, wait_until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")

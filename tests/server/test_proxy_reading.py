@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from appliance.errors import UsageError
-from appliance.server import chat
-from appliance.server.proxy import router
+from appliance.server.chat import turns as chat
+from appliance.server.chat.route import router
 from tests.server.proxy_parts import event, events, message
 
 

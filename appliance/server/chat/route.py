@@ -17,10 +17,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
-from appliance.server import chat, upstream
-from appliance.server import proxy_openapi as openapi
-from appliance.server.following import Following, Owner, Place
-from appliance.server.upstream import Upstream
+from appliance.server.chat import document, turns, upstream
+from appliance.server.chat.following import Following, Owner, Place
+from appliance.server.chat.upstream import Upstream
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -80,7 +79,7 @@ class Added:
 
 
 @router.get(
-    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=openapi.MODELS
+    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=document.MODELS
 )
 async def models(request: Request) -> Response:
     """As the endpoint lists them."""
@@ -95,8 +94,8 @@ async def models(request: Request) -> Response:
 @router.post(
     "/v1/chat/completions",
     summary="A chat completion with memory",
-    responses=openapi.ANSWERS,
-    openapi_extra=openapi.REQUEST,
+    responses=document.ANSWERS,
+    openapi_extra=document.REQUEST,
 )
 async def complete(request: Request) -> Response:
     """OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
@@ -108,7 +107,7 @@ async def complete(request: Request) -> Response:
         wish = read_wish(request.headers, request.state.grant, service.memory.settings.proxy.budget)
         body = await _body(request, service.settings.body)
         following = _following(request)
-        asked = chat.read(body)
+        asked = turns.read(body)
         if wish.reads or wish.writes:
             added = await run_in_threadpool(remember, service.memory, following, wish, asked)
             body = asked.body(added.knowledge) if added.knowledge else body
@@ -122,7 +121,7 @@ async def complete(request: Request) -> Response:
     try:
         whole = await answered.whole(service.settings.body)
         if whole.status == 200:
-            await keep.store(chat.of_completion(whole.body))
+            await keep.store(turns.of_completion(whole.body))
     except ApplianceError as error:
         return _refused(error, added.headers())
     return Response(whole.body, whole.status, headers)
@@ -149,7 +148,7 @@ def read_wish(headers: Mapping[str, str], grant: Grant, budget: int) -> Wish:
     )
 
 
-def remember(memory: Engine, following: Following, wish: Wish, asked: chat.Request) -> Added:
+def remember(memory: Engine, following: Following, wish: Wish, asked: turns.Request) -> Added:
     """What is known for a request, then its new turns into the store. It blocks.
 
     A context that can't be made is said in the notes, and the chat goes on without one; what can't be stored is an
@@ -173,7 +172,7 @@ def remember(memory: Engine, following: Following, wish: Wish, asked: chat.Reque
     return added
 
 
-def _context(memory: Engine, wish: Wish, asked: chat.Request, place: Place | None) -> Context:
+def _context(memory: Engine, wish: Wish, asked: turns.Request, place: Place | None) -> Context:
     """What is known for the latest turn of the user, without what the request holds itself: its turns, and a summary of
     them, unless it leaves out what was said before."""
     shares = {"recent": 0.0} if place is not None and place.before else {"recent": 0.0, "summary": 0.0}
@@ -202,7 +201,7 @@ class Keeping:
     following: Following
     place: Place | None
 
-    async def store(self, turns: list[chat.Turn]) -> None:
+    async def store(self, turns: list[turns.Turn]) -> None:
         """
         Raises:
             StoreError: the store refuses.
@@ -224,7 +223,7 @@ class Passing(StreamingResponse):
     ) -> None:
         self._answered = answered
         self._keep = keep
-        self._gathering = chat.Gathering(most)
+        self._gathering = turns.Gathering(most)
         self._is_kept = False
         super().__init__(self._pass(), answered.status, headers)
 

@@ -21,7 +21,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from appliance.errors import NotFound, UsageError
-from appliance.server.chat import Turn, same
+from appliance.server.chat.turns import Turn, same
 from appliance.types import LOCAL
 
 if TYPE_CHECKING:
