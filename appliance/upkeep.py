@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 
 from appliance.errors import StoreError
 from appliance.types import Event
@@ -51,6 +51,11 @@ FAREWELL = 10.0
 """Seconds that questions under way have to end when the memory is closed."""
 
 
+AT_ONCE = 2
+"""Questions that are answered at a time; the others wait their turn. Most of one needs the interpreter's lock: the more
+want it, the more of their time goes into handing it on, and eight at once get fewer answers together than two."""
+
+
 class Gate:
     """Questions first: they raise the gate while they run, and whatever can wait asks it between two small steps.
 
@@ -65,6 +70,7 @@ class Gate:
         self._closed = False
         self._ended = -math.inf
         self._none = threading.Condition()
+        self._seats = threading.BoundedSemaphore(AT_ONCE)
         self._turns = threading.local()
 
     @contextmanager
@@ -80,13 +86,28 @@ class Gate:
                 raise StoreError("the memory is closed", hint="open it again")
             self._asking += 1
         self._turns.asking = inner + 1
+        seat = nullcontext() if inner else self._seats
         try:
-            yield
+            with seat:
+                yield
         finally:
             self._turns.asking = inner
             with self._none:
                 self._asking -= 1
                 self._ended = time.monotonic()
+                if not self._asking:
+                    self._none.notify_all()
+
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Within, a question is on its way: what can wait makes way already while it is read and handed on."""
+        with self._none:
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._none:
+                self._asking -= 1
                 if not self._asking:
                     self._none.notify_all()
 

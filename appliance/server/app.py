@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from appliance import __version__
 from appliance.server import described, local, metrics, problems
@@ -47,6 +47,11 @@ ROUTERS: tuple[APIRouter, ...] = (
     chat.router,
 )
 
+QUESTIONS = frozenset(
+    {"/v1/search", "/v1/context", "/local/calls/memory/search", "/local/calls/memory/context"}
+)
+"""Paths of what somebody waits for; the memory itself sees to it for all that asks it, but later."""
+
 THREADS = 8
 """Requests that are worked on at once. Each thread reads through a connection of its own, with a cache of its own,
 and two cores have no more to give."""
@@ -78,6 +83,7 @@ def create_app(service: Service) -> FastAPI:
     app.router.routes.append(Route("/mcp", endpoint=_Mcp()))  # a Mount would send /mcp on to /mcp/
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     app.add_middleware(Guard, settings=service.settings, doorkeeper=Doorkeeper(service.home))
+    app.add_middleware(QuestionsFirst, service=service)
     described.describe(app, service)
     intake.clear_leftovers(service.home)
     return app
@@ -89,6 +95,21 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.mcp = mounted(app.state.service)  # anew for each run of the application
     async with app.state.mcp.lifespan():
         yield
+
+
+class QuestionsFirst:
+    """ASGI: while a question is on its way to the memory and its answer on the way back, what can wait makes way."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] in QUESTIONS:
+            with self._service.memory.expecting():
+                await self._app(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
 
 class _Mcp:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import msgspec
 import uvicorn
@@ -35,6 +36,9 @@ PATIENCE = 10
 
 KEEP_ALIVE = 75
 """Seconds that a connection is held for the next request."""
+
+M_ARENA_MAX = -8
+"""Of glibc's malloc.h."""
 
 AGAIN = 60.0
 """Seconds until folders are watched again after that ended with an error."""
@@ -59,6 +63,7 @@ def serve(
         UsageError: it can't listen there, or it is an address that others reach and ``beyond_loopback`` is not said.
     """
     again = False
+    _share_one_heap()
     with ExitStack() as stack:
         memory = stack.enter_context(Engine.open(home, purpose=SERVES))
         settings = memory.settings.server
@@ -85,6 +90,13 @@ def serve(
         _log.info("ending" if not again else "beginning anew")
     if again:
         os.execv(sys.executable, sys.orig_argv)
+
+
+def _share_one_heap() -> None:
+    """Let all threads of this process share one heap, where the C library is glibc: a heap for each, given back to the
+    system again and again, costs a search on a thread a tenth of its time, and memory."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 class _Server(uvicorn.Server):

@@ -27,7 +27,7 @@ POSTINGS = 20_000
 """The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word
 that would go past it is left out of this engine (FTS5 costs about 2.5 microseconds a row)."""
 
-POSTINGS_WAITING = 1_000
+POSTINGS_WAITING = 400
 """The same where only what waits for the index is looked for, beside all that the index finds: as a rule there is
 little, and a search must not take several times as long while something is read in."""
 
