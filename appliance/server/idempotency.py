@@ -33,11 +33,13 @@ EACH = 200
 class KeyReused(UsageError):
     """An Idempotency-Key that was used for another request."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "this Idempotency-Key was used for another request, or what that one made has changed since",
-            hint="take a new key for each thing that is to be done; the same key only repeats the same request",
-        )
+
+def key_reused() -> KeyReused:
+    """What is said of a key that was used for another request."""
+    return KeyReused(
+        "this Idempotency-Key was used for another request, or what that one made has changed since",
+        hint="take a new key for each thing that is to be done; the same key only repeats the same request",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ class Answers:
 
 def _again(known: _Answer, fingerprint: bytes) -> Response:
     if known.fingerprint != fingerprint:
-        raise KeyReused
+        raise key_reused()
     response = Response(known.body, known.status)
     response.raw_headers = [*known.headers, (REPLAYED.lower().encode(), b"true")]
     return response

@@ -47,6 +47,8 @@ def test_the_tour(tmp_path: Path) -> None:
     assert "Dr. Lopez" in done.stdout
     assert '"text":"The bicycle lock opens with 4471"' in done.stdout
     assert "appliance_search_recent_seconds" in done.stdout
+    assert '"format":"claude","status":"ok"' in done.stdout
+    assert "urn:appliance:error" not in done.stdout
 
 
 def test_the_assistant_is_the_example_that_is_tested() -> None:

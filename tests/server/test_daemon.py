@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from daemons import TALK, command, end, environment, filled, running, start
 
 from appliance import Appliance
-from appliance.errors import HomeLocked
+from appliance.errors import HomeError, HomeLocked
 from appliance.paths import Home
 from appliance.server import listen, logs
 from appliance.server.client import Attached
@@ -34,13 +35,14 @@ def test_it_is_private_and_leaves_nothing_of_itself_behind(home: Path) -> None:
     finally:
         os.umask(mask)
     there = modes(home)
-    assert {"socket", "token", "daemon.json", "logs"} <= there.keys()
+    assert {"token", "daemon.json", "logs"} <= there.keys()
+    assert daemon.socket.stat().st_mode & 0o777 == 0o600
     assert {mode for name, mode in there.items() if (home / name).is_dir()} == {0o700}
     assert {mode for name, mode in there.items() if not (home / name).is_dir()} == {0o600}
     assert len(daemon.token) >= 40
     code, errors = end(daemon)
     assert code == 0 and not errors
-    assert not {"socket", "daemon.json"} & modes(home).keys()
+    assert not daemon.socket.exists() and not (home / "daemon.json").exists()
     assert modes(home / "logs") == {"daemon.log": 0o600}
 
 
@@ -75,7 +77,7 @@ def test_killed_it_leaves_what_hinders_nobody(home: Path) -> None:
     daemon = start(home)
     daemon.process.kill()
     daemon.process.communicate()
-    assert (home / "socket").exists() and (home / "daemon.json").exists()
+    assert daemon.socket.exists() and (home / "daemon.json").exists()
     with Appliance.open(home, worker=False) as memory:
         assert not isinstance(memory, Attached)
         assert memory.search("ferry")
@@ -231,15 +233,14 @@ def test_a_home_with_a_long_path_has_its_socket_elsewhere(
 
 
 @pytest.mark.usefixtures("socket_enabled")
-def test_a_folder_that_others_write_to_gets_no_socket(tmp_path: Path) -> None:
-    open_to_all = tmp_path / "open"
-    open_to_all.mkdir()
-    open_to_all.chmod(0o777)
-    with (
-        pytest.raises(Exception, match="others may write there"),
-        listen.listen(Home(open_to_all), "127.0.0.1", 0),
-    ):
-        pass
+def test_a_folder_that_others_write_to_gets_no_socket() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o777)
+        with (
+            pytest.raises(HomeError, match="others may write there"),
+            listen.listen(Home(Path(folder)), "127.0.0.1", 0),
+        ):
+            pass
 
 
 def test_a_daemon_of_another_version_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

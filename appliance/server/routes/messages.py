@@ -12,7 +12,7 @@ from appliance.errors import NotFound
 from appliance.memory.private import PrivateSession
 from appliance.memory.session import Session
 from appliance.server import idempotency
-from appliance.server.idempotency import KeyReused
+from appliance.server.idempotency import key_reused
 from appliance.server.models import NewMessage, Turn
 from appliance.server.problems import as_things_stand
 from appliance.server.reach import PRIVATE, Caller, Reader, Writer
@@ -80,7 +80,7 @@ def added(caller: Caller, session: Session | PrivateSession, turn: Turn) -> Mess
     known = None if made_of is None else _known(caller, session, made_of)
     if known is not None:
         if not _same(known, session, turn):
-            raise KeyReused
+            raise key_reused()
         return known
     return session.add(
         turn.role,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from appliance.errors import NotFound, UsageError
 from appliance.memory.private import PrivateSession
 from appliance.server import idempotency, shapes
-from appliance.server.idempotency import KeyReused
+from appliance.server.idempotency import key_reused
 from appliance.server.models import MOST, PAGE, BranchAsked, NewSession, SessionChanged, Turn, When
 from appliance.server.problems import as_things_stand
 from appliance.server.reach import Caller, Reader, Writer
@@ -84,7 +84,7 @@ def begin(caller: Writer, asked: NewSession) -> Response:
         known = None if once is None else _known(caller, once, user)
         if known is not None:
             if not _same(known, asked, namespace):
-                raise KeyReused
+                raise key_reused()
             return answer(known, CREATED)
         begun = caller.memory.sessions.create(
             title=asked.title,
