@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from appliance.memory import forget as forgetting
 from appliance.memory.forget import Doomed, Proof, Receipt
-from appliance.paths import Home
+from appliance.paths import Home, sizes
 from appliance.serving import OnProgress, Serving
 from appliance.store.database import Database
 from appliance.types import Event, Scope
@@ -83,4 +83,4 @@ class Forgetting:
         return 1
 
     def _size(self) -> int:
-        return sum(path.stat().st_size for path in self._home.root.rglob("*") if path.is_file())
+        return sum(one.st_size for one in sizes(self._home.root))

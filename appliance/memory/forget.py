@@ -8,6 +8,7 @@ full text and the database's own file anew. A receipt holds counts and dates, ne
 from __future__ import annotations
 
 import mmap
+import os
 import sqlite3
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -312,14 +313,16 @@ def pieces(db: sqlite3.Connection, keys: Sequence[int], home_bytes: int) -> list
 
 def search(db: sqlite3.Connection, root: Path, inbox: Path, texts: Sequence[Sequence[str]]) -> Proof:
     """Look for pieces of forgotten texts in every file of the home. What other messages still say is no trace."""
-    files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.stat().st_size]
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
     wanted = list(dict.fromkeys(piece for text in texts for piece in text))
     still_said: dict[str, bool] = {}
-    traces, yours, size = [], [], 0
+    traces, yours, count, size = [], [], 0, 0
     for path in files:
-        size += path.stat().st_size
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            there = [piece for piece in wanted if content.find(piece.encode("utf-8", "surrogatepass")) >= 0]
+        try:
+            there, bytes = _holds(path, wanted)
+        except FileNotFoundError:  # the index and the database replace files of theirs while they work
+            continue
+        count, size = count + (bytes > 0), size + bytes
         if inbox in path.parents:
             yours += [str(path)] if there else []
             continue
@@ -328,7 +331,21 @@ def search(db: sqlite3.Connection, root: Path, inbox: Path, texts: Sequence[Sequ
                 still_said[piece] = _said(db, piece)
         if not all(still_said[piece] for piece in there):
             traces.append(str(path))
-    return Proof(len(files), size, len(texts), tuple(traces), tuple(yours))
+    return Proof(count, size, len(texts), tuple(traces), tuple(yours))
+
+
+def _holds(path: Path, pieces: Sequence[str]) -> tuple[list[str], int]:
+    """Which pieces a file holds, and its size in bytes.
+
+    Raises:
+        FileNotFoundError: it is no more.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            return [], 0
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return [one for one in pieces if content.find(one.encode("utf-8", "surrogatepass")) >= 0], size
 
 
 def _said(db: sqlite3.Connection, piece: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from appliance.measures import Measures, Spread, resident
-from appliance.paths import Home
+from appliance.paths import Home, sizes
 from appliance.store import catalogue, chunks, derived, facts, summaries, variants, vectors
 from appliance.store.chunks import Generation
 
@@ -127,7 +127,13 @@ def _is_cut(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:
 def _size(path: Path) -> int:
     """What a file, or all files of a folder, take on the disk; the index reserves more than it uses."""
     if path.is_dir():
-        return sum(_size(p) for p in path.rglob("*") if p.is_file())
-    stat = path.stat()
-    blocks: int | None = getattr(stat, "st_blocks", None)
-    return stat.st_size if blocks is None else blocks * 512
+        return sum(_taken(one) for one in sizes(path))
+    try:
+        return _taken(path.stat())
+    except FileNotFoundError:  # the database's log goes when it is empty
+        return 0
+
+
+def _taken(measures: os.stat_result) -> int:
+    blocks: int | None = getattr(measures, "st_blocks", None)
+    return measures.st_size if blocks is None else blocks * 512
