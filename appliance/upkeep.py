@@ -53,7 +53,7 @@ FAREWELL = 10.0
 
 AT_ONCE = 2
 """Questions that are answered at a time; the others wait their turn. Most of one needs the interpreter's lock: the more
-want it, the more of their time goes into handing it on, and eight at once get fewer answers together than two."""
+want it, the more of their time goes into handing it on."""
 
 
 class Gate:
