@@ -23,7 +23,7 @@ from appliance.errors import ApplianceError, UsageError
 from appliance.server import calls
 from appliance.server.calls import Call
 from appliance.server.service import Service, came_over_the_socket
-from appliance.types import Event, FileReport
+from appliance.types import FileReport
 
 SHORT = 8
 """Calls that are answered at a time: as many readers of the store, a connection each."""
@@ -42,9 +42,6 @@ STILL = 1.0
 
 WAITING = 256
 """Lines that wait for a slow reader, before the verb that makes them waits too."""
-
-EVENTS_WAITING = 1024
-"""Events that wait for a slow listener; after that the oldest go, and their number is told."""
 
 _log = logging.getLogger("appliance.calls")
 
@@ -104,7 +101,9 @@ def router(service: Service) -> APIRouter:
     async def events(request: Request) -> Response:
         if not came_over_the_socket(request.scope):
             return Response(status_code=404)
-        return StreamingResponse(_events(service), media_type="application/x-ndjson")
+        lines = Lines(service.ending)
+        work = lambda: listen_until_gone(service, lines)  # noqa: E731
+        return StreamingResponse(lines.of(long, work), media_type="application/x-ndjson")
 
     @routes.post("/watch")
     async def watch(request: Request) -> Response:
@@ -169,40 +168,14 @@ def watch_until_gone(service: Service, wanted: Watching, lines: Lines) -> None:
             watcher.run(once=wanted.once)
 
 
-async def _events(service: Service) -> AsyncIterator[bytes]:
-    loop = asyncio.get_running_loop()
-    waiting: asyncio.Queue[Event] = asyncio.Queue()
-    dropped = 0
-
-    def take(event: Event) -> None:
-        nonlocal dropped
-        if waiting.qsize() >= EVENTS_WAITING:
-            waiting.get_nowait()
-            dropped += 1
-        waiting.put_nowait(event)
-
-    end = service.memory.events.listen(lambda event: _soon(loop, lambda: take(event)))
+def listen_until_gone(service: Service, lines: Lines) -> None:
+    """Tell of the memory's events for as long as whoever asked listens; of those that a slow one missed, how many."""
+    end = service.memory.events.listen(lambda event: lines.put({"event": event}))
     try:
-        yield _line({"listening": True})
-        while True:
-            try:
-                event = await asyncio.wait_for(waiting.get(), STILL)
-            except TimeoutError:
-                if service.ending.is_set():
-                    return
-                yield _line({"still": True})
-                continue
-            if dropped:
-                yield _line({"event": Event("dropped", "", {"events": dropped})})
-                dropped = 0
-            yield _line({"event": event})
+        lines.put({"listening": True})
+        lines.wait_until_gone()
     finally:
         end()
-
-
-def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(act)
 
 
 class Lines:
@@ -256,6 +229,10 @@ class Lines:
         stack = ExitStack()
         stack.callback(self._on_gone.remove, act)
         return stack
+
+    def wait_until_gone(self) -> None:
+        """Return when nobody listens any more."""
+        self._gone.wait()
 
     def _put(self, line: bytes) -> None:
         if self._gone.is_set():
