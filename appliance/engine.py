@@ -25,6 +25,7 @@ from appliance.ingest.watch import Watcher
 from appliance.measures import Measures
 from appliance.memory import export
 from appliance.memory import facts as known
+from appliance.memory.browsing import Browsing
 from appliance.memory.keeping import Keeping, handed_out
 from appliance.memory.session import Host
 from appliance.memory.sessions import Sessions
@@ -97,6 +98,7 @@ class Engine:
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
         self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
         self._asking = Asking(self.facts, model)
+        self.browsing = Browsing(home, self._database, settings.user, settings.watch.folders)
         self.forgetting = Forgetting(home, self._database, self._serving, settings.user, told)
         self._background.tasks = (
             self.forgetting.finish,

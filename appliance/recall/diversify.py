@@ -22,12 +22,10 @@ class Chosen:
     left_out: Mapping[int, str]
 
 
-def diversify(
-    candidates: Candidates, ranking: Ranking, memories: Mapping[int, int], per_session: int | None
-) -> Chosen:
+def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None) -> Chosen:
     """Messages in the order of the ranking, each that says the same as a better one folded under it.
 
-    ``memories`` gives the memory of messages that are variants of one. ``per_session`` of None bounds nothing.
+    ``per_session`` of None bounds nothing.
     """
     rows: list[int] = []
     folded: dict[int, list[int]] = {}
@@ -37,7 +35,7 @@ def diversify(
     keys, whose = candidates.messages.tolist(), candidates.sessions.tolist()
     for row in ranking.order.tolist():
         # Two people who say the same have said two things.
-        memory = (memories.get(keys[row], keys[row]), candidates.authors[row])
+        memory = (candidates.memories.get(keys[row], keys[row]), candidates.authors[row])
         if memory in best:
             folded.setdefault(best[memory], []).append(row)
             left_out[row] = f"folded under {message_id(keys[best[memory]])}, which says the same"

@@ -10,7 +10,16 @@ from dataclasses import replace
 from itertools import islice
 
 from appliance.recall import times
-from appliance.recall.candidates import POOL, Candidates, from_index, from_text, joined, nobody, with_meaning
+from appliance.recall.candidates import (
+    POOL,
+    Candidates,
+    from_index,
+    from_text,
+    joined,
+    just_said,
+    nobody,
+    with_meaning,
+)
 from appliance.recall.shelf import Asked, Shelf, Wish
 from appliance.recall.times import Stretch
 from appliance.store import chunks, lexical, titles, variants
@@ -82,9 +91,10 @@ def find(shelf: Shelf, asked: Asked, notes: list[str]) -> Candidates:
         notes.append(f"{many} chunks wait for the index: their messages are found by FTS5 alone")
         if by_words:
             awaited = from_text(shelf.db, wish.text, wish.filters, shelf.generation)
-            dense = next((query.vector for query in asked.legs if query.leg == "dense"), None)
-            if dense is not None and shelf.fresh:
-                awaited = with_meaning(awaited, dense, shelf.fresh)
+        dense = next((query.vector for query in asked.legs if query.leg == "dense"), None)
+        if dense is not None and shelf.fresh:
+            said = just_said(shelf.db, shelf.fresh, wish.filters)
+            awaited = with_meaning(joined(awaited, said), dense, shelf.fresh)
     pieces = chunks.chunks_of(shelf.db, shelf.generation, sorted(quoted))
     also = {"quoted": [chunk for key in sorted(quoted, reverse=True) for chunk in pieces.get(key, ())]}
     also |= _pointed(shelf, shelf.index, asked)
@@ -122,8 +132,7 @@ def _pointed(shelf: Shelf, index: Index, asked: Asked) -> dict[str, list[int]]:
 def _beyond(shelf: Shelf, index: Index, asked: Asked, candidates: Candidates) -> list[int]:
     """Where copies crowd the candidates, what each leg likes best of other memories, a chunk of each."""
     found = candidates.messages.tolist()
-    memory = variants.groups(shelf.db, found)
-    seen = {memory.get(key, key) for key in found}
+    seen = {candidates.memories.get(key, key) for key in found}
     if len(seen) >= CROWDED or len(found) < 2 * len(seen):
         return []
     beyond: list[int] = []

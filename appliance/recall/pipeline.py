@@ -18,7 +18,7 @@ from appliance.recall.rerank import reranked
 from appliance.recall.shelf import Shelf, Wish
 from appliance.recall.snippet import snippet
 from appliance.recall.why_not import why_not
-from appliance.store import messages, sessions, variants
+from appliance.store import messages, sessions
 from appliance.types import Hit, Hits, Source
 
 
@@ -32,8 +32,7 @@ def search(shelf: Shelf, wish: Wish, *, limit: int, about: str | None = None) ->
     ranking = rank(shelf, asked, candidates)
     ranking = reranked(shelf, asked, candidates, ranking, notes)
     with shelf.timed("hits"):
-        memories = variants.groups(shelf.db, candidates.messages.tolist())
-        chosen = diversify(candidates, ranking, memories, wish.per_session)
+        chosen = diversify(candidates, ranking, wish.per_session)
         hits = describe(shelf.db, asked.words, candidates, ranking, chosen, limit)
         gist = gists.beside(shelf, asked)
     took = (time.perf_counter() - began) * 1000

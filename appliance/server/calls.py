@@ -22,6 +22,7 @@ from appliance import errors
 from appliance.engine import Engine
 from appliance.errors import ApplianceError, UsageError
 from appliance.forgetting import Forgetting
+from appliance.memory.browsing import Browsing
 from appliance.memory.facts import Facts
 from appliance.memory.keeping import Keeping
 from appliance.memory.private import PrivateSession
@@ -52,6 +53,7 @@ ROOMS: Mapping[str, tuple[type, tuple[str, ...]]] = {
         ("list", "profile", "review", "get", "history", "confirm", "correct", "reject", "add", "pending"),
     ),
     "keeping": (Keeping, ("pin", "unpin", "pinned", "importance", "recalled")),
+    "browsing": (Browsing, ("outline", "messages", "choices", "activity", "files", "folders")),
     "forgetting": (Forgetting, ("preview", "forget", "receipts")),
 }  # fmt: skip
 """The verbs of each room of a memory; "session" is any one conversation, by its id."""

@@ -27,6 +27,7 @@ from appliance.errors import ApplianceError, DaemonGone, HomeLocked
 from appliance.forgetting import Forgetting
 from appliance.ingest.sources import as_paths
 from appliance.ingest.watch import Watcher
+from appliance.memory.browsing import Browsing
 from appliance.memory.facts import Facts
 from appliance.memory.keeping import Keeping
 from appliance.memory.private import PrivateSession
@@ -204,6 +205,12 @@ class _Keeping(Keeping):
         self._line = line
 
 
+@_remote("browsing")
+class _Browsing(Browsing):
+    def __init__(self, line: Line) -> None:
+        self._line = line
+
+
 @_remote("forgetting")
 class _Forgetting(Forgetting):
     def __init__(self, line: Line) -> None:
@@ -302,6 +309,7 @@ class Attached(Appliance):
         self.facts = _Facts(line)
         self.keeping = _Keeping(line)
         self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
+        self.browsing = _Browsing(line)
         self.forgetting = _Forgetting(line)
         self.events = self._events = _Events(line)
 

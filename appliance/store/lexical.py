@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from appliance.store import neighbours, sessions, visible
 from appliance.store.migrations import NEIGHBOURS
@@ -175,20 +176,33 @@ def search(
     for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
         for other in others:
             beside[other] = max(beside.get(other, 0.0), own[key])
-    # CROSS JOIN: by the keys, where SQLite would read all that the user has said.
-    rows = at_once(
-        db,
-        "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
-        f" ON s.id = m.session_id WHERE m.id IN {LISTED} AND {narrowed}{waiting.format('m.id')}",
-        (listed(beside.keys() - own.keys()), *values),
-        columns=5,
-    )
+    rows = _about(db, beside.keys() - own.keys(), narrowed + waiting.format("m.id"), values)
     said |= {key: about for key, *about in rows}
     hits = (
         TextHit(key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), *about)
         for key, about in said.items()
     )
     return sorted(hits, key=lambda hit: (-hit.score, hit.message))[:limit]
+
+
+def said(db: sqlite3.Connection, keys: Iterable[int], filters: Filters) -> list[TextHit]:
+    """The messages of the given keys that are within the filters, none of whose words were asked for."""
+    rows = _about(db, keys, *conditions(filters))
+    return [TextHit(key, 0.0, 0.0, *about) for key, *about in sorted(rows)]
+
+
+def _about(
+    db: sqlite3.Connection, keys: Iterable[int], where: str, values: Sequence[object]
+) -> list[list[Any]]:
+    """Key, role, author, time and session of the given messages, as far as they pass."""
+    # CROSS JOIN: by the keys, where SQLite would read all that the user has said.
+    return at_once(
+        db,
+        "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
+        f" ON s.id = m.session_id WHERE m.id IN {LISTED} AND {where}",
+        (listed(keys), *values),
+        columns=5,
+    )
 
 
 def phrases(query: str) -> list[str]:

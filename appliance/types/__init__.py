@@ -11,6 +11,7 @@ Metadata keys that parsers set when the export says so, and nothing else reads m
 
 from __future__ import annotations
 
+from appliance.types.browsed import Activity, Choices, Outline, WatchedFile
 from appliance.types.found import (
     Context,
     ContextItem,
@@ -64,6 +65,8 @@ __all__ = [
     "LEVELS",
     "LOCAL",
     "ROLES",
+    "Activity",
+    "Choices",
     "Context",
     "ContextItem",
     "Dropped",
@@ -85,6 +88,7 @@ __all__ = [
     "MessageRecord",
     "Metadata",
     "Mode",
+    "Outline",
     "Part",
     "Problem",
     "Quote",
@@ -99,6 +103,7 @@ __all__ = [
     "StorageScope",
     "Summary",
     "SummaryHit",
+    "WatchedFile",
     "WhyNot",
     "Window",
 ]

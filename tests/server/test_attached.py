@@ -34,6 +34,7 @@ WITHIN: dict[str, set[str]] = {
     "summaries": {"lag"},
     "facts": {"show", "read_due", "ask_model"},
     "keeping": {"close", "weigh", "write"},
+    "browsing": set(),
     "forgetting": {"finish"},
     "memory": HERE,
 }

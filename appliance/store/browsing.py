@@ -1,0 +1,89 @@
+"""Looked over without being searched: a conversation's outline, what there is to choose from, and how much was said
+when."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping
+
+from appliance.moments import iso_of, now
+from appliance.store import lineage
+from appliance.store.messages import message_id
+from appliance.store.visible import NOT_EXPIRED
+from appliance.types import Activity, Choices, Outline, Scope, WatchedFile
+
+LINE = 72
+"""Characters of a line by which ``Outline.lines`` estimates a text's height, which screens correct as they draw it."""
+
+AUTHORS = 200
+"""Authors that are there to choose from: those who said most."""
+
+
+def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
+    """A session's messages in order, those first that it shares as a branch, without their texts."""
+    columns: tuple[list[str], ...] = ([], [], [], [], [], [], [])
+    for part in lineage.parts(db, session):
+        where, values = lineage.within([part])
+        for key, *rest in db.execute(
+            "SELECT m.id, m.role, coalesce(m.author, ''), coalesce(m.sent_at, ''), length(m.text),"
+            f" length(m.text) / {LINE} + 1 + length(m.text) - length(replace(m.text, char(10), '')), m.pinned"
+            f" FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id",
+            values,
+        ):
+            for column, value in zip(columns, (message_id(key), *rest), strict=True):
+                column.append(value)
+    return Outline(id, *columns)  # type: ignore[arg-type]
+
+
+def choices(db: sqlite3.Connection, scope: Scope) -> Choices:
+    """What a search of a scope can be narrowed to, each with how many messages it has; the users of the memory with
+    their sessions."""
+    here = "s.user_id = ? AND s.namespace = ? AND " + NOT_EXPIRED
+    values = (scope.user_id, scope.namespace, now())
+
+    def counted(
+        what: str, rows: str = "message m JOIN session s ON s.id = m.session_id"
+    ) -> Mapping[str, int]:
+        return dict(
+            db.execute(
+                f"SELECT {what} AS one, count(*) AS many FROM {rows} WHERE {here} AND one IS NOT NULL"
+                f" GROUP BY one ORDER BY many DESC, one LIMIT {AUTHORS}",
+                values,
+            ).fetchall()
+        )
+
+    users = db.execute("SELECT user_id, count(*) FROM session GROUP BY user_id ORDER BY 2 DESC, 1").fetchall()
+    spaces = db.execute(
+        "SELECT namespace, count(*) FROM session WHERE user_id = ? GROUP BY namespace ORDER BY 2 DESC, 1",
+        (scope.user_id,),
+    ).fetchall()
+    return Choices(dict(users), dict(spaces), counted("s.format"), counted("m.role"), counted("m.author"))
+
+
+def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:
+    """How many messages of a scope were said in each month, by source; those without a time have no month."""
+    rows = db.execute(
+        "SELECT coalesce(strftime('%Y-%m', m.at / 1000000, 'unixepoch'), ''), s.format, count(*)"
+        " FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
+        f" AND {NOT_EXPIRED} GROUP BY 1, 2 ORDER BY 1, 2",
+        (scope.user_id, scope.namespace, now()),
+    )
+    return [Activity(*row) for row in rows]
+
+
+def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
+    """The files that were found in watched folders, those first that wait, then the latest read."""
+    rows = db.execute(
+        "SELECT path, root, size, state, reason, read_at FROM file"
+        " ORDER BY state <> 'queued', read_at DESC, path LIMIT ?",
+        (limit,),
+    )
+    return [
+        WatchedFile(_shown(path), _shown(root), size, state, reason, None if read is None else iso_of(read))
+        for path, root, size, state, reason, read in rows
+    ]
+
+
+def _shown(path: bytes) -> str:
+    return os.fsdecode(path).encode("utf-8", "replace").decode()
