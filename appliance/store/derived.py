@@ -162,8 +162,10 @@ def expunge(home: Home, database: Database, generation: Generation) -> int:
 
 def remove_strays(home: Home, database: Database) -> None:
     """Remove the files of generations that are no more: what a rebuild that was killed at its end left."""
+    # The files first: a generation is known before it has any, and one may begin between the two looks.
+    found = [*home.vectors.iterdir(), *home.index.iterdir()]
     known = chunks.generations(database.read())
-    for path in (*home.vectors.iterdir(), *home.index.iterdir()):
+    for path in found:
         named = _GENERATION.fullmatch(path.name)
         if named and int(named[1]) not in known:
             remove(home, int(named[1]))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from appliance import Appliance
 from appliance.recall.candidates import Candidates, from_index
 from appliance.serving import SOON
+from appliance.store import chunks, derived
 from appliance_models import HashEmbedder
 
 
@@ -162,3 +165,23 @@ def test_what_goes_into_the_index_during_a_search_is_found(
 
     monkeypatch.setattr("appliance.recall.legs.from_index", then_drained)
     assert "the ferry number 7" in [hit.text for hit in memory.search("ferry number 7", limit=300)]
+
+
+def test_a_generation_that_begins_during_a_look_for_strays_keeps_its_files(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.ingest(write(tmp_path / "chat.jsonl", [line(1, content="the ferry leaves at six")]))
+    home, database = memory.home, memory._database
+    new: list[Path] = []
+
+    def then_begun(db: sqlite3.Connection) -> set[int]:
+        known = chunks.generations(db)
+        with database.write() as tx:
+            begun = chunks.begin_generation(tx, "another", "another@1", 8, active=False)
+        new.append(home.index / f"g{begun.id}")
+        new[-1].mkdir()
+        return known
+
+    monkeypatch.setattr("appliance.store.derived.chunks", Mock(wraps=chunks, generations=then_begun))
+    derived.remove_strays(home, database)
+    assert new[0].is_dir()

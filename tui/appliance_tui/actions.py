@@ -1,0 +1,113 @@
+"""Everything that can be done, once: keys, footer, palette and help are all made from this table.
+
+An action's id is what a person re-maps it by in the settings (``[tui.keys]``). Ids begin with where the action is
+there: "app" is everywhere, else it is a screen or a part of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """``keys`` as Textual names them, several separated by commas; ``does`` is its action string. ``name`` stands in
+    the footer, if it is ``shown`` there, and in the palette; ``help`` says more in a sentence. With ``typing`` the keys
+    work while a person types, too."""
+
+    id: str
+    keys: str
+    does: str
+    name: str
+    help: str
+    shown: bool = True
+    typing: bool = False
+
+    @property
+    def place(self) -> str:
+        return self.id.partition(".")[0]
+
+
+PLACES: dict[str, str] = {
+    "app": "Everywhere",
+    "recall": "Recall",
+    "why": "Why a message was found",
+    "conversations": "Conversations",
+    "reading": "Reading a conversation",
+    "context": "Context",
+    "memory": "Memory",
+    "inbox": "Inbox",
+    "vitals": "Vitals",
+    "forget": "Forgetting",
+}
+"""Where actions are, in the order of the help."""
+
+SCREENS = ("recall", "conversations", "context", "memory", "inbox", "vitals")
+"""The screens, in the order of the bar."""
+
+ACTIONS: tuple[Action, ...] = (
+    # --- everywhere
+    Action("app.recall", "f1", "go('recall')", "Recall", "Find anything that was said.", False, True),
+    Action(
+        "app.conversations",
+        "f2",
+        "go('conversations')",
+        "Conversations",
+        "Read whole conversations.",
+        False,
+        True,
+    ),
+    Action(
+        "app.context", "f3", "go('context')", "Context", "See what an assistant would be told.", False, True
+    ),
+    Action(
+        "app.memory", "f4", "go('memory')", "Memory", "What is known of you, and what is open.", False, True
+    ),
+    Action(
+        "app.inbox",
+        "f5",
+        "go('inbox')",
+        "Inbox",
+        "The files that were read, and those that wait.",
+        False,
+        True,
+    ),
+    Action("app.vitals", "f6", "go('vitals')", "Vitals", "How the memory is, in numbers.", False, True),
+    Action("app.help", "question_mark,f10", "help", "Help", "This page."),
+    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find any action by its name.", True, True),
+    Action("app.theme", "ctrl+t", "next_theme", "Theme", "The next of the themes.", False, True),
+    Action(
+        "app.quit", "ctrl+q", "quit", "Quit", "Leave. Nothing is lost: all is stored as it comes.", True, True
+    ),
+    # --- recall
+    Action("recall.search", "slash", "search", "Search", "Go to the search line."),
+    Action("recall.open", "enter", "open", "Open", "Open the message in its conversation, at its place."),
+    Action("recall.why", "w", "why", "Why", "Why it was found: each leg and each feature, as bars."),
+    Action("recall.why_not", "W", "why_not", "Why not", "Why a message that you name was not found.", False),
+    Action("recall.filter", "f", "filter", "Filter", "Narrow by user, source, role, author or time."),
+    Action("recall.clear", "x", "clear_filters", "Clear filters", "Drop all filters.", False),
+    Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
+    Action("recall.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
+    Action(
+        "recall.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
+    ),
+    Action("recall.source", "o", "source", "Source", "Open the file that it came from.", False),
+    # --- why
+    Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
+)
+
+
+def actions(*places: str) -> Iterator[Action]:
+    """The actions of some places."""
+    return (action for action in ACTIONS if action.place in places)
+
+
+def bindings(place: str) -> list[Binding]:
+    """The keys of a place, as Textual takes them. Only those that work while a person types go before the typing."""
+    return [
+        Binding(action.keys, action.does, action.name, action.shown, tooltip=action.help, id=action.id)
+        for action in actions(place)
+    ]

@@ -1,0 +1,139 @@
+"""The frame of the screen: which screens there are, whose memory is looked at, themes, and what everybody is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual.app import App
+from textual.reactive import var
+from textual.screen import Screen
+
+from appliance_tui.actions import bindings
+from appliance_tui.link import Link, Open
+from appliance_tui.messages import Happened
+from appliance_tui.palette import Palette
+from appliance_tui.screens.recall import Recall
+from appliance_tui.themes import THEMES, starting_theme
+
+if TYPE_CHECKING:
+    from appliance.server.client import Appliance
+
+T = TypeVar("T")
+
+LOST = "The daemon is gone. What you typed is kept; this goes on as soon as it is back ('appliance serve')."
+
+
+def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
+    """A screen that is loaded when it is first looked at: the first one is to be there at once."""
+
+    def load() -> Screen[None]:
+        from importlib import import_module
+
+        made: Screen[None] = getattr(import_module(f"appliance_tui.screens.{module}"), name)()
+        return made
+
+    return load
+
+
+class ApplianceApp(App[None]):
+    """The memory on a screen. ``open`` opens it, on a thread, when the first frame stands."""
+
+    TITLE = "Memory appliance"
+    CSS_PATH = "app.tcss"
+    BINDINGS = bindings("app")
+    COMMANDS: ClassVar = {Palette}
+    ENABLE_COMMAND_PALETTE = True
+    MODES: ClassVar = {
+        "recall": Recall,
+        "conversations": _screen("conversations", "Conversations"),
+        "context": _screen("context", "ContextScreen"),
+        "memory": _screen("memory", "MemoryScreen"),
+        "inbox": _screen("inbox", "Inbox"),
+        "vitals": _screen("vitals", "Vitals"),
+    }
+    DEFAULT_MODE = "recall"
+
+    user: var[str | None] = var(None)
+    """Whose memory is looked at; None for that of the settings."""
+    told: var[str] = var("")
+    """What the bar says of the memory."""
+    banner: var[str] = var("")
+
+    def __init__(
+        self, open: Open, *, theme: str = "", keys: Mapping[str, str] | None = None, motion: bool = True
+    ):
+        super().__init__()
+        self.link = Link(open, self._say_lost, self._say_back)
+        self._ends_listening: Callable[[], None] | None = None
+        for one in THEMES:
+            self.register_theme(one)
+        self.theme = starting_theme(theme)
+        if not motion:
+            self.animation_level = "none"
+        if keys:
+            self.set_keymap(dict(keys))
+
+    @property
+    def whose(self) -> str:
+        """The user whose memory is looked at, as the bar names them."""
+        return self.user or "me"
+
+    # --- the memory -----------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self.run_worker(self._begin(), name="begin")
+
+    async def _begin(self) -> None:
+        from appliance.errors import ApplianceError
+
+        try:
+            await self.link.ask(self._listen)
+            await self.refresh_told()
+        except ApplianceError as error:
+            self.exit(return_code=error.exit_code, message=str(error))
+
+    def _listen(self, memory: Appliance) -> None:
+        self._ends_listening = memory.events.listen(lambda event: self._happened(event.kind))
+
+    def _happened(self, kind: str) -> None:
+        self.post_message(Happened(kind))
+
+    async def on_happened(self, message: Happened) -> None:
+        """Something changed in the memory: the screens that show it look again."""
+        self.screen.post_message(Happened(message.kind))
+        await self.refresh_told()
+
+    async def refresh_told(self) -> None:
+        """Say anew how much there is."""
+        counts = (await self.link.ask(lambda memory: memory.status()))["counts"]
+        waits = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
+        self.told = f"{counts['messages']:,} messages{waits}"
+
+    def _say_lost(self) -> None:
+        self.call_from_thread(setattr, self, "banner", LOST)
+
+    def _say_back(self) -> None:
+        self.call_from_thread(setattr, self, "banner", "")
+
+    async def on_unmount(self) -> None:
+        if self._ends_listening is not None:
+            self._ends_listening()
+        self.link.close()
+
+    # --- actions --------------------------------------------------------------------------------------
+
+    def action_go(self, name: str) -> None:
+        """Look at another screen; each stays as it was left."""
+        if name != self.current_mode:
+            self.switch_mode(name)
+
+    def action_help(self) -> None:
+        from appliance_tui.screens.help import Help
+
+        self.push_screen(Help())
+
+    def action_next_theme(self) -> None:
+        names = [one.name for one in THEMES]
+        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+        self.notify(f"Theme: {self.theme}", timeout=2)
