@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import App
+from textual.binding import BindingType
 from textual.reactive import var
 from textual.screen import Screen
 
@@ -41,7 +42,7 @@ class ApplianceApp(App[None]):
 
     TITLE = "Memory appliance"
     CSS_PATH = "app.tcss"
-    BINDINGS = bindings("app")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
     COMMANDS: ClassVar = {Palette}
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {
@@ -127,6 +128,18 @@ class ApplianceApp(App[None]):
         """Look at another screen; each stays as it was left."""
         if name != self.current_mode:
             self.switch_mode(name)
+
+    def read(self, session_id: str, message_id: str | None = None) -> None:
+        """Read a conversation, at one of its messages if that is named."""
+        from appliance_tui.screens.reading import Reading
+
+        self.push_screen(Reading(session_id, message_id))
+
+    def forget(self, *ids: str) -> None:
+        """Erase messages or whole conversations for good, once the person has seen what goes and has said yes."""
+        from appliance_tui.screens.forgetting import Forgetting
+
+        self.push_screen(Forgetting(ids))
 
     def action_help(self) -> None:
         from appliance_tui.screens.help import Help

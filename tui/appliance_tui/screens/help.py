@@ -28,7 +28,7 @@ class Help(ModalScreen[None]):
         self.query_one("#help").border_title = "Keys (re-map them in config.toml under [tui.keys])"
 
     def _line(self, action: Action) -> Content:
-        keys = self.app._keymap.get(action.id, action.keys)  # noqa: SLF001
+        keys = self.app._keymap.get(action.id, action.keys)
         shown = " ".join(_display(key) for key in keys.split(","))
         return Content.assemble(
             (f"{shown:<14}", "bold $text-accent"), (f"{action.name:<16}", "bold"), action.help

@@ -50,7 +50,7 @@ class Recall(Frame):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._running = asyncio.Lock()
+        self._one_at_a_time = asyncio.Lock()
         self.query_one(SearchLine).focus()
 
     # --- searching ------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ class Recall(Frame):
         from appliance.errors import ApplianceError
 
         # One at a time: the memory can't break off a search, and two would only hold each other up.
-        async with self._running:
+        async with self._one_at_a_time:
             task = asyncio.ensure_future(
                 self.appliance.link.ask(lambda memory: memory.search(query, **asked))
             )
