@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import App
@@ -102,14 +104,38 @@ class ApplianceApp(App[None]):
 
     async def on_happened(self, message: Happened) -> None:
         """Something changed in the memory: the screens that show it look again."""
-        self.screen.post_message(Happened(message.kind))
-        await self.refresh_told()
+        for screen in self.screen_stack:
+            screen.post_message(Happened(message.kind))
+        self.run_worker(self.refresh_told(), exclusive=True, group="told")
 
     async def refresh_told(self) -> None:
         """Say anew how much there is."""
         counts = (await self.link.ask(lambda memory: memory.status()))["counts"]
         waits = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.told = f"{counts['messages']:,} messages{waits}"
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What the memory refuses within is told to the person."""
+        from appliance.errors import ApplianceError
+
+        try:
+            yield
+        except ApplianceError as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    async def toggle_pin(self, message_id: str) -> bool:
+        """Pin a message, or let it go again; whether it is pinned now.
+
+        Raises:
+            ApplianceError: as the memory says.
+        """
+
+        def toggle(memory: Appliance) -> bool:
+            message = memory.message(message_id)
+            return (memory.unpin if message.pinned else memory.pin)(message.id).pinned
+
+        return await self.link.do(toggle)
 
     def _say_lost(self) -> None:
         self.call_from_thread(setattr, self, "banner", LOST)
@@ -119,8 +145,8 @@ class ApplianceApp(App[None]):
 
     async def on_unmount(self) -> None:
         if self._ends_listening is not None:
-            self._ends_listening()
-        self.link.close()
+            await asyncio.to_thread(self._ends_listening)
+        await asyncio.to_thread(self.link.close)
 
     # --- actions --------------------------------------------------------------------------------------
 
