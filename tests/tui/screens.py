@@ -9,34 +9,42 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from textual.pilot import Pilot
+
 from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
-from textual.pilot import Pilot
 
 SIZE = (120, 40)
 PATIENCE = 20.0
 """Seconds that something is waited for; the machine may be busy."""
 
 TALK = (
-    ("harbour", "Harbour watch", "user", "Ana", "2025-03-01T09:00:00Z", "When does the ferry to Brodgar leave?"),
-    ("harbour", "Harbour watch", "assistant", None, "2025-03-01T09:00:20Z", "The ferry to Brodgar leaves at **06:40**."),
-    ("harbour", "Harbour watch", "user", "Ana", "2025-03-02T18:30:00Z", "Remind me: my sister Mira moved to Lisbon."),
-    ("harbour", "Harbour watch", "assistant", None, "2025-03-02T18:30:30Z", "Noted.\n\n```python\ncity = 'Lisbon'\n```"),
-    ("kitchen", "麺 and bread", "user", "דניאל", "2025-04-11T12:00:00Z", "The sourdough needs 78 % water, 水 is all it takes."),
-    ("kitchen", "麺 and bread", "user", "Ana", "2025-04-11T12:01:00Z", "I'm allergic to walnuts, so none of those in it."),
-    ("kitchen", "麺 and bread", "assistant", None, "2025-04-11T12:02:00Z", "Bread without walnuts, then. Bake it at 230 °C."),
-    ("ledger", "The ledger", "user", "Ana", "2025-05-20T08:00:00Z", "My deadline for the ledger is 12 June 2025."),
-    ("ledger", "The ledger", "assistant", None, "2025-05-20T08:00:10Z", "Then the ledger is due on 12 June 2025."),
-)  # fmt: skip
+    ("harbour", "user", "Ana", "2025-03-01T09:00:00Z", "When does the ferry to Brodgar leave?"),
+    ("harbour", "assistant", None, "2025-03-01T09:00:20Z", "The ferry to Brodgar leaves at **06:40**."),
+    ("harbour", "user", "Ana", "2025-03-02T18:30:00Z", "Remind me: my sister Mira moved to Lisbon."),
+    ("harbour", "assistant", None, "2025-03-02T18:30:30Z", "Noted.\n\n```python\ncity = 'Lisbon'\n```"),
+    (
+        "kitchen",
+        "user",
+        "דניאל",
+        "2025-04-11T12:00:00Z",
+        "The sourdough needs 78 % water, 水 is all it takes.",
+    ),
+    ("kitchen", "user", "Ana", "2025-04-11T12:01:00Z", "I'm allergic to walnuts, so none of those in it."),
+    ("kitchen", "assistant", None, "2025-04-11T12:02:00Z", "Bread without walnuts, then. Bake it at 230 °C."),
+    ("ledger", "user", "Ana", "2025-05-20T08:00:00Z", "My deadline for the ledger is 12 June 2025."),
+    ("ledger", "assistant", None, "2025-05-20T08:00:10Z", "Then the ledger is due on 12 June 2025."),
+)
+TITLES = {"harbour": "Harbour watch", "kitchen": "麺 and bread", "ledger": "The ledger"}
 
 
 def talk(path: Path) -> Path:
     """Three short conversations as native JSONL."""
     lines = [
-        {"session_id": session, "session_title": title, "message_id": f"{session}-{number}", "role": role,
+        {"session_id": session, "session_title": TITLES[session], "message_id": f"{session}-{number}", "role": role,
          "author": author, "timestamp": at, "content": text}
-        for number, (session, title, role, author, at, text) in enumerate(TALK)
+        for number, (session, role, author, at, text) in enumerate(TALK)
     ]  # fmt: skip
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

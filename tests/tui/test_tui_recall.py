@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from screens import fill, run, shown, type_in, until
+from textual.widgets import Input, Static
+
+from appliance import Appliance
+from appliance_models import HashEmbedder
 from appliance_tui.filters import Narrowed, ending, since_of, taken, until_of
 from appliance_tui.screens.choosing import Choosing
 from appliance_tui.screens.help import Help
@@ -12,11 +17,6 @@ from appliance_tui.screens.recall import Recall
 from appliance_tui.screens.why import Why
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchLine
-from screens import fill, run, shown, type_in, until
-from textual.widgets import Input, Static
-
-from appliance import Appliance
-from appliance_models import HashEmbedder
 
 
 def hits(app) -> list[str]:  # type: ignore[no-untyped-def]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.message import Message
 
 
-class Happened(Message):
+class Happened(Message, bubble=False):
     """Something changed in the memory; ``kind`` is the event's. Several in a row come as one."""
 
     def __init__(self, kind: str) -> None:
