@@ -85,7 +85,7 @@ class ApplianceApp(App[None]):
     # --- the memory -----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.run_worker(self._begin(), name="begin")
+        self.run_worker(self._begin, name="begin")
 
     async def _begin(self) -> None:
         from appliance.errors import ApplianceError
@@ -106,7 +106,7 @@ class ApplianceApp(App[None]):
         """Something changed in the memory: the screens that show it look again."""
         for screen in self.screen_stack:
             screen.post_message(Happened(message.kind))
-        self.run_worker(self.refresh_told(), exclusive=True, group="told")
+        self.run_worker(self.refresh_told, exclusive=True, group="told")
 
     async def refresh_told(self) -> None:
         """Say anew how much there is."""

@@ -43,6 +43,8 @@ class Recall(Frame):
     PLACE = "recall"
 
     narrowed: var[Narrowed] = var(Narrowed())
+    answered: var[str] = var("")
+    """What was typed when that was asked for which now stands in the list."""
 
     def body(self) -> ComposeResult:
         yield SearchLine(id="query")
@@ -107,6 +109,7 @@ class Recall(Frame):
 
     def _show(self, hits: Hits | None, query: str, pinned: Collection[str] = ()) -> None:
         self.query_one(HitList).show(hits or (), terms(query), pinned)
+        self.answered = query
         if hits is None:
             self._say(EMPTY)
             return
