@@ -24,7 +24,7 @@ NOW = int(datetime(2025, 6, 1, 12, tzinfo=UTC).timestamp() * 1e9)
 
 
 async def searched(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    app.query_one(SearchLine).value = "walnuts in the bread"
+    app.query_one(SearchLine).insert_text_at_cursor("walnuts in the bread")
     await until(pilot, lambda: app.screen.answered == "walnuts in the bread")  # type: ignore[attr-defined]
 
 
@@ -33,7 +33,7 @@ async def begun(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 
 async def narrowed(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    app.query_one(SearchLine).value = "source:native since:2025-04 "
+    app.query_one(SearchLine).insert_text_at_cursor("source:native since:2025-04 ")
     await until(pilot, lambda: not app.query_one(SearchLine).value)
     await searched(app, pilot)
 
