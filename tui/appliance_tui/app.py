@@ -18,6 +18,7 @@ from appliance_tui.screens.recall import Recall
 from appliance_tui.themes import THEMES, starting_theme
 
 if TYPE_CHECKING:
+    from appliance.errors import ApplianceError
     from appliance.server.client import Appliance
 
 T = TypeVar("T")
@@ -62,9 +63,18 @@ class ApplianceApp(App[None]):
     banner: var[str] = var("")
 
     def __init__(
-        self, open: Open, *, theme: str = "", keys: Mapping[str, str] | None = None, motion: bool = True
+        self,
+        open: Open,
+        *,
+        theme: str = "",
+        keys: Mapping[str, str] | None = None,
+        motion: bool = True,
+        owner: str = "me",
     ):
+        """``owner`` is the user of the settings."""
         super().__init__()
+        self.owner = owner
+        self.failure: ApplianceError | None = None
         self.link = Link(open, self._say_lost, self._say_back)
         self._ends_listening: Callable[[], None] | None = None
         for one in THEMES:
@@ -78,7 +88,7 @@ class ApplianceApp(App[None]):
     @property
     def whose(self) -> str:
         """The user whose memory is looked at, as the bar names them."""
-        return self.user or "me"
+        return self.user or self.owner
 
     # --- the memory -----------------------------------------------------------------------------------
 
@@ -92,7 +102,8 @@ class ApplianceApp(App[None]):
             await self.link.ask(self._listen)
             await self.refresh_told()
         except ApplianceError as error:
-            self.exit(return_code=error.exit_code, message=str(error))
+            self.failure = error  # which whoever started this tells, when the screen is gone
+            self.exit(return_code=error.exit_code)
 
     def _listen(self, memory: Appliance) -> None:
         self._ends_listening = memory.events.listen(lambda event: self._happened(event.kind))
