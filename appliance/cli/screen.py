@@ -18,9 +18,7 @@ def tui(
     user: options.User = None,
     theme: Annotated[
         str | None,
-        typer.Option(
-            "--theme", metavar="NAME", help="dark, light, contrast or plain.", show_default=False
-        ),
+        typer.Option("--theme", metavar="NAME", help="dark, light, contrast or plain.", show_default=False),
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Show it in a browser on this machine.", show_default=False)
