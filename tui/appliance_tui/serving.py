@@ -219,7 +219,7 @@ class Door:
         return given is not None and compare_digest(given.encode(), self.token.encode())
 
     def _welcome(self) -> web.Response:
-        """Off to the page itself, so that the token does not stay in the address bar. A page goes there, since a browser
+        """Off to the page itself, so that the token does not stay in the address bar. A page goes there: a browser
         that followed a link of elsewhere would leave the cookie out when it is merely sent on."""
         page = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={self.place}">'
         answer = web.Response(text=page, content_type="text/html", headers=PRIVATE)
