@@ -160,6 +160,18 @@ class ProxySettings(Section, frozen=True):
     """Seconds without a word from the model after which a request is given up; a small machine thinks for minutes."""
 
 
+class TuiSettings(Section, frozen=True):
+    """How ``appliance tui`` looks, and which keys do what."""
+
+    theme: Literal["", "dark", "light", "contrast", "plain"] = ""
+    """Empty takes the dark one, or the plain one where NO_COLOR is set."""
+    motion: bool = True
+    """Whether things may move by themselves: smooth scrolling and the like."""
+    keys: dict[str, str | dict[str, str]] = msgspec.field(default_factory=dict)
+    """Keys of your own by an action's id, ``"recall.pin" = "ctrl+b"``; without the quotation marks TOML makes a group
+    of it, which means the same."""
+
+
 class ProfileSettings(Section, frozen=True):
     """Weights of a ranking of your own: those of a built-in profile but for the ones given."""
 
@@ -185,6 +197,7 @@ class Settings(Section, frozen=True):
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
     proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
+    tui: TuiSettings = msgspec.field(default_factory=TuiSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
 
 

@@ -29,6 +29,7 @@ from appliance.cli import (
     models,
     out,
     read,
+    screen,
     serving,
     sessions,
     summaries,
@@ -78,7 +79,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "tokens": tokens.verbs,
         "bench": measuring.verbs,
     },
-    "Run": {"serve": serving.serve, "mcp": mcp.verbs},
+    "Run": {"tui": screen.tui, "serve": serving.serve, "mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 

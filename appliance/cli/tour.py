@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from appliance.cli import options, out
+from appliance.demo import samples as sample_exports
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def demo(home: options.Home = None, json: options.Json = False) -> None:
         # Never the home of the settings: samples have no place among somebody's own memories.
         folder = home or stack.enter_context(tempfile.TemporaryDirectory(prefix="appliance-demo-"))
         memory = stack.enter_context(options.writing(folder, "demo"))
-        samples = _samples()
+        samples = sample_exports()
         if home:
             _only_samples(memory, samples)
         with out.progress() as (on_file, on_embedded):
@@ -105,13 +106,6 @@ def shape(shown: Shown, seconds: float) -> dict[str, Any]:
         "context": shapes.context_shape(shown.context),
         "seconds": seconds,
     }
-
-
-def _samples() -> tuple[Path, ...]:
-    from appliance import demo as room
-
-    folder = Path(room.__file__).parent
-    return tuple(folder / name for name in room.FILES)
 
 
 def _only_samples(memory: Appliance, samples: tuple[Path, ...]) -> None:

@@ -6,9 +6,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 FILES = (
     "chatgpt/conversations.json",
     "claude/conversations.json",
     "native/household_and_team.jsonl",
     "whatsapp/WhatsApp Chat with Pirineos 2026.txt",
 )
+
+
+def samples() -> tuple[Path, ...]:
+    """The sample exports."""
+    return tuple(Path(__file__).parent / name for name in FILES)

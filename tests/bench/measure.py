@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PATHS = (ROOT, ROOT / "models")
+PATHS = (ROOT, ROOT / "models", ROOT / "tui")
 
 Document = dict[str, Any]
 

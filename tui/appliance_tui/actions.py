@@ -40,6 +40,7 @@ PLACES: dict[str, str] = {
     "context": "Context",
     "memory": "Memory",
     "inbox": "Inbox",
+    "offer": "Files to be read",
     "vitals": "Vitals",
     "forget": "Forgetting",
 }
@@ -78,6 +79,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.vitals", "f6", "go('vitals')", "Vitals", "How the memory is, in numbers.", False, True),
     Action("app.help", "question_mark,f10", "help", "Help", "This page."),
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find any action by its name.", True, True),
+    Action(
+        "app.demo",
+        "f9",
+        "demo",
+        "Demo",
+        "Look at sample chats, apart from your own; again: back.",
+        False,
+        True,
+    ),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "The next of the themes.", False, True),
     Action(
         "app.quit", "ctrl+q", "quit", "Quit", "Leave. Nothing is lost: all is stored as it comes.", True, True
@@ -97,6 +107,42 @@ ACTIONS: tuple[Action, ...] = (
     Action("recall.source", "o", "source", "Source", "Open the file that it came from.", False),
     # --- why
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
+    # --- inbox
+    Action(
+        "inbox.retry",
+        "enter",
+        "retry",
+        "Read again",
+        "Read the file again: what is known already is passed over.",
+    ),
+    Action(
+        "inbox.retry_all",
+        "R",
+        "retry_all",
+        "Retry all",
+        "Read all again that failed, or were read in part.",
+        False,
+    ),
+    Action("inbox.add", "a", "add", "Add", "Read a file or folder whose path you type."),
+    Action(
+        "inbox.preview", "v", "preview", "Preview", "What reading the file would bring; nothing is changed."
+    ),
+    Action(
+        "inbox.stop",
+        "x",
+        "stop",
+        "Stop",
+        "Break off the reading: what was stored stays, the rest can be read later.",
+    ),
+    Action("inbox.copy", "y", "copy", "Copy", "Copy the path.", False),
+    # --- files to be read
+    Action("offer.read", "enter", "read", "Read", "Read them into the memory."),
+    Action("offer.preview", "v", "preview", "Preview", "What reading them would bring; nothing is changed."),
+    Action("offer.close", "escape", "dismiss", "Close", "Leave them."),
+    # --- vitals
+    Action("vitals.table", "t", "table", "Table", "The same as plain tables, for those who don't see plots."),
+    Action("vitals.months", "m", "months", "Months", "Messages over time: each month, or all until then."),
+    Action("vitals.refresh", "r", "refresh", "Refresh", "Look again now.", False),
 )
 
 

@@ -5,22 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.events import Event as TerminalEvent
+from textual.events import Paste
 from textual.reactive import var
 from textual.screen import Screen
 
 from appliance_tui.actions import bindings
+from appliance_tui.intake import Intake
 from appliance_tui.link import Link, Open
-from appliance_tui.messages import Happened
+from appliance_tui.looking import start
+from appliance_tui.messages import Happened, Read
 from appliance_tui.palette import Palette
+from appliance_tui.paths_given import paths_in
 from appliance_tui.screens.recall import Recall
 from appliance_tui.themes import THEMES, starting_theme
 
 if TYPE_CHECKING:
+    from appliance.errors import ApplianceError
     from appliance.server.client import Appliance
+    from appliance.types import Event
 
 T = TypeVar("T")
 
@@ -64,10 +72,20 @@ class ApplianceApp(App[None]):
     banner: var[str] = var("")
 
     def __init__(
-        self, open: Open, *, theme: str = "", keys: Mapping[str, str] | None = None, motion: bool = True
+        self,
+        open: Open,
+        *,
+        theme: str = "",
+        keys: Mapping[str, str] | None = None,
+        motion: bool = True,
+        owner: str = "me",
     ):
+        """``owner`` is the user of the settings."""
         super().__init__()
+        self.owner = owner
+        self.failure: ApplianceError | None = None
         self.link = Link(open, self._say_lost, self._say_back)
+        self.intake = Intake(self)
         self._ends_listening: Callable[[], None] | None = None
         for one in THEMES:
             self.register_theme(one)
@@ -80,7 +98,7 @@ class ApplianceApp(App[None]):
     @property
     def whose(self) -> str:
         """The user whose memory is looked at, as the bar names them."""
-        return self.user or "me"
+        return self.user or self.owner
 
     # --- the memory -----------------------------------------------------------------------------------
 
@@ -93,20 +111,28 @@ class ApplianceApp(App[None]):
         try:
             await self.link.ask(self._listen)
             await self.refresh_told()
+            await self.link.ask(self.intake.watch)
         except ApplianceError as error:
-            self.exit(return_code=error.exit_code, message=str(error))
+            self.failure = error  # which whoever started this tells, when the screen is gone
+            self.exit(return_code=error.exit_code)
 
     def _listen(self, memory: Appliance) -> None:
-        self._ends_listening = memory.events.listen(lambda event: self._happened(event.kind))
+        self._ends_listening = memory.events.listen(self._happened)
 
-    def _happened(self, kind: str) -> None:
-        self.post_message(Happened(kind))
+    def _happened(self, event: Event) -> None:
+        self.intake.heard(event.kind, event.detail)
+        self.post_message(Happened(event.kind, event.detail))
 
     async def on_happened(self, message: Happened) -> None:
         """Something changed in the memory: the screens that show it look again."""
         for screen in self.screen_stack:
-            screen.post_message(Happened(message.kind))
+            screen.post_message(Happened(message.kind, message.detail))
         self.run_worker(self.refresh_told, exclusive=True, group="told")
+
+    def on_read(self, message: Read) -> None:
+        """Reading files has got on."""
+        if self._screen_stack:
+            self.screen.post_message(Read())
 
     async def refresh_told(self) -> None:
         """Say anew how much there is."""
@@ -146,7 +172,40 @@ class ApplianceApp(App[None]):
     async def on_unmount(self) -> None:
         if self._ends_listening is not None:
             await asyncio.to_thread(self._ends_listening)
+        self.intake.close()
         await asyncio.to_thread(self.link.close)
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    async def on_event(self, event: TerminalEvent) -> None:
+        """As App.on_event; paths that are pasted (a terminal pastes what is dropped on it) are offered to be read."""
+        if isinstance(event, Paste) and not event.is_forwarded and self._takes_files:
+            paths = await asyncio.to_thread(paths_in, event.text)
+            if paths:
+                self.offer(*paths)
+                return
+        await super().on_event(event)
+
+    @property
+    def _takes_files(self) -> bool:
+        """Whether nobody is being asked for a path now, who takes what is pasted as it is."""
+        return getattr(self.screen, "PLACE", "") != "offer"
+
+    def offer(self, *paths: Path) -> None:
+        """Ask whether files are to be read; which ones, if none is named."""
+        from appliance_tui.screens.offer import Offer
+
+        self.push_screen(Offer(paths))
+
+    async def action_demo(self) -> None:
+        """Look at sample chats, which are another user's; or at one's own again."""
+        from appliance_tui.widgets.welcome import DEMO, show_demo
+
+        if self.user == DEMO:
+            self.user = None
+            self.notify("This is your own memory again.", timeout=4)
+        else:
+            start(self, show_demo, self, group="demo", exclusive=True)
 
     # --- actions --------------------------------------------------------------------------------------
 

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import gc
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
 
 
-def run(home: str | None) -> int:
-    """Show the memory in ``home`` until the person leaves; the exit code.
+def run(home: str | None, user: str | None = None, theme: str | None = None) -> int:
+    """Show the memory in ``home`` until the person leaves; the exit code. ``user`` is whose it is at first, ``theme``
+    goes before that of the settings.
 
     Raises:
-        ConfigError: the settings of the screen name what is not there.
+        ApplianceError: the settings of the screen name what is not there, or the memory can't be opened.
     """
+    # What is loaded stays loaded: looking through it for garbage again and again is a tenth of the time until a search
+    # answers, and later it would hold up a frame now and then.
+    gc.disable()
+    try:
+        return _run(home, user, theme)
+    finally:
+        gc.enable()
+
+
+def _run(home: str | None, user: str | None, theme: str | None) -> int:
+    from appliance import config, paths
     from appliance_tui.app import ApplianceApp
+    from appliance_tui.keys import remapped
+
+    found = paths.find_home(home)
+    settings = config.load(found)
 
     def open_it() -> Appliance:
         from appliance.server.client import Appliance
 
-        return Appliance.open(Path(home) if home else None, purpose="appliance tui")
+        try:
+            return Appliance.open(found.root, purpose="appliance tui")
+        finally:
+            gc.freeze()
+            gc.enable()
 
-    app = ApplianceApp(open_it)
+    app = ApplianceApp(
+        open_it,
+        theme=settings.tui.theme if theme is None else theme,
+        keys=remapped(settings.tui.keys, str(found.config)),
+        motion=settings.tui.motion,
+        owner=settings.user,
+    )
+    app.user = user
     app.run()
+    if app.failure is not None:
+        raise app.failure
     return app.return_code or 0
