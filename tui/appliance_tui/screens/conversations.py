@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,9 +26,7 @@ from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
-    from appliance.types import Message, SessionInfo
-
-T = TypeVar("T")
+    from appliance.types import Choices, Message, SessionInfo
 
 PAGE = 100
 """Conversations that are listed at once: two screens of a large terminal, in some milliseconds."""
@@ -292,9 +290,11 @@ class Conversations(Frame):
 
     async def _choose_source(self) -> None:
         user = self.appliance.user
-        choices = await self._done(self.appliance.link.ask(lambda m: m.browsing.choices(user_id=user)))
-        if choices is None:
-            return
+        with self.appliance.telling():
+            choices = await self.appliance.link.ask(lambda memory: memory.browsing.choices(user_id=user))
+            await self._narrow(choices)
+
+    async def _narrow(self, choices: Choices) -> None:
         offered = [Choice("", name, f"{count:,} messages") for name, count in choices.sources.items()]
         chosen = await self.app.push_screen_wait(Choosing("Only of one source", offered))
         if chosen is not None:
@@ -318,7 +318,9 @@ class Conversations(Frame):
     def _answered(self, event: AskLine.Answered) -> None:
         what, _, id = event.about.partition(" ")
         if what == "rename":
-            begin(self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do")
+            begin(
+                self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do"
+            )
 
     @on(AskLine.Left)
     def _left(self, event: AskLine.Left) -> None:
@@ -340,24 +342,11 @@ class Conversations(Frame):
             self.appliance.forget(info.id)
 
     async def _change(self, work: Callable[[Appliance], None], said: str = "") -> None:
-        def done(memory: Appliance) -> bool:
-            work(memory)
-            return True
-
-        if await self._done(self.appliance.link.do(done)):
+        with self.appliance.telling():
+            await self.appliance.link.do(work)
             if said:
                 self.notify(said, timeout=2)
             await self._list(keep=True)
-
-    async def _done(self, answer: Any) -> Any:
-        """What the memory answers; what it refuses is told, and comes as None."""
-        from appliance.errors import ApplianceError
-
-        try:
-            return await answer
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return None
 
 
 # --- asked of the memory, on threads ----------------------------------------------------------------------

@@ -6,7 +6,7 @@ import asyncio
 import re
 from bisect import bisect_left, insort
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,12 +26,8 @@ from appliance_tui.widgets.words import day, one_line
 from appliance_tui.working import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from appliance.server.client import Appliance
     from appliance.types import SessionInfo, Summary
-
-T = TypeVar("T")
 
 READ_AT_ONCE = 250
 """Messages that are looked through for one answer: others ask the memory, too."""
@@ -100,16 +96,6 @@ class Reading(Frame):
 
     def _summary(self, memory: Appliance) -> Summary | None:
         return next(iter(memory.summaries.list(session_id=self.session_id, level="session", limit=1)), None)
-
-    async def _do(self, work: Callable[[Appliance], T]) -> T | None:
-        """What changes something; what the memory refuses is said."""
-        from appliance.errors import ApplianceError
-
-        try:
-            return await self.appliance.link.do(work)
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return None
 
     def on_happened(self, message: Happened) -> None:
         if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
@@ -352,10 +338,10 @@ class Reading(Frame):
             begin(self, partial(self._copy, id), "copy")
 
     async def _copy(self, id: str) -> None:
-        messages = await self.appliance.link.ask(lambda memory: memory.browsing.messages([id]))
-        if messages:
-            self.app.copy_to_clipboard(messages[0].text)
-            self.notify(f"Copied: {len(messages[0].text):,} characters", timeout=2)
+        with self.appliance.telling():
+            for message in await self.appliance.link.ask(lambda memory: memory.browsing.messages([id])):
+                self.app.copy_to_clipboard(message.text)
+                self.notify(f"Copied: {len(message.text):,} characters", timeout=2)
 
     def action_pin(self) -> None:
         if (id := self.transcript.current) is not None:
@@ -363,8 +349,8 @@ class Reading(Frame):
             begin(self, partial(self._pin, id, not pinned), "pin")
 
     async def _pin(self, id: str, pinned: bool) -> None:
-        done = await self._do(lambda memory: memory.pin(id) if pinned else memory.unpin(id))
-        if done is not None:
+        with self.appliance.telling():
+            done = await self.appliance.link.do(lambda memory: memory.pin(id) if pinned else memory.unpin(id))
             self.transcript.note_pinned(id, done.pinned)
             self.notify("Pinned" if done.pinned else "Not pinned any more", timeout=2)
 
@@ -382,17 +368,13 @@ class Reading(Frame):
             begin(self, partial(self._branches, self.info), "branches", anew=True)
 
     async def _branches(self, info: SessionInfo) -> None:
-        from appliance.errors import ApplianceError
+        with self.appliance.telling():
+            await self._choose(info, await self.appliance.link.ask(lambda memory: _family(memory, info)))
 
-        try:
-            family = await self.appliance.link.ask(lambda memory: _family(memory, info))
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
+    async def _choose(self, info: SessionInfo, family: list[SessionInfo]) -> None:
         if not family:
             self.notify("It has no branches, and is none.", timeout=3)
             return
-        names = {one.id: one for one in family}
         choices = [
             Choice(
                 "it left" if one.id == info.branch_of else "branch",
@@ -403,7 +385,7 @@ class Reading(Frame):
         ]
         chosen = await self.app.push_screen_wait(Choosing("Branches", choices))
         if chosen is not None:
-            one = names[family[choices.index(chosen)].id]
+            one = family[choices.index(chosen)]
             at = one.branch_at if one.branch_of == info.id else info.branch_at
             self.appliance.read(one.id, at)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from textual.strip import Strip
 
-from appliance_tui.widgets.drawing import PIECE, Look, drawn, pieces
+from appliance_tui.widgets.drawing import Look, drawn, pieces
 from appliance_tui.widgets.talk import FOLDED, FOLDS_ABOVE
 
 LINES_KEPT = 6_000
@@ -136,10 +136,3 @@ class Bodies:
         strips = self._kept[latest].strips
         while self.lines > LINES_KEPT and len(strips) > 1:
             self.lines -= len(strips.pop(next(iter(strips))))
-
-
-PIECES_AT_ONCE = 6
-"""Pieces of long texts that are drawn for one answer."""
-
-CHARACTERS_AT_ONCE = 24 * PIECE
-"""Characters that are read for one answer; one message may have more."""

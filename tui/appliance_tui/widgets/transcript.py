@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.segment import Segment
@@ -20,60 +19,22 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from appliance_tui.widgets.bodies import (
-    CHARACTERS_AT_ONCE,
-    PIECES_AT_ONCE,
-    Bodies,
-    Body,
-    body,
-    drawn_pieces,
-)
+from appliance_tui.widgets.bodies import Bodies, Body
 from appliance_tui.widgets.drawing import Look, look
 from appliance_tui.widgets.heights import Heights
 from appliance_tui.widgets.talk import Talk
 from appliance_tui.widgets.turns import GUTTER, day_line, gutter, head_line, hint_line, lit
+from appliance_tui.widgets.wanted import AT_ONCE, CHARACTERS_AT_ONCE, PIECES_AT_ONCE, Drawn, Want, draw
 from appliance_tui.working import begin
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
     from appliance_tui.app import ApplianceApp
 
 MEASURE = 110
 """Columns of a text at most: longer lines are hard to follow."""
 
-AT_ONCE = 24
-"""Messages that are drawn for one answer: some 50 ms of a thread, so that what is looked at next does not wait long."""
-
 AHEAD = 2
 """Screens above and below the present one that are drawn before anybody scrolls there."""
-
-GONE = "(This message is not there any more.)"
-
-
-@dataclass(frozen=True, slots=True)
-class Want:
-    """A message that is to be drawn: folded or not, and which pieces of a long one; ``sources`` are those, once the
-    text was read."""
-
-    id: str
-    folded: bool
-    pieces: tuple[int, ...] = (0,)
-    sources: tuple[str, ...] = ()
-
-
-Drawn = tuple[Want, "Body | dict[int, Sequence[Strip]]"]
-
-
-def draw(memory: Appliance, wants: Sequence[Want], look: Look) -> list[Drawn]:
-    """Read and draw some messages; on a thread."""
-    unread = [want.id for want in wants if not want.sources]
-    texts = {message.id: message.text for message in memory.browsing.messages(unread)} if unread else {}
-    return [
-        (want, drawn_pieces(want.sources, look, want.pieces))
-        if want.sources
-        else (want, body(texts.get(want.id, GONE), look, folded=want.folded, wanted=want.pieces))
-        for want in wants
-    ]
 
 
 class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
