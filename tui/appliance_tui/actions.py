@@ -105,6 +105,68 @@ ACTIONS: tuple[Action, ...] = (
         "recall.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
     ),
     Action("recall.source", "o", "source", "Source", "Open the file that it came from.", False),
+    # --- conversations
+    Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
+    Action("conversations.title", "slash", "title", "Titles", "Only those with these words in the title."),
+    Action("conversations.sort", "s", "sort", "Sort", "By last message, beginning, title or length."),
+    Action(
+        "conversations.reverse", "S", "reverse", "Turn round", "The same order from its other end.", False
+    ),
+    Action("conversations.source", "f", "source", "Source", "Only those of one source."),
+    Action("conversations.pinned", "P", "pinned", "Pinned", "Only those that are pinned, or all again."),
+    Action("conversations.clear", "x", "clear", "All", "Drop all filters.", False),
+    Action("conversations.pin", "p", "pin", "Pin", "Pin the conversation, or let it go again."),
+    Action("conversations.rename", "r", "rename", "Rename", "Give it a title that stays."),
+    Action(
+        "conversations.forget",
+        "d",
+        "forget",
+        "Forget",
+        "Erase the whole conversation for good, after a look at what goes.",
+    ),
+    Action("conversations.down", "down,j", "move(1)", "Down", "The next conversation.", False),
+    Action("conversations.up", "up,k", "move(-1)", "Up", "The one before.", False),
+    Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
+    Action("conversations.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
+    Action("conversations.first", "home", "first", "First", "The first one.", False),
+    Action("conversations.last", "end", "last", "Last", "The last one, once all are listed.", False),
+    # --- reading
+    Action("reading.back", "escape,q", "back", "Back", "Back to where you came from."),
+    Action(
+        "reading.next", "down,j", "move(1)", "Next", "The next message; a high one is scrolled first.", False
+    ),
+    Action("reading.previous", "up,k", "move(-1)", "Previous", "The message before.", False),
+    Action("reading.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
+    Action("reading.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
+    Action("reading.first", "home", "first", "Beginning", "The first message.", False),
+    Action("reading.last", "end,G", "last", "End", "The last message.", False),
+    Action(
+        "reading.next_day", "right_square_bracket", "day(1)", "Next day", "Where the next day begins.", False
+    ),
+    Action("reading.previous_day", "left_square_bracket", "day(-1)", "Day before", "The day before.", False),
+    Action("reading.date", "g", "date", "Date", "Go to a year, a month or a day."),
+    Action("reading.fold", "enter,space", "fold", "Unfold", "Show all of a long message, or fold it again."),
+    Action("reading.find", "slash", "find", "Find", "Look for words in this conversation."),
+    Action("reading.next_found", "n", "found(1)", "Next found", "The next place where they stand.", False),
+    Action("reading.previous_found", "N", "found(-1)", "Found before", "The place before.", False),
+    Action("reading.summary", "s", "summary", "Summary", "Show all of the summary, or its first lines."),
+    Action(
+        "reading.quotes",
+        "0",
+        "quotes",
+        "Of the summary",
+        "Choose a line of the summary and go to its message; 1 to 9 go there at once.",
+        False,
+    ),
+    Action("reading.copy", "y", "copy", "Copy", "Copy the message as it was written."),
+    Action("reading.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
+    Action(
+        "reading.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
+    ),
+    Action(
+        "reading.branches", "b", "branches", "Branches", "Go to what this branched from, or its branches."
+    ),
+    Action("reading.raw", "m", "raw", "As written", "Show Markdown as it was written, or drawn.", False),
     # --- why
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     # --- inbox
