@@ -144,6 +144,25 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.importance", "i", "importance", "Importance", "How important the marked message is."),
     Action("memory.pin", "p", "pin", "Pin", "Pin the marked message, or let it go again."),
     Action("memory.forget", "d", "forget", "Forget", "Erase the marked message for good, or what you name."),
+    # --- forgetting
+    Action(
+        "forget.close",
+        "escape",
+        "close",
+        "Close",
+        "Leave; before the number is given nothing changes.",
+        True,
+        True,
+    ),
+    Action(
+        "forget.receipts",
+        "ctrl+r",
+        "receipts",
+        "Receipts",
+        "What was forgotten so far, with its proofs.",
+        True,
+        True,
+    ),
 )
 
 

@@ -70,28 +70,28 @@ def lines(text: str, width: int) -> list[Line]:
 
 def wrapped(line: str, width: int) -> Iterator[str]:
     """A line in parts of at most so many cells, broken at blanks where there are any."""
-    while len(line) > width or (not line.isascii() and cell_len(line) > width):
-        end = _fits(line, width)
-        blank = line.rfind(" ", 0, end + 1)
-        if blank > 0:
-            yield line[:blank]
-            line = line[blank + 1 :]
-        else:
-            yield line[:end]
-            line = line[end:]
-    yield line
+    at = 0
+    while True:
+        window = line[at : at + width + 1]
+        end = _fits(window, width)
+        if at + end >= len(line):
+            yield window
+            return
+        blank = window.rfind(" ", 1, end + 1)
+        yield window[: blank if blank > 0 else end]
+        at += blank + 1 if blank > 0 else end
 
 
-def _fits(line: str, width: int) -> int:
-    """How many characters of a line fit into a width, one at least."""
-    if line[:width].isascii():
-        return width
+def _fits(text: str, width: int) -> int:
+    """How many characters of a text fit into a width, one at least."""
+    if text.isascii():
+        return min(len(text), max(1, width))
     cells = 0
-    for at, character in enumerate(line):
+    for at, character in enumerate(text):
         cells += get_character_cell_size(character)
         if cells > width:
             return max(1, at)
-    return len(line)
+    return len(text)
 
 
 class PromptView(ScrollView, can_focus=True):
