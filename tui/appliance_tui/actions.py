@@ -38,6 +38,7 @@ PLACES: dict[str, str] = {
     "conversations": "Conversations",
     "reading": "Reading a conversation",
     "context": "Context",
+    "present": "Choosing a conversation",
     "memory": "Memory",
     "inbox": "Inbox",
     "offer": "Files to be read",
@@ -205,6 +206,71 @@ ACTIONS: tuple[Action, ...] = (
     Action("vitals.table", "t", "table", "Table", "The same as plain tables, for those who don't see plots."),
     Action("vitals.months", "m", "months", "Months", "Messages over time: each month, or all until then."),
     Action("vitals.refresh", "r", "refresh", "Refresh", "Look again now.", False),
+    # --- context
+    Action("context.say", "slash", "say", "Say", "Go to the line in which you type what the user would say."),
+    Action(
+        "context.open", "enter", "open", "Open", "Open the marked message in its conversation, at its place."
+    ),
+    Action("context.more", "plus", "share(1)", "More", "Give the marked layer a larger share of the budget."),
+    Action("context.less", "minus", "share(-1)", "Less", "Give the marked layer a smaller share."),
+    Action(
+        "context.larger",
+        "right_square_bracket",
+        "budget(True)",
+        "Larger",
+        "The next larger budget of tokens.",
+    ),
+    Action(
+        "context.smaller",
+        "left_square_bracket",
+        "budget(False)",
+        "Smaller",
+        "The next smaller budget of tokens.",
+    ),
+    Action("context.preset", "t", "preset", "Preset", "Share the budget out as the next preset does."),
+    Action("context.reset", "0", "reset", "Reset", "The shares of the preset again.", False),
+    Action("context.session", "s", "session", "Conversation", "Choose the conversation that goes on."),
+    Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
+    # --- present
+    Action("present.leave", "escape", "leave", "Leave", "Leave it as it was.", True, True),
+    Action("present.choose", "enter", "choose", "Take", "Take the marked conversation.", True, True),
+    # --- memory
+    Action("memory.facts", "1", "view('facts')", "Facts", "What is known of you, with its evidence.", False),
+    Action("memory.review", "2", "view('review')", "Review", "What contradicts what holds.", False),
+    Action("memory.summaries", "3", "view('summaries')", "Summaries", "What was said, in short.", False),
+    Action("memory.pinned", "4", "view('pinned')", "Pinned", "The messages that you pinned.", False),
+    Action(
+        "memory.open", "enter", "open", "Open", "Open the marked message, or the one that it is known from."
+    ),
+    Action("memory.accept", "a", "accept", "Accept", "It is so; no message changes it from then on."),
+    Action("memory.correct", "c", "correct", "Correct", "Say what it should have been."),
+    Action("memory.reject", "r", "reject", "Reject", "It is not so; the same words do not bring it back."),
+    Action("memory.add", "n", "add", "Say", "Tell something yourself: a sentence, or name = value."),
+    Action("memory.filter", "slash", "filter", "Filter", "Show only what holds some words."),
+    Action("memory.which", "s", "which", "State", "Facts that hold, ended, …; summaries of another level."),
+    Action("memory.more", "plus", "more", "More", "Read more of the summaries.", False),
+    Action("memory.importance", "i", "importance", "Importance", "How important the marked message is."),
+    Action("memory.pin", "p", "pin", "Pin", "Pin the marked message, or let it go again."),
+    Action("memory.forget", "d", "forget", "Forget", "Erase the marked message for good, or what you name."),
+    # --- forgetting
+    Action(
+        "forget.close",
+        "escape",
+        "close",
+        "Close",
+        "Leave; before the number is given nothing changes.",
+        True,
+        True,
+    ),
+    Action(
+        "forget.receipts",
+        "ctrl+r",
+        "receipts",
+        "Receipts",
+        "What was forgotten so far, with its proofs.",
+        True,
+        True,
+    ),
 )
 
 

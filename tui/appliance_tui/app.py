@@ -103,7 +103,7 @@ class ApplianceApp(App[None]):
     # --- the memory -----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.run_worker(self._begin, name="begin")
+        start(self, self._begin)
 
     async def _begin(self) -> None:
         from appliance.errors import ApplianceError
@@ -127,7 +127,7 @@ class ApplianceApp(App[None]):
         """Something changed in the memory: the screens that show it look again."""
         for screen in self.screen_stack:
             screen.post_message(Happened(message.kind, message.detail))
-        self.run_worker(self.refresh_told, exclusive=True, group="told")
+        start(self, self.refresh_told, exclusive=True, group="told")
 
     def on_read(self, message: Read) -> None:
         """Reading files has got on."""

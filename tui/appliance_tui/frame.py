@@ -65,7 +65,7 @@ class Frame(Screen[None]):
     """A screen of the bar. ``PLACE`` is its name in the table of actions; ``body`` is what fills it."""
 
     PLACE: ClassVar[str] = ""
-    HORIZONTAL_BREAKPOINTS: ClassVar = [(0, "-narrow"), (WIDE, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
 
     def __init_subclass__(cls) -> None:
         if "PLACE" in vars(cls):
