@@ -68,7 +68,7 @@ class Reading(Frame):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.watch(self.app, "theme", lambda: self.transcript.restyle(), init=False)
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.restyle())
         begin(self, self._open, "open")
 
     @property
@@ -311,7 +311,7 @@ class Reading(Frame):
         gist, there = self.query_one(Gist), self.transcript.talk
         quotes = links(gist.summary) if gist.summary is not None else []
         if 0 < number <= len(quotes) and there is not None:
-            place = there.places.get(quotes[number - 1].message_id)
+            place = there.places.get(quotes[number - 1][0])
             if place is not None:
                 self.transcript.jump(place, 0.5)
 
@@ -320,10 +320,7 @@ class Reading(Frame):
         if gist.summary is None:
             self.notify("There is no summary of it yet.", timeout=3)
             return
-        choices = [
-            Choice(str(number), one_line(quote.text)[:200])
-            for number, quote in enumerate(links(gist.summary), 1)
-        ]
+        choices = [Choice(str(number), text[:200]) for number, (_, text) in enumerate(links(gist.summary), 1)]
 
         def go(chosen: Choice | None) -> None:
             if chosen is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -68,6 +68,7 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         self._pending: tuple[str, float] | None = None
         self._seeking: str | None = None
         self._look: Look | None = None
+        self._base = Style()
 
     # --- what is shown --------------------------------------------------------------------------------
 
@@ -398,7 +399,7 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
             known = self.bodies.get(id)
             folded = id not in self._unfolded
             if known is None or known.turn < self._turn or (known.long and known.folded != folded):
-                yield Want(id, folded), outline.characters[index]
+                yield Want(id, outline.roles[index], folded), outline.characters[index]
                 continue
             if len(known.heights) > 1:
                 row = self._heights.top(index) + self.talk.above(index)
@@ -408,7 +409,8 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
                         undrawn.append(piece)
                     row += height
                 if undrawn:
-                    yield Want(id, folded, tuple(undrawn[:PIECES_AT_ONCE]), known.sources), 0
+                    role, some = outline.roles[index], tuple(undrawn[:PIECES_AT_ONCE])
+                    yield Want(id, role, folded, some, known.sources), 0
 
     def _take(self, done: Sequence[Drawn], turn: int) -> None:
         """Put in what was drawn."""
@@ -442,10 +444,14 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         if self._seeking:
             self._seek()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # which is reckoned anew each time that it is asked for
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = self.scroll_offset.y + y
-        base = self.rich_style
+        base = self._base
         if self.talk is None or self._look is None or line >= self._heights.total:
             return Strip.blank(width, base)
         index, piece, row = self._spot(line)
