@@ -69,6 +69,7 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         self._seeking: str | None = None
         self._look: Look | None = None
         self._base = Style()
+        self._seen_rows = 0
 
     # --- what is shown --------------------------------------------------------------------------------
 
@@ -129,7 +130,13 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         """Measure anew where the width, the colours or all of it have changed."""
         if self.talk is None or not self.size.width:
             return
-        anchor = self._anchor() if len(self._heights) == len(self.talk) and len(self.talk) else None
+        anchor = None
+        if len(self._heights) == len(self.talk) and len(self.talk):
+            top, mark = self.scroll_offset.y, self._heights.top(self.mark)
+            if top + self._rows <= mark < top + self._seen_rows:
+                self._pending = (self.talk.outline.ids[self.mark], 0.5)  # the screen is lower now
+            anchor = self._anchor()
+        self._seen_rows = self._rows
         wished = self._wanted_look()
         if wished != self._look:
             self._look = wished
@@ -238,14 +245,18 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
     # --- moved about ----------------------------------------------------------------------------------
 
     def jump(self, index: int, share: float = 0.0) -> None:
-        """Mark a message and scroll it to a share of the screen's height: 0 its top, 0.5 the middle."""
+        """Mark a message and scroll it to a share of the screen's height: 0 the top, 0.5 the middle,
+        1 the bottom."""
         if self.talk is None or not len(self.talk):
             return
         if not self.size.height:
             self._pending = (self.talk.outline.ids[index], share)
             return
         self.mark = index
-        spare = max(0, self._rows - self._heights[index])
+        height = self._heights[index]
+        if height > self._rows and share < 1.0:
+            height = self._rows // 2  # something of what was said before it is to be seen, too
+        spare = max(0, self._rows - height)
         self._scroll_at(self._heights.top(index) - int(spare * share))
 
     def move(self, by: int) -> None:
@@ -254,7 +265,8 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
             return
         top, rows = self.scroll_offset.y, self._rows
         begin, end = self._heights.top(self.mark), self._heights.top(self.mark) + self._heights[self.mark]
-        if (by > 0 and end > top + rows and begin <= top) or (by < 0 and begin < top and end > top):
+        high = end - begin > rows
+        if (by > 0 and high and end > top + rows) or (by < 0 and begin < top < end):
             self._scroll_at(min(top + rows - 2, end - rows) if by > 0 else max(top - rows + 2, begin))
             return
         self.mark = max(0, min(self.mark + by, len(self.talk) - 1))
