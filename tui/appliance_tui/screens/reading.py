@@ -35,6 +35,8 @@ READ_AT_ONCE = 250
 RENEWED_EVERY = 1.0
 """Seconds between two looks at what has become of the conversation, however much happens."""
 
+GONE = "This conversation is not there any more."
+
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
@@ -56,6 +58,7 @@ class Reading(Frame):
         self._looking = False
         self._stale = False
         self._shown = False
+        self._gone = False
 
     def body(self) -> ComposeResult:
         yield Static("", id="reading-title", markup=False)
@@ -68,7 +71,7 @@ class Reading(Frame):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.watch(self.app, "theme", lambda: self.transcript.restyle(), init=False)
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.restyle())
         begin(self, self._open, "open")
 
     @property
@@ -81,21 +84,27 @@ class Reading(Frame):
         from appliance.errors import ApplianceError
 
         try:
-            self.info, found = await self.appliance.link.ask(self._look)
-            self._title()
-            self.transcript.show(found, self._at)
-            self._shown = True
-            if self._at is not None and self._at not in found.places:
-                self._say(f"The message {one_line(self._at)} is not there any more.")
-            self.query_one(Gist).show(await self.appliance.link.ask(self._summary))
+            self.info, summary, found = await self.appliance.link.ask(self._look)
         except ApplianceError as error:
             self._say(str(error))
+            return
+        self._title()
+        self.query_one(Gist).show(summary)
+        self.call_after_refresh(self._begin, found)  # when it is known how much room the summary leaves
 
-    def _look(self, memory: Appliance) -> tuple[SessionInfo, Talk]:
-        return memory.sessions.info(self.session_id), talk(memory.browsing.outline(self.session_id))
+    def _begin(self, found: Talk) -> None:
+        self.transcript.show(found, self._at)
+        self._shown = True
+        if self._at is not None and self._at not in found.places:
+            self.notify(f"The message {one_line(self._at)} is not there any more.", markup=False)
 
-    def _summary(self, memory: Appliance) -> Summary | None:
-        return next(iter(memory.summaries.list(session_id=self.session_id, level="session", limit=1)), None)
+    def _look(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, Talk]:
+        summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
+        return (
+            memory.sessions.info(self.session_id),
+            next(iter(summaries), None),
+            talk(memory.browsing.outline(self.session_id)),
+        )
 
     def on_happened(self, message: Happened) -> None:
         if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
@@ -116,11 +125,10 @@ class Reading(Frame):
         before = self.transcript.talk
         self._stale = False
         try:
-            info, found = await self.appliance.link.ask(self._look)
-            summary = await self.appliance.link.ask(self._summary)
+            info, summary, found = await self.appliance.link.ask(self._look)
         except NotFound:
+            self._gone = True
             self.transcript.show(talk_of_nothing(self.session_id))
-            self._say("This conversation is not there any more.")
             return
         except ApplianceError as error:
             self._say(str(error))
@@ -164,7 +172,7 @@ class Reading(Frame):
         if found is None:
             return
         if not len(found):
-            self._say("Nothing was said here.")
+            self._say(GONE if self._gone else "Nothing was said here.")
             return
         said = found.outline.times[mark]
         parts = [f"{mark + 1:,} of {len(found):,}", day(said) or "no date", found.outline.ids[mark]]
@@ -311,7 +319,7 @@ class Reading(Frame):
         gist, there = self.query_one(Gist), self.transcript.talk
         quotes = links(gist.summary) if gist.summary is not None else []
         if 0 < number <= len(quotes) and there is not None:
-            place = there.places.get(quotes[number - 1].message_id)
+            place = there.places.get(quotes[number - 1][0])
             if place is not None:
                 self.transcript.jump(place, 0.5)
 
@@ -320,10 +328,7 @@ class Reading(Frame):
         if gist.summary is None:
             self.notify("There is no summary of it yet.", timeout=3)
             return
-        choices = [
-            Choice(str(number), one_line(quote.text)[:200])
-            for number, quote in enumerate(links(gist.summary), 1)
-        ]
+        choices = [Choice(str(number), text[:200]) for number, (_, text) in enumerate(links(gist.summary), 1)]
 
         def go(chosen: Choice | None) -> None:
             if chosen is not None:

@@ -29,7 +29,7 @@ class AskLine(Input):
             self.about = about
 
     def __init__(self, *, id: str) -> None:
-        super().__init__(id=id, compact=True)
+        super().__init__(id=id, compact=True, select_on_focus=False)
         self.about = ""
         self.display = False
         self._before: Widget | None = None

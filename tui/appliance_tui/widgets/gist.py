@@ -13,18 +13,18 @@ from textual.widgets import Static
 from appliance_tui.widgets.words import one_line, shown
 
 if TYPE_CHECKING:
-    from appliance.types import Quote, Summary
+    from appliance.types import Summary
 
 LINKED = 40
 """Lines of a summary that lead to their messages; a person who wants more reads the conversation."""
 
 
-def links(summary: Summary) -> list[Quote]:
-    """What a summary leads to: one quote for each message, in order."""
-    seen: dict[str, Quote] = {}
+def links(summary: Summary) -> list[tuple[str, str]]:
+    """What a summary leads to: messages by their ids, in order, each with its words."""
+    words: dict[str, list[str]] = {}
     for quote in summary.quotes:
-        seen.setdefault(quote.message_id, quote)
-    return list(seen.values())[:LINKED]
+        words.setdefault(quote.message_id, []).append(one_line(quote.text))
+    return [(id, " … ".join(quoted)) for id, quoted in words.items()][:LINKED]
 
 
 class Gist(VerticalScroll, can_focus=False):
@@ -57,8 +57,8 @@ def told(summary: Summary) -> Content:
     lines = [Content.assemble(("Summary ", "bold $text-accent"), (by, "$foreground-muted"))]
     if summary.made_by != "extractive":
         lines.append(Content(shown(summary.text).strip()))
-    for number, quote in enumerate(links(summary), 1):
+    for number, (_, text) in enumerate(links(summary), 1):
         link = Style.from_meta({"@click": f"screen.quote({number})"})
-        line = Content.assemble((f"{number:>2} ", "bold $text-accent"), one_line(quote.text))
+        line = Content.assemble((f"{number:>2} ", "bold $text-accent"), text)
         lines.append(line.stylize(link))
     return Content("\n").join(lines)

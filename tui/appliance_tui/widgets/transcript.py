@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -68,6 +68,8 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         self._pending: tuple[str, float] | None = None
         self._seeking: str | None = None
         self._look: Look | None = None
+        self._base = Style()
+        self._seen_rows = 0
 
     # --- what is shown --------------------------------------------------------------------------------
 
@@ -128,7 +130,13 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         """Measure anew where the width, the colours or all of it have changed."""
         if self.talk is None or not self.size.width:
             return
-        anchor = self._anchor() if len(self._heights) == len(self.talk) and len(self.talk) else None
+        anchor = None
+        if len(self._heights) == len(self.talk) and len(self.talk):
+            top, mark = self.scroll_offset.y, self._heights.top(self.mark)
+            if top + self._rows <= mark < top + self._seen_rows:
+                self._pending = (self.talk.outline.ids[self.mark], 0.5)  # the screen is lower now
+            anchor = self._anchor()
+        self._seen_rows = self._rows
         wished = self._wanted_look()
         if wished != self._look:
             self._look = wished
@@ -237,14 +245,18 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
     # --- moved about ----------------------------------------------------------------------------------
 
     def jump(self, index: int, share: float = 0.0) -> None:
-        """Mark a message and scroll it to a share of the screen's height: 0 its top, 0.5 the middle."""
+        """Mark a message and scroll it to a share of the screen's height: 0 the top, 0.5 the middle,
+        1 the bottom."""
         if self.talk is None or not len(self.talk):
             return
         if not self.size.height:
             self._pending = (self.talk.outline.ids[index], share)
             return
         self.mark = index
-        spare = max(0, self._rows - self._heights[index])
+        height = self._heights[index]
+        if height > self._rows and share < 1.0:
+            height = self._rows // 2  # something of what was said before it is to be seen, too
+        spare = max(0, self._rows - height)
         self._scroll_at(self._heights.top(index) - int(spare * share))
 
     def move(self, by: int) -> None:
@@ -253,7 +265,8 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
             return
         top, rows = self.scroll_offset.y, self._rows
         begin, end = self._heights.top(self.mark), self._heights.top(self.mark) + self._heights[self.mark]
-        if (by > 0 and end > top + rows and begin <= top) or (by < 0 and begin < top and end > top):
+        high = end - begin > rows
+        if (by > 0 and high and end > top + rows) or (by < 0 and begin < top < end):
             self._scroll_at(min(top + rows - 2, end - rows) if by > 0 else max(top - rows + 2, begin))
             return
         self.mark = max(0, min(self.mark + by, len(self.talk) - 1))
@@ -398,7 +411,7 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
             known = self.bodies.get(id)
             folded = id not in self._unfolded
             if known is None or known.turn < self._turn or (known.long and known.folded != folded):
-                yield Want(id, folded), outline.characters[index]
+                yield Want(id, outline.roles[index], folded), outline.characters[index]
                 continue
             if len(known.heights) > 1:
                 row = self._heights.top(index) + self.talk.above(index)
@@ -408,7 +421,8 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
                         undrawn.append(piece)
                     row += height
                 if undrawn:
-                    yield Want(id, folded, tuple(undrawn[:PIECES_AT_ONCE]), known.sources), 0
+                    role, some = outline.roles[index], tuple(undrawn[:PIECES_AT_ONCE])
+                    yield Want(id, role, folded, some, known.sources), 0
 
     def _take(self, done: Sequence[Drawn], turn: int) -> None:
         """Put in what was drawn."""
@@ -442,10 +456,14 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
         if self._seeking:
             self._seek()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # which is reckoned anew each time that it is asked for
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = self.scroll_offset.y + y
-        base = self.rich_style
+        base = self._base
         if self.talk is None or self._look is None or line >= self._heights.total:
             return Strip.blank(width, base)
         index, piece, row = self._spot(line)

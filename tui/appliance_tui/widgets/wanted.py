@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from appliance_tui.widgets.bodies import Body, body, drawn_pieces
@@ -23,6 +23,9 @@ PIECES_AT_ONCE = 6
 CHARACTERS_AT_ONCE = 24 * PIECE
 """Characters that are read for one answer; one message may have more."""
 
+MARKDOWN = frozenset({"user", "assistant"})
+"""Roles that write Markdown. What a tool puts out is shown as it stands: its spaces say something."""
+
 GONE = "(This message is not there any more.)"
 
 
@@ -32,6 +35,7 @@ class Want:
     text was read."""
 
     id: str
+    role: str
     folded: bool
     pieces: tuple[int, ...] = (0,)
     sources: tuple[str, ...] = ()
@@ -43,10 +47,19 @@ Drawn = tuple[Want, "Body | dict[int, Sequence[Strip]]"]
 def draw(memory: Appliance, wants: Sequence[Want], look: Look) -> list[Drawn]:
     """Read and draw some messages; on a thread."""
     unread = [want.id for want in wants if not want.sources]
-    texts = {message.id: message.text for message in memory.browsing.messages(unread)} if unread else {}
+    found = {message.id: message for message in memory.browsing.messages(unread)} if unread else {}
+    as_written = replace(look, markdown=False)
     return [
-        (want, drawn_pieces(want.sources, look, want.pieces))
+        (want, drawn_pieces(want.sources, look if want.role in MARKDOWN else as_written, want.pieces))
         if want.sources
-        else (want, body(texts.get(want.id, GONE), look, folded=want.folded, wanted=want.pieces))
+        else (
+            want,
+            body(
+                found[want.id].text if want.id in found else GONE,
+                look if want.role in MARKDOWN else as_written,
+                folded=want.folded,
+                wanted=want.pieces,
+            ),
+        )
         for want in wants
     ]

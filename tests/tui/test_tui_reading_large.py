@@ -1,0 +1,118 @@
+"""Reading years of talk: 50,000 messages in one conversation, and the screen goes on all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from screens import run, shown, until
+
+from appliance import Appliance
+from appliance_models import HashEmbedder
+from appliance_tui.screens.reading import Reading
+from appliance_tui.widgets.bodies import LINES_KEPT
+from appliance_tui.widgets.transcript import Transcript
+
+MESSAGES = 50_000
+SHOWN_IN = 1.0
+BLOCKED = 0.05
+"""Seconds that nothing may hold the screen up."""
+
+WORDS = "ferry harbour bread walnut ledger deadline lisbon garden river engine tomorrow answer window paper".split()
+CODE = "```python\ndef ferry(at: int) -> str:\n    return f'{at:02}:40'  # the early one\n```"
+
+
+def lines(path: Path) -> Path:
+    """One conversation of many years, in which some messages are long and some are code."""
+    random = Random(7)
+    at = datetime(2015, 1, 1, 8)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(MESSAGES):
+            at += timedelta(minutes=random.choice((0, 1, 3, 30, 300)))
+            said = " ".join(random.choices(WORDS, k=random.choice((5, 20, 60, 120))))
+            if number % 40 == 0:
+                said += f"\n\n{CODE}"
+            if number % 500 == 0:
+                said += "\n" + "\n".join(f"line {line} of a long list" for line in range(400))
+            author = None if number % 2 else "Ana"
+            line = {
+                "session_id": "years", "session_title": "Years", "message_id": f"y{number}",
+                "role": "assistant" if number % 2 else "user", "author": author,
+                "timestamp": at.isoformat() + "Z", "content": f"Number {number}: {said}",
+            }  # fmt: skip
+            file.write(json.dumps(line) + "\n")
+    return path
+
+
+@pytest.fixture
+def years(home: Path, tmp_path: Path) -> Path:
+    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
+        memory.ingest(lines(tmp_path / "years.jsonl"), wait=False)
+    return home
+
+
+class Beats:
+    """How long the loop was held up, at the longest."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def beat(self) -> None:
+        pause = 0.002
+        while True:
+            began, used = time.perf_counter(), time.thread_time()
+            await asyncio.sleep(pause)
+            # What the loop's own thread worked in between: the machine may have been given to others meanwhile.
+            self.longest = max(
+                self.longest, min(time.perf_counter() - began - pause, time.thread_time() - used)
+            )
+
+
+@asynccontextmanager
+async def beating() -> AsyncIterator[Beats]:
+    beats = Beats()
+    task = asyncio.ensure_future(beats.beat())
+    try:
+        yield beats
+    finally:
+        task.cancel()
+
+
+def text(transcript: Transcript) -> str:
+    """What is on the screen."""
+    return "\n".join(transcript.render_line(row).text for row in range(transcript.size.height))
+
+
+def test_years_of_talk_open_at_once_and_never_hold_the_screen_up(years: Path) -> None:
+    async def body() -> None:
+        async with shown(years) as (app, pilot):
+            page = Reading("years")
+            app.push_screen(page)
+            await until(pilot, lambda: page.is_mounted and page.transcript.talk is not None)
+            came = time.perf_counter()
+            transcript = page.transcript
+            await until(pilot, lambda: "Number 0:" in text(transcript))
+            assert time.perf_counter() - came < SHOWN_IN
+            gc.freeze()  # as the program does when it starts: the tests have loaded more than it
+            async with beating() as beats:
+                for key, times in (("pagedown", 60), ("end", 1), ("pageup", 40), ("home", 1), ("end", 1)):
+                    for _ in range(times):
+                        app.simulate_key(key)  # a pilot's press would wait for a quiet moment
+                        await asyncio.sleep(0.01)
+                    await until(pilot, lambda: "…" not in text(transcript).replace("… ", ""))
+                    assert transcript.bodies.lines <= LINES_KEPT
+                assert f"Number {MESSAGES - 1}:" in text(transcript)
+            assert beats.longest < BLOCKED
+
+    try:
+        run(body)
+    finally:
+        gc.unfreeze()
