@@ -9,16 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from appliance.cli import out
-from appliance.recall.features import MEANINGS
 from appliance.store.lexical import stem
+from appliance.types import MEANINGS, RAW_SCORES
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from appliance.types import Context, Hit, Hits, WhyNot
-
-LEGS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
-"""What each leg's raw score is."""
 
 SHORTEST_WORD = 3
 """Shorter words of a query are too common to be worth marking."""
@@ -106,7 +103,7 @@ def reasons(hit: Hit, full: float) -> Iterator[str]:
 def _leg(name: str, leg: Mapping[str, Any]) -> str:
     rank, score = leg.get("rank"), leg.get("score")
     place = f"rank {rank}" if rank is not None else "scored, not proposed"
-    return place if score is None else f"{LEGS.get(name, 'score')} {score:.2f}, {place}"
+    return place if score is None else f"{RAW_SCORES.get(name, 'score')} {score:.2f}, {place}"
 
 
 def _largest_part(hit: Hit) -> float:

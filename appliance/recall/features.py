@@ -50,34 +50,6 @@ from appliance.recall.times import closeness
 from appliance.store.lexical import stem
 from appliance.store.titles import alike
 
-MEANINGS: Mapping[str, str] = {
-    "dense": "its meaning",
-    "own": "its words",
-    "window": "words in it and around it",
-    "quoted": "it holds what is quoted",
-    "beside": "meaning of what stands next to it",
-    "late": "its words one by one, against the best",
-    "amount": "how much it says, against the best",
-    "dated": "it speaks of times",
-    "replies": "words of the question before it",
-    "phrase": "words in the order of the question",
-    "named": "words around what is said by who is named",
-    "session": "its conversation, against the best",
-    "behind": "not looked at closely",
-    "time": "said at the time that is named",
-    "title": "the title of its conversation",
-    "recent": "said lately",
-    "here": "said in this conversation",
-    "kind": "a decision, a preference, a statement",
-    "entities": "names and numbers in common",
-    "rerank": "read together with the question",
-    "author": "said by who is named",
-    "told": "told by a person, not answered",
-    "text": "its words, not yet indexed",
-    "beyond": "found behind copies of others",
-}
-"""What features and legs stand for, in a few words to show."""
-
 HALF_BM25 = 2.0
 """The BM25 score a word of the question that counts half."""
 

@@ -45,6 +45,7 @@ from appliance.types.kept import (
     Summary,
     Window,
 )
+from appliance.types.reasons import MEANINGS, RAW_SCORES
 from appliance.types.words import (
     LEVELS,
     LOCAL,
@@ -64,6 +65,8 @@ from appliance.types.words import (
 __all__ = [
     "LEVELS",
     "LOCAL",
+    "MEANINGS",
+    "RAW_SCORES",
     "ROLES",
     "Activity",
     "Choices",

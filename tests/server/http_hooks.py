@@ -15,6 +15,16 @@ LISTEN = 0.02
 """Seconds for which a stream of events is listened to: it has no end of its own."""
 
 
+UNKNOWN = "x-schemathesis-unknown-property"
+
+
+@schemathesis.hook
+def filter_case(context: Any, case: Any) -> bool:
+    """Leave out what sends a header that nobody knows and expects a refusal: such headers are to be ignored
+    (RFC 9110, 5.1)."""
+    return UNKNOWN not in {name.lower() for name in case.headers or {}}
+
+
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """Let streams end soon, and let no two requests have one Idempotency-Key: a key that is used for another

@@ -25,6 +25,14 @@ HERE = Path(__file__).parent
 
 SHORT = ("--phases", "examples,fuzzing", "--max-examples", "2", "--seed", "1")
 LONG = ("--max-examples", "60")
+REJECTED = """
+[[operations]]
+include-path-regex = "^/v1/facts/"
+[operations.checks]
+ensure_resource_availability.enabled = false
+"""
+"""What a person added by hand and rejects is gone; the tool expects that of a DELETE only."""
+
 PATIENCE = 900
 """Seconds that the long run may take."""
 
@@ -43,7 +51,7 @@ def campaign(home: Path, folder: Path, *how: str) -> None:
             document = httpx.get(f"{url}/openapi.json", headers=owner(memory)).json()
             (folder / "openapi.json").write_text(json.dumps(document))
             token = owner(memory)["Authorization"].removeprefix("Bearer ")
-            (folder / "schemathesis.toml").write_text(f'[auth.openapi.token]\nbearer = "{token}"\n')
+            (folder / "schemathesis.toml").write_text(f'[auth.openapi.token]\nbearer = "{token}"\n{REJECTED}')
             ended = subprocess.run(
                 [str(TOOL), "run", "openapi.json", "--url", url, "--no-color", "--generation-database", "none",
                  "--suppress-health-check", "all", *how],

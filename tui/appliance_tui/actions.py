@@ -38,6 +38,7 @@ PLACES: dict[str, str] = {
     "conversations": "Conversations",
     "reading": "Reading a conversation",
     "context": "Context",
+    "present": "Choosing a conversation",
     "memory": "Memory",
     "inbox": "Inbox",
     "offer": "Files to be read",
@@ -105,6 +106,68 @@ ACTIONS: tuple[Action, ...] = (
         "recall.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
     ),
     Action("recall.source", "o", "source", "Source", "Open the file that it came from.", False),
+    # --- conversations
+    Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
+    Action("conversations.title", "slash", "title", "Titles", "Only those with these words in the title."),
+    Action("conversations.sort", "s", "sort", "Sort", "By last message, beginning, title or length."),
+    Action(
+        "conversations.reverse", "S", "reverse", "Turn round", "The same order from its other end.", False
+    ),
+    Action("conversations.source", "f", "source", "Source", "Only those of one source."),
+    Action("conversations.pinned", "P", "pinned", "Pinned", "Only those that are pinned, or all again."),
+    Action("conversations.clear", "x", "clear", "All", "Drop all filters.", False),
+    Action("conversations.pin", "p", "pin", "Pin", "Pin the conversation, or let it go again."),
+    Action("conversations.rename", "r", "rename", "Rename", "Give it a title that stays."),
+    Action(
+        "conversations.forget",
+        "d",
+        "forget",
+        "Forget",
+        "Erase the whole conversation for good, after a look at what goes.",
+    ),
+    Action("conversations.down", "down,j", "move(1)", "Down", "The next conversation.", False),
+    Action("conversations.up", "up,k", "move(-1)", "Up", "The one before.", False),
+    Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
+    Action("conversations.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
+    Action("conversations.first", "home", "first", "First", "The first one.", False),
+    Action("conversations.last", "end", "last", "Last", "The last one, once all are listed.", False),
+    # --- reading
+    Action("reading.back", "escape,q", "back", "Back", "Back to where you came from."),
+    Action(
+        "reading.next", "down,j", "move(1)", "Next", "The next message; a high one is scrolled first.", False
+    ),
+    Action("reading.previous", "up,k", "move(-1)", "Previous", "The message before.", False),
+    Action("reading.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
+    Action("reading.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
+    Action("reading.first", "home", "first", "Beginning", "The first message.", False),
+    Action("reading.last", "end,G", "last", "End", "The last message.", False),
+    Action(
+        "reading.next_day", "right_square_bracket", "day(1)", "Next day", "Where the next day begins.", False
+    ),
+    Action("reading.previous_day", "left_square_bracket", "day(-1)", "Day before", "The day before.", False),
+    Action("reading.date", "g", "date", "Date", "Go to a year, a month or a day."),
+    Action("reading.fold", "enter,space", "fold", "Unfold", "Show all of a long message, or fold it again."),
+    Action("reading.find", "slash", "find", "Find", "Look for words in this conversation."),
+    Action("reading.next_found", "n", "found(1)", "Next found", "The next place where they stand.", False),
+    Action("reading.previous_found", "N", "found(-1)", "Found before", "The place before.", False),
+    Action("reading.summary", "s", "summary", "Summary", "Show all of the summary, or its first lines."),
+    Action(
+        "reading.quotes",
+        "0",
+        "quotes",
+        "Of the summary",
+        "Choose a line of the summary and go to its message; 1 to 9 go there at once.",
+        False,
+    ),
+    Action("reading.copy", "y", "copy", "Copy", "Copy the message as it was written."),
+    Action("reading.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
+    Action(
+        "reading.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
+    ),
+    Action(
+        "reading.branches", "b", "branches", "Branches", "Go to what this branched from, or its branches."
+    ),
+    Action("reading.raw", "m", "raw", "As written", "Show Markdown as it was written, or drawn.", False),
     # --- why
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     # --- inbox
@@ -143,6 +206,71 @@ ACTIONS: tuple[Action, ...] = (
     Action("vitals.table", "t", "table", "Table", "The same as plain tables, for those who don't see plots."),
     Action("vitals.months", "m", "months", "Months", "Messages over time: each month, or all until then."),
     Action("vitals.refresh", "r", "refresh", "Refresh", "Look again now.", False),
+    # --- context
+    Action("context.say", "slash", "say", "Say", "Go to the line in which you type what the user would say."),
+    Action(
+        "context.open", "enter", "open", "Open", "Open the marked message in its conversation, at its place."
+    ),
+    Action("context.more", "plus", "share(1)", "More", "Give the marked layer a larger share of the budget."),
+    Action("context.less", "minus", "share(-1)", "Less", "Give the marked layer a smaller share."),
+    Action(
+        "context.larger",
+        "right_square_bracket",
+        "budget(True)",
+        "Larger",
+        "The next larger budget of tokens.",
+    ),
+    Action(
+        "context.smaller",
+        "left_square_bracket",
+        "budget(False)",
+        "Smaller",
+        "The next smaller budget of tokens.",
+    ),
+    Action("context.preset", "t", "preset", "Preset", "Share the budget out as the next preset does."),
+    Action("context.reset", "0", "reset", "Reset", "The shares of the preset again.", False),
+    Action("context.session", "s", "session", "Conversation", "Choose the conversation that goes on."),
+    Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
+    # --- present
+    Action("present.leave", "escape", "leave", "Leave", "Leave it as it was.", True, True),
+    Action("present.choose", "enter", "choose", "Take", "Take the marked conversation.", True, True),
+    # --- memory
+    Action("memory.facts", "1", "view('facts')", "Facts", "What is known of you, with its evidence.", False),
+    Action("memory.review", "2", "view('review')", "Review", "What contradicts what holds.", False),
+    Action("memory.summaries", "3", "view('summaries')", "Summaries", "What was said, in short.", False),
+    Action("memory.pinned", "4", "view('pinned')", "Pinned", "The messages that you pinned.", False),
+    Action(
+        "memory.open", "enter", "open", "Open", "Open the marked message, or the one that it is known from."
+    ),
+    Action("memory.accept", "a", "accept", "Accept", "It is so; no message changes it from then on."),
+    Action("memory.correct", "c", "correct", "Correct", "Say what it should have been."),
+    Action("memory.reject", "r", "reject", "Reject", "It is not so; the same words do not bring it back."),
+    Action("memory.add", "n", "add", "Say", "Tell something yourself: a sentence, or name = value."),
+    Action("memory.filter", "slash", "filter", "Filter", "Show only what holds some words."),
+    Action("memory.which", "s", "which", "State", "Facts that hold, ended, …; summaries of another level."),
+    Action("memory.more", "plus", "more", "More", "Read more of the summaries.", False),
+    Action("memory.importance", "i", "importance", "Importance", "How important the marked message is."),
+    Action("memory.pin", "p", "pin", "Pin", "Pin the marked message, or let it go again."),
+    Action("memory.forget", "d", "forget", "Forget", "Erase the marked message for good, or what you name."),
+    # --- forgetting
+    Action(
+        "forget.close",
+        "escape",
+        "close",
+        "Close",
+        "Leave; before the number is given nothing changes.",
+        True,
+        True,
+    ),
+    Action(
+        "forget.receipts",
+        "ctrl+r",
+        "receipts",
+        "Receipts",
+        "What was forgotten so far, with its proofs.",
+        True,
+        True,
+    ),
 )
 
 

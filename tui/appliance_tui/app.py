@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -102,7 +103,7 @@ class ApplianceApp(App[None]):
     # --- the memory -----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.run_worker(self._begin(), name="begin")
+        start(self, self._begin)
 
     async def _begin(self) -> None:
         from appliance.errors import ApplianceError
@@ -124,10 +125,9 @@ class ApplianceApp(App[None]):
 
     async def on_happened(self, message: Happened) -> None:
         """Something changed in the memory: the screens that show it look again."""
-        if not self._screen_stack:  # the screen is being left
-            return
-        self.screen.post_message(Happened(message.kind, message.detail))
-        await self.refresh_told()
+        for screen in self.screen_stack:
+            screen.post_message(Happened(message.kind, message.detail))
+        start(self, self.refresh_told, exclusive=True, group="told")
 
     def on_read(self, message: Read) -> None:
         """Reading files has got on."""
@@ -140,6 +140,29 @@ class ApplianceApp(App[None]):
         waits = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.told = f"{counts['messages']:,} messages{waits}"
 
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What the memory refuses within is told to the person."""
+        from appliance.errors import ApplianceError
+
+        try:
+            yield
+        except ApplianceError as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    async def toggle_pin(self, message_id: str) -> bool:
+        """Pin a message, or let it go again; whether it is pinned now.
+
+        Raises:
+            ApplianceError: as the memory says.
+        """
+
+        def toggle(memory: Appliance) -> bool:
+            message = memory.message(message_id)
+            return (memory.unpin if message.pinned else memory.pin)(message.id).pinned
+
+        return await self.link.do(toggle)
+
     def _say_lost(self) -> None:
         self.call_from_thread(setattr, self, "banner", LOST)
 
@@ -148,9 +171,9 @@ class ApplianceApp(App[None]):
 
     async def on_unmount(self) -> None:
         if self._ends_listening is not None:
-            self._ends_listening()
+            await asyncio.to_thread(self._ends_listening)
         self.intake.close()
-        self.link.close()
+        await asyncio.to_thread(self.link.close)
 
     # --- files ----------------------------------------------------------------------------------------
 

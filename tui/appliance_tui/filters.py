@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from appliance_tui.screens.choosing import Choice
+
 NAMES = ("user", "source", "role", "since", "until")
 """What can be named before a colon."""
 
@@ -98,6 +100,12 @@ def ending(text: str) -> tuple[str, str] | None:
     """Name and beginning of the filter that is being typed at the end of a text, if one is."""
     found = re.search(rf'(?:^|\s)({"|".join(NAMES)}):("?[^\s"]*)$', text)
     return (found[1], found[2].lstrip('"')) if found else None
+
+
+def typed(text: str) -> list[Choice]:
+    """The filter that a text is, if it is one: "since 2024-03", "until:2024", "source:slack"."""
+    found = re.fullmatch(rf"({'|'.join(NAMES)})[:\s]\s*(\S+)", text.strip())
+    return [Choice(found[1], found[2], "as typed")] if found else []
 
 
 def since_of(text: str | None) -> str | None:

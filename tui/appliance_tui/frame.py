@@ -19,6 +19,10 @@ NARROW = 100
 """Columns below which the bar shows less."""
 
 
+WIDE = 130
+"""Columns from which what is marked in a list stands beside it."""
+
+
 class Bar(Static):
     """The screens by name, the present one marked, and whose memory it is."""
 
@@ -40,18 +44,18 @@ class Bar(Static):
         wide = self.size.width >= NARROW
         parts = [
             Content.assemble(
-                (f" F{number} ", "$text-muted"),
-                (NAMES[name], "bold $text-accent" if name == self._present else "$text-muted"),
+                (f" F{number} ", "$foreground-muted"),
+                (NAMES[name], "bold $text-accent" if name == self._present else "$foreground-muted"),
             )
             if wide
             else Content.assemble(
-                (f" {NAMES[name]}", "bold $text-accent" if name == self._present else "$text-muted")
+                (f" {NAMES[name]}", "bold $text-accent" if name == self._present else "$foreground-muted")
             )
             for number, name in enumerate(SCREENS, 1)
         ]
         left = Content.assemble(*parts)
         right = Content.assemble(
-            (f"{app.whose}{' · ' + app.told if app.told and wide else ''} ", "$text-muted")
+            (f"{app.whose}{' · ' + app.told if app.told and wide else ''} ", "$foreground-muted")
         )
         gap = max(1, self.size.width - left.cell_length - right.cell_length)
         self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
@@ -61,6 +65,7 @@ class Frame(Screen[None]):
     """A screen of the bar. ``PLACE`` is its name in the table of actions; ``body`` is what fills it."""
 
     PLACE: ClassVar[str] = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
 
     def __init_subclass__(cls) -> None:
         if "PLACE" in vars(cls):

@@ -57,6 +57,8 @@ class Link:
         return await self._run(lambda: work(self.memory()))
 
     async def _run(self, work: Callable[[], T]) -> T:
+        if self._ended.is_set():
+            raise asyncio.CancelledError
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     def memory(self) -> Appliance:

@@ -16,8 +16,11 @@ def start(
     group: str = "default",
     exclusive: bool = False,
 ) -> None:
-    """Call a function in a worker of a node; ``exclusive`` puts it in the place of others of the group. A coroutine
-    that is given to a worker itself is lost, with a warning, where another takes its place before it has begun."""
+    """Call a function in a worker of a node; ``exclusive`` puts it in the place of others of the group.
+
+    A coroutine that is given to a worker itself is lost, with a warning, where another takes the worker's place before
+    it has begun.
+    """
 
     async def work() -> None:
         await function(*given)

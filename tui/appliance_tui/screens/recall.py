@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.reactive import var
@@ -15,12 +16,16 @@ from appliance_tui import filters
 from appliance_tui.filters import Narrowed
 from appliance_tui.frame import Frame
 from appliance_tui.messages import Happened
+from appliance_tui.opening import file_of, open_file
+from appliance_tui.screens.choosing import Choice, Choosing
+from appliance_tui.screens.why import Why
 from appliance_tui.widgets.chips import Chips
 from appliance_tui.widgets.hits import HitList, highlighted
 from appliance_tui.widgets.search_line import SearchLine
 from appliance_tui.widgets.words import minute, one_line, shown, terms
 
 if TYPE_CHECKING:
+    from appliance.server.client import Appliance
     from appliance.types import Hit, Hits
 
 PAUSE = 0.03
@@ -38,6 +43,8 @@ class Recall(Frame):
     PLACE = "recall"
 
     narrowed: var[Narrowed] = var(Narrowed())
+    answered: var[str] = var("")
+    """What was typed when that was asked for which now stands in the list."""
 
     def body(self) -> ComposeResult:
         yield SearchLine(id="query")
@@ -52,6 +59,7 @@ class Recall(Frame):
         super().on_mount()
         self._one_at_a_time = asyncio.Lock()
         self.query_one(SearchLine).focus()
+        self._learn()
 
     # --- searching ------------------------------------------------------------------------------------
 
@@ -81,28 +89,32 @@ class Recall(Frame):
         asked = self.narrowed.asked(self.appliance.user)
         from appliance.errors import ApplianceError
 
+        def search(memory: Appliance) -> tuple[Hits, frozenset[str]]:
+            hits = memory.search(query, **asked)
+            there = memory.browsing.messages([hit.message_id for hit in hits])
+            return hits, frozenset(message.id for message in there if message.pinned)
+
         # One at a time: the memory can't break off a search, and two would only hold each other up.
         async with self._one_at_a_time:
-            task = asyncio.ensure_future(
-                self.appliance.link.ask(lambda memory: memory.search(query, **asked))
-            )
+            task = asyncio.ensure_future(self.appliance.link.ask(search))
             try:
-                hits = await asyncio.shield(task)
+                hits, pinned = await asyncio.shield(task)
             except ApplianceError as error:
                 self._say(str(error))
                 return
             except asyncio.CancelledError:
                 await asyncio.wait([task])
                 raise
-        self._show(hits, query)
+        self._show(hits, query, pinned)
 
-    def _show(self, hits: Hits | None, query: str) -> None:
-        self.query_one(HitList).show(hits or (), terms(query))
+    def _show(self, hits: Hits | None, query: str, pinned: Collection[str] = ()) -> None:
+        self.query_one(HitList).show(hits or (), terms(query), pinned)
+        self.answered = query
         if hits is None:
             self._say(EMPTY)
             return
         count = f"{len(hits)} hit{'' if len(hits) == 1 else 's'}"
-        self._say(" · ".join([count if hits else "Nothing found", f"{hits.took_ms:.0f} ms", *hits.notes]))
+        self._say(" · ".join([count if hits else "Nothing found", *hits.notes]))
 
     def _say(self, words: str) -> None:
         self.query_one("#note", Static).update(words)
@@ -152,3 +164,112 @@ class Recall(Frame):
 
     def action_search(self) -> None:
         self.query_one(SearchLine).focus()
+
+    # --- filters --------------------------------------------------------------------------------------
+
+    @on(Chips.Dropped)
+    def _drop(self, event: Chips.Dropped) -> None:
+        self.narrowed = self.narrowed.without(*event.filter)
+
+    @on(SearchLine.Emptied)
+    def _drop_last(self) -> None:
+        if chips := list(self.narrowed.chips()):
+            self.narrowed = self.narrowed.without(*chips[-1])
+
+    def action_clear_filters(self) -> None:
+        """Drop all filters."""
+        self.narrowed = Narrowed()
+
+    @work(exclusive=True, group="filter")
+    async def action_filter(self) -> None:
+        """Choose a filter out of what there is."""
+        choices = await self._choices()
+        chosen = await self.app.push_screen_wait(
+            Choosing("Narrow the search", choices, filters.typed, "A user, source or role; or since 2024-03")
+        )
+        if chosen is not None:
+            self.narrowed = self.narrowed.plus(chosen.name, chosen.value)
+
+    async def _choices(self) -> list[Choice]:
+        user = self.appliance.user
+        there = await self.appliance.link.ask(lambda memory: memory.browsing.choices(user_id=user))
+        return [
+            *(Choice("source", name, f"{count:,} messages") for name, count in there.sources.items()),
+            *(Choice("role", name, f"{count:,} messages") for name, count in there.roles.items()),
+            *(Choice("user", name, f"{count:,} conversations") for name, count in there.users.items()),
+        ]
+
+    @work(exclusive=True, group="complete")
+    async def _learn(self) -> None:
+        self.query_one(SearchLine).offers = await self._choices()
+
+    # --- what is done with a hit ----------------------------------------------------------------------
+
+    def action_why(self) -> None:
+        """Say why the hit was found."""
+        if (hit := self._hit) is not None:
+            who = one_line(hit.author or hit.role)
+            self.app.push_screen(
+                Why(
+                    f"Why {hit.message_id} is hit {hit.rank}",
+                    f"{who}: {one_line(hit.snippet)}",
+                    hit.why,
+                    hit.score,
+                )
+            )
+
+    @work(exclusive=True, group="why")
+    async def action_why_not(self) -> None:
+        """Say why a message that the person names was not found."""
+        query, asked = self.query_one(SearchLine).value, self.narrowed.asked(self.appliance.user)
+        named = await self.app.push_screen_wait(
+            Choosing("Why not this message?", (), _by_id, "The id of a message, such as m345")
+        )
+        if named is None or not query.strip():
+            return
+
+        def search(memory: Appliance) -> Hits:
+            return memory.search(query, why_not=named.value, **asked)
+
+        with self.appliance.telling():
+            about = (await self.appliance.link.ask(search)).why_not
+            if about is not None:
+                title = f"Why {about.message_id} is {about.stage}"
+                self.app.push_screen(Why(title, about.words, about.why, about.score))
+
+    def action_copy(self) -> None:
+        """Copy the whole message."""
+        if (hit := self._hit) is not None:
+            self.app.copy_to_clipboard(hit.text)
+            self.notify(f"Copied {len(hit.text):,} characters", timeout=2)
+
+    @work(exclusive=True, group="pin")
+    async def action_pin(self) -> None:
+        """Pin the hit, or let it go again."""
+        if (hit := self._hit) is None:
+            return
+        with self.appliance.telling():
+            pinned = await self.appliance.toggle_pin(hit.message_id)
+            self.query_one(HitList).star(hit.message_id, pinned)
+
+    def action_forget(self) -> None:
+        """Erase the hit for good, after a look at what goes."""
+        if (hit := self._hit) is not None:
+            self.appliance.forget(hit.message_id)
+
+    def action_source(self) -> None:
+        """Open the file that the hit came from."""
+        if (hit := self._hit) is None:
+            return
+        if hit.source.path is None:
+            self.notify("It came from no file: it was added by hand or by a program", timeout=3)
+            return
+        file = file_of(hit.source.path)
+        if not file.exists():
+            self.notify(f"{one_line(str(file))} is not there any more", severity="warning")
+        elif not open_file(file):
+            self.notify(one_line(str(file)), title="Nothing here opens files")
+
+
+def _by_id(text: str) -> list[Choice]:
+    return [Choice("", text.strip(), "this one")] if text.strip() else []

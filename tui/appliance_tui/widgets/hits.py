@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 BAR = 8
 """Cells of the score's bar."""
 
-ROLE_COLOURS = {"user": "$primary", "assistant": "$secondary", "tool": "$warning", "system": "$text-muted"}
+ROLE_COLOURS = {
+    "user": "$primary",
+    "assistant": "$secondary",
+    "tool": "$warning",
+    "system": "$foreground-muted",
+}
 
 
 class HitList(OptionList):
@@ -27,18 +32,27 @@ class HitList(OptionList):
     def __init__(self) -> None:
         super().__init__(id="hits", markup=False)
         self.hits: Sequence[Hit] = ()
+        self._terms: Collection[str] = ()
+        self._best = 0.0
 
     def show(self, hits: Sequence[Hit], terms: Collection[str], pinned: Collection[str] = ()) -> None:
         """Show other hits, the first one marked."""
         self.hits = hits
-        best = max((hit.score for hit in hits), default=0.0)
+        self._terms = terms
+        self._best = max((hit.score for hit in hits), default=0.0)
         with self.app.batch_update():
             self.clear_options()
-            self.add_options(
-                Option(_lines(hit, hit.score / best if best > 0 else 0.0, terms, hit.message_id in pinned))
-                for hit in hits
-            )
+            self.add_options(Option(self._prompt(hit, hit.message_id in pinned)) for hit in hits)
             self.highlighted = 0 if hits else None
+
+    def star(self, message_id: str, pinned: bool) -> None:
+        """Show that a message is pinned, or is not any more."""
+        for place, hit in enumerate(self.hits):
+            if hit.message_id == message_id:
+                self.replace_option_prompt_at_index(place, self._prompt(hit, pinned))
+
+    def _prompt(self, hit: Hit, pinned: bool) -> Content:
+        return _lines(hit, hit.score / self._best if self._best > 0 else 0.0, self._terms, pinned)
 
     @property
     def chosen(self) -> Hit | None:
@@ -57,7 +71,7 @@ def _lines(hit: Hit, share: float, terms: Collection[str], pinned: bool) -> Cont
         (author, f"bold {ROLE_COLOURS[hit.role]}"),
         ("  ★" if pinned else "", "$warning"),
         "  ",
-        (about, "$text-muted"),
+        (about, "$foreground-muted"),
     )
     return Content("\n").join([head, highlighted(one_line(hit.snippet), terms)])
 

@@ -1,0 +1,66 @@
+"""The screen on a daemon's memory: one that goes away takes nothing along."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from screens import run, type_in, until
+from textual.widgets import Static
+
+from appliance import Appliance
+from appliance.server.client import Attached
+from appliance_tui.app import ApplianceApp
+from appliance_tui.widgets.hits import HitList
+from appliance_tui.widgets.search_line import SearchLine
+from tests.server.daemons import end, filled, start
+
+
+@pytest.mark.enable_socket
+def test_a_daemon_that_is_killed_is_told_of_and_waited_for_and_nothing_typed_is_lost(home: Path) -> None:
+    daemon = start(filled(home))
+
+    async def body() -> None:
+        nonlocal daemon
+        app = ApplianceApp(lambda: Appliance.open(home))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: app.told)
+            assert isinstance(app.link.memory(), Attached)
+            hits, banner = app.query_one(HitList), app.query_one("#banner", Static)
+            assert not banner.display
+            await type_in(pilot, "spelt")
+            await until(pilot, lambda: hits.hits)
+            daemon.process.send_signal(signal.SIGKILL)
+            daemon.process.communicate()
+            await type_in(pilot, " flour")
+            await until(pilot, lambda: banner.display)
+            assert "daemon is gone" in str(banner.render())
+            await type_in(pilot, " grams")
+            assert app.query_one(SearchLine).value == "spelt flour grams"
+            daemon = start(home)
+            await until(pilot, lambda: not banner.display)
+            await until(pilot, lambda: app.screen.answered == "spelt flour grams")  # type: ignore[attr-defined]
+            assert "500 grams" in hits.hits[0].text
+
+    try:
+        run(body)
+    finally:
+        end(daemon)
+
+
+def test_a_pin_is_not_set_twice_when_nobody_knows_whether_it_was_set(home: Path) -> None:
+    daemon = start(filled(home))
+
+    async def body() -> None:
+        app = ApplianceApp(lambda: Appliance.open(home))
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: app.told)
+            await type_in(pilot, "spelt")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            end(daemon)
+            await pilot.press("escape", "p")
+            await until(pilot, lambda: any("daemon" in one.message for one in app._notifications))
+            assert "★" not in str(app.query_one(HitList).get_option_at_index(0).prompt)
+
+    run(body)

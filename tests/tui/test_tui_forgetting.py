@@ -1,0 +1,312 @@
+"""Forgetting: a look changes nothing, a yes names the count, and a receipt says what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Checkbox, Input, Static
+
+from appliance import Appliance
+from appliance.errors import DaemonGone
+from appliance.forgetting import Forgetting as Rooms
+from appliance_tui.app import ApplianceApp
+from appliance_tui.forgets import Receipt, of_receipt, size
+from appliance_tui.messages import Happened
+from appliance_tui.screens.forgetting import NOTHING_NAMED, Forgetting
+from appliance_tui.screens.recall import Recall
+from appliance_tui.widgets.rows import Rows
+
+Body = Callable[[Pilot[None], Forgetting, list[Receipt | None]], Awaitable[None]]
+
+
+@pytest.fixture
+def talk(memory: Appliance) -> list[str]:
+    """The messages of two conversations."""
+    first, second = memory.sessions.create(title="Envelopes"), memory.sessions.create(title="Tea")
+    ids = [
+        first.add("user", "The blue envelope lies under the stairs.").id,
+        first.add("user", "Nobody knows of the blue envelope but me.").id,
+        second.add("user", "I like green tea in the morning.").id,
+    ]
+    memory.embed_pending()
+    return ids
+
+
+def run(memory: Appliance, ids: tuple[str, ...], body: Body, size: tuple[int, int] = (120, 40)) -> None:
+    async def go() -> None:
+        app = ApplianceApp(lambda: memory, motion=False)
+        given: list[Receipt | None] = []
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: app.told)
+            screen = Forgetting(ids)
+            app.push_screen(screen, given.append)
+            await until(pilot, lambda: screen.is_mounted and app.screen is screen)
+            await body(pilot, screen, given)
+
+    asyncio.run(go())
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
+    for _ in range(1_000):
+        await pilot.pause(0.01)
+        if holds():
+            return
+    raise AssertionError("it did not come to that")
+
+
+def told(screen: Forgetting) -> str:
+    return str(screen.query_one("#forget-told", Static).render())
+
+
+def asks(screen: Forgetting) -> bool:
+    return bool(screen.query_one("#forget-yes").display)
+
+
+async def done(pilot: Pilot[None], screen: Forgetting) -> None:
+    await until(pilot, lambda: screen._stage == "done")
+
+
+def test_a_message_goes_by_its_number_and_the_receipt_comes_back(memory: Appliance, talk: list[str]) -> None:
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        assert "This erases 1 message (40 characters; 1 from local)" in told(screen)
+        assert [one.id for one in screen._some.items] == [talk[0]]
+        await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
+        await pilot.press("1", "enter")
+        await done(pilot, screen)
+        assert memory.browsing.messages(talk) == memory.browsing.messages(talk[1:])
+        assert "traces    none found" in told(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: given)
+        assert [one.id for one in memory.forgetting.receipts()] == [one.id for one in given if one]
+
+    run(memory, (talk[0],), body)
+
+
+@pytest.mark.parametrize("typed", ["", "y", "1", "02", "2 messages"])
+def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typed: str) -> None:
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        count = screen.query_one("#forget-count", Input)
+        count.value = typed
+        count.focus()
+        await pilot.press("enter")
+        await pilot.pause(0.1)
+        assert screen._stage == "naming"
+        assert count.value == typed
+        await pilot.press("escape")
+        await until(pilot, lambda: given == [None])
+        assert len(memory.browsing.messages(talk)) == 3
+        assert memory.forgetting.receipts() == []
+
+    run(memory, (talk[0], talk[1]), body)
+
+
+def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(
+    memory: Appliance, talk: list[str]
+) -> None:
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        assert told(screen) == NOTHING_NAMED
+        await pilot.press(*"blue", "space", *"envelope")
+        await until(pilot, lambda: asks(screen))
+        assert [one.id for one in screen._some.items] == talk[:2]
+        screen.query_one("#forget-ids", Input).value = talk[1]  # narrows
+        assert not asks(screen), "what is on the screen is not what would go"
+        await until(pilot, lambda: asks(screen))
+        assert [one.id for one in screen._some.items] == [talk[1]]
+        await pilot.press("enter")
+        assert screen.query_one("#forget-count", Input).has_focus
+        await pilot.press("1", "enter")
+        await done(pilot, screen)
+        assert [one.id for one in memory.browsing.messages(talk)] == [talk[0], talk[2]]
+
+    run(memory, (), body)
+
+
+def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[str]) -> None:
+    session = memory.message(talk[2]).session_id
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        screen.query_one("#forget-source", Input).value = "local"
+        await until(pilot, lambda: "3 messages" in told(screen))
+        screen.query_one("#forget-source", Input).value = "nowhere"
+        await until(pilot, lambda: "no message came from 'nowhere'" in told(screen))
+        assert not asks(screen)
+        screen.query_one("#forget-source", Input).value = ""
+        screen.query_one("#forget-ids", Input).value = session
+        await until(pilot, lambda: "1 whole session" in told(screen))
+
+    run(memory, (), body)
+
+
+def test_everything_stands_alone(memory: Appliance, talk: list[str]) -> None:
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        box = screen.query_one("#forget-everything", Checkbox)
+        assert "X" not in str(box.render())
+        screen.query_one("#forget-words", Input).value = "tea"
+        await until(pilot, lambda: asks(screen))
+        box.focus()
+        await pilot.press("space")
+        await until(pilot, lambda: "stands alone" in told(screen))
+        assert "X" in str(box.render())
+        assert not asks(screen)
+        screen.query_one("#forget-words", Input).value = ""
+        await until(pilot, lambda: "3 messages" in told(screen) and "2 whole sessions" in told(screen))
+        count = screen.query_one("#forget-count", Input)
+        count.value = "3"
+        count.focus()
+        await pilot.press("enter")
+        await done(pilot, screen)
+        assert memory.sessions.list() == []
+
+    run(memory, (), body)
+
+
+def test_what_came_in_since_the_look_is_asked_about_anew(memory: Appliance, talk: list[str]) -> None:
+    session = memory.message(talk[2]).session_id
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        before = screen._doomed
+        # No event tells of it, as where the daemon's line was down for a moment.
+        pilot.app.post_message = lambda message: True  # type: ignore[method-assign]
+        memory.sessions.get(session).add("user", "And black tea at night.")
+        screen._doomed = before
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: screen._stage == "naming" and "2 messages" in told(screen))
+        assert memory.forgetting.receipts() == []
+        assert len(memory.sessions.messages(session)) == 2
+
+    run(memory, (session,), body)
+
+
+def test_an_error_is_said_and_it_can_be_tried_again(
+    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*about: Any) -> None:
+        raise DaemonGone("the daemon is gone")
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        with monkeypatch.context() as patched:
+            patched.setattr(Rooms, "forget", fails)
+            await pilot.press("1", "enter")
+            await until(pilot, lambda: screen._stage == "erasing" or screen._stage == "naming")
+            await until(pilot, lambda: screen._stage == "naming" and asks(screen))
+        assert len(memory.browsing.messages(talk)) == 3
+        count = screen.query_one("#forget-count", Input)
+        count.focus()
+        await pilot.press("1", "enter")
+        await done(pilot, screen)
+        assert len(memory.browsing.messages(talk)) == 2
+
+    run(memory, (talk[0],), body)
+
+
+def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
+    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from threading import Event
+
+    goes_on, real = Event(), Rooms.forget
+
+    def slow(self: Rooms, doomed: Any, progress: Callable[[int, int], None]) -> Any:
+        progress(1, 3)
+        assert goes_on.wait(20)
+        return real(self, doomed, progress)
+
+    monkeypatch.setattr(Rooms, "forget", slow)
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        from textual.widgets import ProgressBar
+
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: screen.query_one(ProgressBar).percentage == 0.25)
+        await pilot.press("escape")
+        assert pilot.app.screen is screen
+        assert not asks(screen)
+        goes_on.set()
+        await done(pilot, screen)
+
+    run(memory, (talk[0],), body)
+
+
+def test_earlier_receipts_are_listed_with_their_proofs(memory: Appliance, talk: list[str]) -> None:
+    receipt = memory.forgetting.forget(memory.forgetting.preview(talk[0]))
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        screen.query_one("#forget-words", Input).value = "tea"
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("ctrl+r")
+        rows = screen.query_one("#forget-receipts", Rows)
+        await until(pilot, lambda: rows.items)
+        assert [one.id for one in rows.items] == [receipt.id]
+        await until(pilot, lambda: f"{receipt.proof.files} files" in told(screen))
+        assert not asks(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: asks(screen))
+        assert screen.query_one("#forget-words", Input).value == "tea"
+
+    run(memory, (), body)
+
+
+def test_a_message_that_would_go_can_be_read_first(
+    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(ApplianceApp, "read", lambda self, *about: opened.append(about))
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        screen._some.focus()
+        await pilot.press("enter")
+        assert opened == [(memory.message(talk[0]).session_id, talk[0])]
+
+    run(memory, (talk[0],), body, (80, 24))
+
+
+def test_the_screen_below_is_told(
+    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr(Recall, "on_happened", lambda self, message: heard.append(message.kind))
+
+    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await done(pilot, screen)
+        heard.clear()
+        await pilot.press("escape")
+        await until(pilot, lambda: "forgotten" in heard)
+
+    run(memory, (talk[0],), body)
+    assert Happened("forgotten").kind == "forgotten"
+
+
+# --- what needs no screen -----------------------------------------------------------------------------------
+
+
+def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> None:
+    from dataclasses import replace
+
+    receipt = memory.forgetting.forget(memory.forgetting.preview(talk[0]))
+    lines = dict(of_receipt(receipt))
+    assert lines["erased"] == "1 message (40 characters; 1 from local)"
+    assert lines["traces"] == "none found"
+    found = replace(receipt, proof=replace(receipt.proof, traces=("a/b",), yours=("inbox/x.zip",)))
+    lines = dict(of_receipt(found))
+    assert (lines["traces"], lines["note"]) == ("a/b", "inbox/x.zip, an export of yours, still holds it")
+    assert "traces" not in dict(of_receipt(replace(receipt, state="open")))
+    unproved = replace(receipt, proof=type(receipt.proof)())
+    assert "none found" not in dict(of_receipt(unproved)).values()
+
+
+def test_sizes_are_said_in_words() -> None:
+    assert [size(count) for count in (0, 999, 1_500, 2_000_000, 3_000_000_000_000)] == [
+        "0 bytes", "999 bytes", "1.5 KB", "2.0 MB", "3,000.0 GB",
+    ]  # fmt: skip

@@ -1,0 +1,226 @@
+"""Recall, key by key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from screens import fill, run, shown, type_in, until
+from textual.widgets import Input, Static
+
+from appliance import Appliance
+from appliance_models import HashEmbedder
+from appliance_tui.filters import Narrowed, ending, since_of, taken, until_of
+from appliance_tui.screens.choosing import Choosing
+from appliance_tui.screens.help import Help
+from appliance_tui.screens.recall import Recall
+from appliance_tui.screens.why import Why
+from appliance_tui.widgets.hits import HitList
+from appliance_tui.widgets.search_line import SearchLine
+
+
+def hits(app) -> list[str]:  # type: ignore[no-untyped-def]
+    return [hit.text for hit in app.query_one(HitList).hits]
+
+
+def words(app) -> str:  # type: ignore[no-untyped-def]
+    return "\n".join(str(each.render()) for each in app.screen.query(Static))
+
+
+@pytest.fixture
+def filled(home: Path, tmp_path: Path) -> Path:
+    return fill(home, tmp_path)
+
+
+def test_what_is_typed_is_found_as_it_is_typed(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "ferry brodgar")
+            await until(pilot, lambda: any("06:40" in text for text in hits(app)))
+            line = app.query_one(SearchLine)
+            line.value = ""
+            await until(pilot, lambda: not hits(app))
+
+    run(body)
+
+
+def test_arrows_move_in_the_list_while_one_types(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "ledger")
+            await until(pilot, lambda: len(hits(app)) > 2)
+            await pilot.press("down", "down", "up")
+            assert app.query_one(HitList).highlighted == 1
+            assert app.focused is app.query_one(SearchLine)
+
+    run(body)
+
+
+def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await until(pilot, lambda: app.query_one(SearchLine).offers)
+            await type_in(pilot, "role:ass")
+            await until(pilot, lambda: app.query_one(SearchLine)._suggestion)
+            await pilot.press("right")
+            await until(pilot, lambda: app.screen.narrowed == Narrowed(roles=("assistant",)))  # type: ignore[attr-defined]
+            assert app.query_one(SearchLine).value == ""
+            await type_in(pilot, "ledger")
+            await until(pilot, lambda: hits(app))
+            assert {hit.role for hit in app.query_one(HitList).hits} == {"assistant"}
+            app.query_one(SearchLine).value = ""
+            await pilot.press("backspace")
+            await until(pilot, lambda: not app.screen.narrowed)  # type: ignore[attr-defined]
+
+    run(body)
+
+
+def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "since:2025-04 source:native walnuts")
+            await until(pilot, lambda: len(app.query("Chip")) == 2 and hits(app))
+            assert "walnuts" in hits(app)[0]
+            await pilot.click("Chip")
+            await until(pilot, lambda: len(app.query("Chip")) == 1)
+            await pilot.press("escape", "x")
+            await until(pilot, lambda: not app.query("Chip"))
+
+    run(body)
+
+
+def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await pilot.press("escape", "f")
+            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await type_in(pilot, "user")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Recall))
+            assert app.screen.narrowed  # type: ignore[attr-defined]
+            await pilot.press("f")
+            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await type_in(pilot, "until 2025-04")
+            await pilot.press("enter")
+            await until(
+                pilot, lambda: isinstance(app.screen, Recall) and app.screen.narrowed.until == "2025-04"
+            )
+
+    run(body)
+
+
+def test_w_says_why_and_W_why_not(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "walnuts")
+            await until(pilot, lambda: hits(app))
+            await pilot.press("escape", "w")
+            await until(pilot, lambda: isinstance(app.screen, Why))
+            assert "its words" in words(app) and "in all" in words(app)
+            await pilot.press("escape", "W")
+            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await type_in(pilot, "m1")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Why))
+            assert "m1" in str(app.screen.query_one("#why").border_title)
+
+    run(body)
+
+
+def test_y_copies_p_pins_and_a_pin_is_shown_and_kept(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "walnuts")
+            await until(pilot, lambda: hits(app))
+            await pilot.press("escape", "y")
+            assert app.clipboard == hits(app)[0]
+            listed = app.query_one(HitList)
+            await pilot.press("p")
+            await until(pilot, lambda: "★" in str(listed.get_option_at_index(0).prompt))
+            await pilot.press("p")
+            await until(pilot, lambda: "★" not in str(listed.get_option_at_index(0).prompt))
+            await pilot.press("p")
+            await until(pilot, lambda: "★" in str(listed.get_option_at_index(0).prompt))
+        with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
+            assert len(memory.keeping.pinned("me")) == 1
+
+    run(body)
+
+
+def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await pilot.press("escape")
+            assert app.focused is app.query_one(HitList)
+            await pilot.press("slash")
+            assert app.focused is app.query_one(SearchLine)
+            await pilot.press("escape", "question_mark")
+            await until(pilot, lambda: isinstance(app.screen, Help))
+            assert "Why it was found" in words(app)
+            await pilot.press("escape", "ctrl+q")
+
+    run(body)
+
+
+def test_o_opens_the_file_or_says_that_it_is_gone(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr("appliance_tui.screens.recall.open_file", lambda file: not asked.append(file))
+
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "walnuts")
+            await until(pilot, lambda: hits(app))
+            await pilot.press("escape", "o")
+            await until(pilot, lambda: asked)
+            assert asked == [tmp_path / "talk.jsonl"]
+            asked[0].unlink()
+            await pilot.press("o")
+            await until(pilot, lambda: any("not there any more" in one.message for one in app._notifications))
+
+    run(body)
+
+
+def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "periwinkle")
+            await until(pilot, lambda: "Nothing" in words(app) or hits(app))
+            session = await app.link.do(lambda memory: memory.sessions.create(title="new"))
+            await app.link.do(lambda memory: session.add("user", "a periwinkle on the pier"))
+            await until(pilot, lambda: any("periwinkle" in text for text in hits(app)))
+
+    run(body)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "narrowed"),
+    [
+        ("source:slack budget", "budget", Narrowed(sources=("slack",))),
+        ("source:slack", "source:slack", Narrowed()),
+        ('user:"ana maria" role:user x', "x", Narrowed(user="ana maria", roles=("user",))),
+        ("http://a.b:80 c", "http://a.b:80 c", Narrowed()),
+        ("resource:slack x", "resource:slack x", Narrowed()),
+        ("a since:2024 b until:2024-02 c", "a b c", Narrowed(since="2024", until="2024-02")),
+    ],
+)
+def test_filters_are_taken_out_of_what_is_typed(text: str, left: str, narrowed: Narrowed) -> None:
+    assert taken(text, Narrowed()) == (left, narrowed)
+
+
+def test_years_and_months_are_whole() -> None:
+    assert (since_of("2024"), until_of("2024")) == ("2024-01-01", "2024-12-31")
+    assert (since_of("2024-02"), until_of("2024-02")) == ("2024-02-01", "2024-02-29")
+    assert (since_of("2024-02-03"), until_of("2024-13")) == ("2024-02-03", "2024-13")
+    assert ending("bread source:wh") == ("source", "wh") and ending("bread") is None
+
+
+def test_a_search_that_the_memory_refuses_is_told(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "since:nonsense bread")
+            await until(pilot, lambda: "nonsense" in str(app.query_one("#note", Static).render()))
+            assert app.query_one(Input).value == "bread"
+
+    run(body)

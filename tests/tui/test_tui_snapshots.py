@@ -1,0 +1,103 @@
+"""How every screen looks: at three sizes, in two themes, with the clock and the cursor standing still.
+
+``pytest tests/tui/test_tui_snapshots.py --snapshot-update`` draws them anew; look at what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from screens import Scene, fill, opened, until
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from appliance_tui.app import LOST, ApplianceApp
+from appliance_tui.widgets.search_line import SearchLine
+
+SIZES = {"small": (80, 24), "middle": (120, 40), "large": (200, 60)}
+NOW = int(datetime(2025, 6, 1, 12, tzinfo=UTC).timestamp() * 1e9)
+
+
+async def searched(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    app.query_one(SearchLine).insert_text_at_cursor("walnuts in the bread")
+    await until(pilot, lambda: app.screen.answered == "walnuts in the bread")  # type: ignore[attr-defined]
+
+
+async def begun(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: app.query_one(SearchLine).offers)
+
+
+async def narrowed(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    app.query_one(SearchLine).insert_text_at_cursor("source:native since:2025-04 ")
+    await until(pilot, lambda: not app.query_one(SearchLine).value)
+    await searched(app, pilot)
+
+
+async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await searched(app, pilot)
+    await pilot.press("escape", "w")
+
+
+async def help(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await pilot.press("escape", "question_mark")
+
+
+async def choosing(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await pilot.press("escape", "f")
+    await until(pilot, lambda: app.screen.query("OptionList"))
+
+
+async def gone(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await searched(app, pilot)
+    app.banner = LOST
+
+
+SCENES: dict[str, Scene] = {
+    "recall-begun": begun,
+    "recall-found": searched,
+    "recall-narrowed": narrowed,
+    "recall-gone": gone,
+    "why": why,
+    "help": help,
+    "choosing": choosing,
+}
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose clock stands still. No scene changes what is in it."""
+    folder = tmp_path_factory.mktemp("looked-at")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        patch.setattr(time, "time_ns", lambda: NOW)
+        yield fill(folder / "home", folder)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_it_looks_as_it_did(
+    scene: str, size: str, theme: str, looked_at: Path, snap_compare: Callable[..., bool]
+) -> None:
+    async def ready(pilot: Pilot[Any]) -> None:
+        app = pilot.app
+        assert isinstance(app, ApplianceApp)
+        await until(pilot, lambda: app.told)
+        await SCENES[scene](app, pilot)
+        for line in app.screen.query(Input):
+            line.cursor_blink = False
+        await pilot.pause()
+
+    app = ApplianceApp(opened(looked_at), theme=theme, motion=False)
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=ready)
+
+
+def test_no_colour_is_no_colour(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = ApplianceApp(opened(home))
+    assert app.theme == "appliance-plain"
