@@ -64,7 +64,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 2
 
 
 def said(app: ApplianceApp, selector: str) -> str:
-    return str(app.screen.query_one(selector, Static).visual)
+    return "".join(str(one.visual) for one in app.screen.query(selector).results(Static))
 
 
 def rows(app: ApplianceApp, selector: str) -> list[tuple[str, str]]:
@@ -146,7 +146,9 @@ def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
             assert "0 new" in said(app, "#inbox-told")
             chat(settled / "inbox" / "good.jsonl", "the otter sleeps", "and wakes")
             app.offer(chat(tmp_path / "new.jsonl", "one", "two"))
-            await until(pilot, lambda: isinstance(app.screen, Offer))
+            await until(
+                pilot, lambda: isinstance(app.screen, Offer) and "new.jsonl" in said(app, "#offer-text")
+            )
             await pilot.press("v")
             await until(pilot, lambda: "It would bring 2 new messages" in said(app, "#offer-text"))
             assert app.link.memory().search("two").query == "two"
