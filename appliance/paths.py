@@ -157,8 +157,9 @@ def create_home(home: Home) -> Home:
 def make_private(folder: Path) -> None:
     """Close a folder and all that is in it to other users (0700 and 0600)."""
     folder.chmod(FOLDER_MODE)
-    for path in folder.rglob("*"):
-        path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
+    for path in _under(folder):
+        with suppress(FileNotFoundError):
+            path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
 
 
 def write_small_file(path: Path, data: bytes) -> None:
@@ -188,8 +189,29 @@ def sync_folder(folder: Path) -> None:
 
 def sizes(folder: Path) -> Iterator[os.stat_result]:
     """The measures of every file in a folder; files that go meanwhile are passed over."""
-    for path in folder.rglob("*"):
+    for path in _under(folder):
         with suppress(FileNotFoundError):
             found = path.stat()
             if stat.S_ISREG(found.st_mode):
                 yield found
+
+
+def files(folder: Path) -> list[Path]:
+    """Every file in a folder, in order; what goes meanwhile may be among them.
+
+    Raises:
+        OSError: a folder in it can't be read.
+    """
+    return [path for path in sorted(_under(folder)) if path.is_file()]
+
+
+def _under(folder: Path) -> Iterator[Path]:
+    """All that is in a folder. One that goes meanwhile is passed over: the index replaces its own as it works, on which
+    Path.rglob raises."""
+
+    def refused(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    for root, folders, names in os.walk(folder, onerror=refused):
+        yield from (Path(root, name) for name in (*folders, *names))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from appliance import paths
 from appliance.errors import NotFound, UsageError
 from appliance.memory.facts import reading
 from appliance.moments import iso_of, now
@@ -313,11 +314,10 @@ def pieces(db: sqlite3.Connection, keys: Sequence[int], home_bytes: int) -> list
 
 def search(db: sqlite3.Connection, root: Path, inbox: Path, texts: Sequence[Sequence[str]]) -> Proof:
     """Look for pieces of forgotten texts in every file of the home. What other messages still say is no trace."""
-    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
     wanted = list(dict.fromkeys(piece for text in texts for piece in text))
     still_said: dict[str, bool] = {}
     traces, yours, count, size = [], [], 0, 0
-    for path in files:
+    for path in paths.files(root):
         try:
             there, bytes = _holds(path, wanted)
         except FileNotFoundError:  # the index and the database replace files of theirs while they work

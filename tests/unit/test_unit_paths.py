@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,16 @@ def test_a_small_file_is_replaced_whole_or_not_at_all(
     paths.write_small_file(path, b"third")
     assert path.read_bytes() == b"third"
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("note")] == ["note"]
+
+
+def test_folders_that_go_while_they_are_looked_through_are_passed_over(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / "file").write_bytes(b"12345")
+    measured = paths.sizes(tmp_path)
+    first = next(measured)
+    shutil.rmtree(tmp_path / "a", ignore_errors=True)
+    shutil.rmtree(tmp_path / "b", ignore_errors=True)
+    rest = [one.st_size for one in measured]
+    assert first.st_size == 5 and set(rest) <= {5} and len(rest) <= 2
+    assert paths.files(tmp_path) == sorted(tmp_path.glob("*/deep/file"))
