@@ -68,7 +68,8 @@ def _check_terminal() -> None:
         UsageError: nobody sits before this.
     """
     # Behind --serve the screen is driven over pipes by a browser, and Textual is told so.
-    if os.environ.get("TEXTUAL_DRIVER") or (sys.stdin.isatty() and sys.stdout.isatty()):
+    # In a terminal it reads from stdin and draws on stderr, so that stdout stays free.
+    if os.environ.get("TEXTUAL_DRIVER") or all(one.isatty() for one in (sys.stdin, sys.stdout, sys.stderr)):
         return
     raise UsageError(
         "the screen needs a terminal",

@@ -68,7 +68,7 @@ def _round(home: str, query: str) -> dict[str, float]:
     library = _until([sys.executable, "-c", "import textual.app; print('here')"], [(b"here", b"")])[0]
     frame, hits = _until(
         [sys.executable, "-m", "appliance", "tui", "--home", home],
-        [(b"Search", query.encode()), (b" ms", b"\x11")],
+        [(b"Search", query.encode()), (b" hits", b"\x11")],
     )
     return {"library": library, "first_frame": frame, "first_hits": hits}
 

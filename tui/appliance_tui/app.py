@@ -14,6 +14,7 @@ from textual.events import Event as TerminalEvent
 from textual.events import Paste
 from textual.reactive import var
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from appliance_tui.actions import bindings
 from appliance_tui.intake import Intake
@@ -115,6 +116,17 @@ class ApplianceApp(App[None]):
         except ApplianceError as error:
             self.failure = error  # which whoever started this tells, when the screen is gone
             self.exit(return_code=error.exit_code)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """As App's; what the memory refuses is told in words wherever it was asked, and ends nothing."""
+        from appliance.errors import ApplianceError
+
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if not isinstance(cause, ApplianceError):
+            super()._handle_exception(error)
+        elif self.link.is_open:  # else the screen ends, and with that error
+            words = f"{cause}\n{cause.hint}" if cause.hint else str(cause)
+            self.notify(words, severity="error", markup=False)
 
     def _listen(self, memory: Appliance) -> None:
         self._ends_listening = memory.events.listen(self._happened)

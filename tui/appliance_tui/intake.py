@@ -129,7 +129,8 @@ class Intake:
             self.now = Reading(asked.paths, asked.dry, time.monotonic())
             self._tell()
             outcome = await self._carried_out(asked)
-            self.outcomes.appendleft(outcome)
+            if not asked.dry:
+                self.outcomes.appendleft(outcome)
             self.now = None
             asked.ended.set_result(outcome)
             self._tell()

@@ -61,6 +61,11 @@ class Link:
             raise asyncio.CancelledError
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a memory to ask."""
+        return self._memory is not None
+
     def memory(self) -> Appliance:
         """The memory itself, opened at the first call, for a thread of one's own."""
         with self._opening:

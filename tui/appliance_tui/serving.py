@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from hmac import compare_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from aiohttp import web
 from aiohttp_jinja2 import render_template
@@ -90,6 +90,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((LOOPBACK, port))
+            listener.listen()  # whoever comes from now on is answered soon
         except OSError as error:
             raise UsageError(
                 f"the port {port} can't be had: {error.strerror}", hint="name another with --port, or none"
@@ -121,7 +122,7 @@ def _owner(home: Any) -> Iterator[None]:
     ) as daemon:
         assert daemon.stdout is not None
         try:
-            said = json.loads(daemon.stdout.readline() or b"{}")
+            said = _document(daemon.stdout)
             if "url" not in said:
                 raise _told(said.get("error", {}))
             yield
@@ -129,6 +130,13 @@ def _owner(home: Any) -> Iterator[None]:
             daemon.terminate()
             with suppress(subprocess.TimeoutExpired):
                 daemon.wait(FAREWELL)
+
+
+def _document(lines: IO[bytes]) -> dict[str, Any]:
+    """What a daemon says when it is ready, on one line, or of an error, on several; {} if it says nothing."""
+    first = lines.readline()
+    found: dict[str, Any] = json.loads((first if first.strip() != b"{" else first + lines.read()) or b"{}")
+    return found
 
 
 def _told(said: dict[str, Any]) -> ApplianceError:

@@ -45,20 +45,27 @@ class Inbox(Frame):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
-        yield Static("", id="inbox-folders", markup=False)
-        yield Static("", id="inbox-now", markup=False)
+        # Kept by name: an answer may come when the screen is being left, and nothing can be found on it any more.
+        self._folders = Static("", id="inbox-folders", markup=False)
+        self._now = Static("", id="inbox-now", markup=False)
+        self._files = FileList("inbox-files", "Files in watched folders", EMPTY)
+        self._read = FileList("inbox-read", "Read since the start", NONE_READ)
+        self._said = Static("", id="inbox-told", markup=False)
+        yield self._folders
+        yield self._now
         with Container(id="inbox-lists"):
-            yield FileList("inbox-files", "Files in watched folders", EMPTY)
-            yield FileList("inbox-read", "Read since the start", NONE_READ)
-        with VerticalScroll(id="inbox-detail", can_focus=False):
-            yield Static("", id="inbox-told", markup=False)
+            yield self._files
+            yield self._read
+        with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail:
+            yield self._said
 
     def on_mount(self) -> None:
         super().on_mount()
         self._look = Looking(self, self._ask)
+        self._previewed = ("", Content(""))
         self._found: list[WatchedFile] = []
         self._counts: dict[str, Any] = {}
-        self.query_one("#inbox-files").focus()
+        self._files.focus()
         self._ticking = self.set_interval(EVERY, self._write_now, pause=True)
 
     def on_screen_resume(self) -> None:
@@ -117,7 +124,7 @@ class Inbox(Frame):
         ]
         if told:
             lines.append(Content.assemble(("Files    ", "bold"), ", ".join(told)))
-        self.query_one("#inbox-folders", Static).update(Content("\n").join(lines))
+        self._folders.update(Content("\n").join(lines))
 
     def _write_now(self) -> None:
         """What is being read and embedded, how fast, and how long it takes yet."""
@@ -157,38 +164,32 @@ class Inbox(Frame):
                     f" {share:4.0%}  " + " · ".join(facts),
                 )
             )
-        strip = self.query_one("#inbox-now", Static)
-        strip.update(Content("\n").join(lines))
-        strip.display = bool(lines)
+        self._now.update(Content("\n").join(lines))
+        self._now.display = bool(lines)
 
     def _write_read(self) -> None:
         outcomes = self.appliance.intake.outcomes
         since: dict[str, FileReport] = {
-            report.path: report
-            for outcome in reversed(outcomes)
-            if outcome.asked and not outcome.dry
-            for report in outcome.files
+            report.path: report for outcome in reversed(outcomes) if outcome.asked for report in outcome.files
         }
-        self.query_one("#inbox-files", FileList).show(
-            [file_row(file, since.get(file.path)) for file in self._found]
-        )
-        self.query_one("#inbox-read", FileList).show(
-            [row for one in outcomes for row in outcome_rows(one)][:SHOWN]
-        )
+        self._files.show([file_row(file, since.get(file.path)) for file in self._found])
+        self._read.show([row for one in outcomes for row in outcome_rows(one)][:SHOWN])
 
     @on(OptionList.OptionHighlighted)
     def _tell(self) -> None:
         row = self._row
-        self._told(Content("") if row is None else row.told)
+        if row is None or row.path != self._previewed[0]:
+            self._previewed = ("", Content(""))
+        self._told(self._previewed[1] or (Content("") if row is None else row.told))
 
     def _told(self, words: Content) -> None:
-        self.query_one("#inbox-told", Static).update(words)
-        self.query_one("#inbox-detail").display = bool(words)
+        self._said.update(words)
+        self._detail.display = bool(words)
 
     @property
     def _row(self) -> Row | None:
         focused = self.focused
-        chosen = focused if isinstance(focused, FileList) else self.query_one("#inbox-files", FileList)
+        chosen = focused if isinstance(focused, FileList) else self._files
         return chosen.chosen
 
     def on_descendant_focus(self) -> None:
@@ -230,8 +231,13 @@ class Inbox(Frame):
             start(self, self._preview, paths, group="preview", exclusive=True)
 
     async def _preview(self, paths: list[Path]) -> None:
-        self._told(Content("Looking …"))
-        self._told(preview_told(await self.appliance.intake.read(paths, self.appliance.user, dry=True)))
+        row = self._row
+        assert row is not None
+        self._previewed = (row.path, Content("Looking …"))
+        self._tell()
+        outcome = await self.appliance.intake.read(paths, self.appliance.user, dry=True)
+        self._previewed = (row.path, preview_told(outcome))
+        self._tell()
 
     def action_stop(self) -> None:
         """Break off what is being read."""

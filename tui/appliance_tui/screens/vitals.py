@@ -69,18 +69,25 @@ class Vitals(Frame):
     """Whether a month shows all until then."""
 
     def body(self) -> ComposeResult:
-        yield Static("", id="vitals-facts", markup=False)
+        # Kept by name: an answer may come when the screen is being left, and nothing can be found on it any more.
+        self._facts = Static("", id="vitals-facts", markup=False)
+        self._table = Static("", id="vitals-table", markup=False)
+        self._months = Chart("vitals-months", "Messages by month", "no message has a time")
+        self._sources = Bars("vitals-sources", "Messages by source", "no message yet")
+        self._steps = {
+            "search": Chart("vitals-search", "Search, ms", "nothing was searched yet"),
+            "context": Chart("vitals-context", "Context, ms", "no context was built yet"),
+            "embedding": Chart("vitals-embedding", "Embedding, ms a step", "nothing was embedded yet"),
+        }
+        self._queues = Chart("vitals-queues", "Waiting", "nothing waits")
+        self._disk = Bars("vitals-disk", "On the disk", "nothing is stored yet")
+        self._kept = Bars("vitals-kept", "Kept", "nothing is stored yet")
+        yield self._facts
         with VerticalScroll(id="vitals"):
             with Container(id="vitals-plots"):
-                yield Chart("vitals-months", "Messages by month", "no message has a time")
-                yield Bars("vitals-sources", "Messages by source", "no message yet")
-                yield Chart("vitals-search", "Search, ms", "nothing was searched yet")
-                yield Chart("vitals-context", "Context, ms", "no context was built yet")
-                yield Chart("vitals-embedding", "Embedding, ms a step", "nothing was embedded yet")
-                yield Chart("vitals-queues", "Waiting", "nothing waits")
-                yield Bars("vitals-disk", "On the disk", "nothing is stored yet")
-                yield Bars("vitals-kept", "Kept", "nothing is stored yet")
-            yield Static("", id="vitals-table", markup=False)
+                yield from (self._months, self._sources, *self._steps.values())
+                yield from (self._queues, self._disk, self._kept)
+            yield self._table
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -127,7 +134,7 @@ class Vitals(Frame):
         try:
             status, found = await self.appliance.link.ask(look)
         except ApplianceError as error:
-            self.query_one("#vitals-facts", Static).update(one_line(str(error)))
+            self._facts.update(one_line(str(error)))
             return
         self._looks.append(Look(time.time(), status))
         if found is not None:
@@ -144,28 +151,28 @@ class Vitals(Frame):
         self._write()
 
     def _write(self) -> None:
-        if not self.is_mounted or not self._looks:
+        if not self._looks:
             return
         status = self._looks[-1].status
-        self.query_one("#vitals-facts", Static).update(_facts(status))
+        self._facts.update(_facts(status))
         if self.plain:
-            self.query_one("#vitals-table", Static).update(self._table(status))
+            self._table.update(self._in_words(status))
             return
         months = self.query_one("#vitals-months", Chart)
         months.border_title = "Messages until each month" if self.summed else "Messages by month"
-        months.show(*_months(self._activity, self.summed))
-        self.query_one("#vitals-sources", Bars).show(
+        self._months.show(*_months(self._activity, self.summed))
+        self._sources.show(
             [(name, count, f"{count:,}") for name, count in _sources(self._activity).most_common()]
         )
         ticks = self._times()
-        for step in STEPS:
-            self.query_one(f"#vitals-{step}", Chart).show(self._spreads(step), ticks)
-        self.query_one("#vitals-queues", Chart).show(self._queues(), ticks)
+        for step, chart in self._steps.items():
+            chart.show(self._spreads(step), ticks)
+        self._queues.show(self._waiting(), ticks)
         disk = status["disk_bytes"]
-        self.query_one("#vitals-disk", Bars).show(
+        self._disk.show(
             [(name, size, amount(size)) for name, size in sorted(disk.items(), key=lambda one: -one[1])]
         )
-        self.query_one("#vitals-kept", Bars).show(_kept(status))
+        self._kept.show(_kept(status))
 
     def _times(self) -> list[tuple[float, str]]:
         first, last = self._looks[0].at, self._looks[-1].at
@@ -180,14 +187,14 @@ class Vitals(Frame):
             for name in SPREADS
         }
 
-    def _queues(self) -> Lines:
+    def _waiting(self) -> Lines:
         lines = {
             word: [(look.at, look.status["queues"].get(name, 0)) for look in self._looks]
             for name, word in QUEUES.items()
         }
         return {word: points for word, points in lines.items() if any(value for _, value in points)}
 
-    def _table(self, status: dict[str, Any]) -> Content:
+    def _in_words(self, status: dict[str, Any]) -> Content:
         """The same in words, a fact a line."""
         latency = [
             (step, ", ".join(f"{name} {value:g}" for name, value in status["latency"][step].items()))
@@ -233,10 +240,10 @@ def _facts(status: dict[str, Any]) -> Content:
     resident = (memory or {}).get("anonymous")
     about = [
         model["name"],
-        f"{model['dimension']} numbers a vector" if model["dimension"] else "nothing embedded yet",
+        f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet",
     ]
     about += [f"{amount(resident)} of memory"] if resident else []
-    about.append("a daemon" if status["daemon"] else "in this process")
+    about += ["a daemon"] if status["daemon"] else []
     return Content.assemble(
         (
             "✓ healthy" if healthy else f"! {one_line(status['health'])}",
@@ -285,10 +292,7 @@ def _months(activity: Sequence[Activity], summed: bool) -> tuple[Lines, list[tup
         ]
         for name in order
     }
-    step = max(1, (last - first) // 4)
-    ticks = [
-        (float(month), f"{month // 12:04}-{month % 12 + 1:02}") for month in range(first, last + 1, step)
-    ]
+    ticks = [(float(month), f"{month // 12:04}-{month % 12 + 1:02}") for month in range(first, last + 1)]
     return lines, ticks
 
 

@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 
 from rich.cells import cell_len
+from rich.text import Text
 from textual.color import Color
 from textual.content import Content
 from textual.widgets import Static
-from textual_plotext import PlotextPlot
 
+from appliance_tui.looking import Looking
 from appliance_tui.widgets.bars import bar
-from appliance_tui.widgets.words import fitted
+from appliance_tui.widgets.words import fitted, one_line
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
 """Points by the name of their line."""
 
 COLOURS = ("primary", "secondary", "accent", "error", "foreground")
-MARKS = ("braille", "dot", "fhd", "sd", "hd")
-"""A line has a colour and a mark of its own: where there are no colours, the marks tell them apart."""
+MARKS = (("braille", "⠤"), ("hd", "▄"), ("dot", "•"), ("x", "x"), ("+", "+"))
+"""As plotext names them, and as the legend shows them. A line has a colour and a mark of its own: where there are no
+colours, the marks tell them apart."""
 
 NAMED = 18
 """Cells at most of a name beside a bar."""
 
+LEAST_WIDTH, LEAST_HEIGHT = 16, 4
+"""Cells below which there is nothing to be seen."""
+
 TICKS = 5
+LINES_A_TICK = 3
+CELLS_A_TICK = 12
+"""Room that a tick needs on the axes."""
 
 
-class Chart(PlotextPlot):
-    """Lines over a count of things, with a title and words for the ends of the axis below."""
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """All that a plot is drawn from."""
+
+    lines: Lines
+    ticks: Sequence[tuple[float, str]]
+    width: int
+    height: int
+    colours: Sequence[tuple[int, int, int]]
+    ink: tuple[int, int, int]
+    paper: tuple[int, int, int]
+
+
+class Chart(Static):
+    """Lines, with a title, a legend, and words for places on the axis below. It is drawn on a thread, for that takes up
+    to a tenth of a second."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
-        super().__init__(id=id)
-        self.border_title = title
+        super().__init__("", id=id, markup=False)
+        self.title = title
         self._empty = empty
         self._lines: Lines = {}
         self._ticks: Sequence[tuple[float, str]] = ()
-        self._bottom = 0.0
+        self._draw = Looking(self, self._drawn)
 
     def on_mount(self) -> None:
-        super().on_mount()
-        self.watch(self.app, "theme", self._draw, init=False)
+        self.watch(self.app, "theme", lambda: self._draw(), init=False)
+        self._draw()
+
+    def on_resize(self) -> None:
         self._draw()
 
     def show(self, lines: Lines, ticks: Sequence[tuple[float, str]]) -> None:
@@ -49,41 +76,64 @@ class Chart(PlotextPlot):
             self._lines, self._ticks = lines, ticks
             self._draw()
 
-    def on_resize(self) -> None:
-        self._draw()
-
-    def _draw(self) -> None:
-        plot, theme = self.plt, self.app.theme_variables
-        plot.clear_figure()
-        plot.canvas_color(_rgb(theme["background"]))
-        plot.axes_color(_rgb(theme["background"]))
-        plot.ticks_color(_rgb(theme["foreground"]))
-        plot.frame(False)
-        every = {name: points for name, points in self._lines.items() if points}
-        if not every:
-            plot.xticks([])
-            plot.yticks([])
-            plot.title(self._empty)
-            self.refresh()
+    async def _drawn(self) -> None:
+        lines = {name: points for name, points in self._lines.items() if points}
+        self.border_title = self.title
+        if not lines:
+            self.border_subtitle = self._empty
+            self.update("")
             return
-        top = max(value for points in every.values() for _, value in points) or 1.0
-        for (name, points), colour, mark in zip(every.items(), cycle(COLOURS), cycle(MARKS), strict=False):
-            at, values = zip(*points, strict=True)
-            plot.plot(list(at), list(values), label=name, color=_rgb(theme[colour]), marker=mark)
-        plot.ylim(self._bottom, top)
-        heights = [top * step / (TICKS - 1) for step in range(TICKS)]
+        legend = [
+            Content.assemble((f"{mark} ", f"${colour}"), one_line(name))
+            for name, colour, (_, mark) in zip(lines, cycle(COLOURS), cycle(MARKS), strict=False)
+        ]
+        self.border_subtitle = Content("  ").join(legend)
+        width, height = self.content_size
+        if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+            return
+        theme = self.app.theme_variables
+        drawing = Drawing(
+            lines, self._ticks, width, height,
+            [_rgb(theme[colour]) for colour in COLOURS], _rgb(theme["foreground"]), _rgb(theme["background"]),
+        )  # fmt: skip
+        self.update(await asyncio.to_thread(plotted, drawing))
+
+
+def plotted(drawing: Drawing) -> Text:
+    """A plot as text. One at a time: the library behind it keeps some of its state for all plots."""
+    with _ONE_AT_A_TIME:
+        from textual_plotext import Plot
+
+        plot = Plot()
+        plot.canvas_color(drawing.paper)
+        plot.axes_color(drawing.paper)
+        plot.ticks_color(drawing.ink)
+        plot.frame(False)
+        top = max(value for points in drawing.lines.values() for _, value in points) or 1.0
+        for points, colour, (mark, _) in zip(
+            drawing.lines.values(), cycle(drawing.colours), cycle(MARKS), strict=False
+        ):
+            at, values = zip(*_thinned(points, drawing.width), strict=True)
+            plot.plot(list(at), list(values), color=colour, marker=mark)
+        plot.ylim(0, top)
+        count = max(2, min(TICKS, drawing.height // LINES_A_TICK))
+        heights = [top * step / (count - 1) for step in range(count)]
         plot.yticks(heights, [short(height) for height in heights])
-        if self._ticks:
-            plot.xticks([at for at, _ in self._ticks], [word for _, word in self._ticks])
-        self.refresh()
+        step = max(1, -(-len(drawing.ticks) // max(2, drawing.width // CELLS_A_TICK)))
+        ticks = drawing.ticks[::step]
+        plot.xticks([at for at, _ in ticks], [word for _, word in ticks])
+        plot.plotsize(drawing.width, drawing.height)
+        plot._set_size(drawing.width, drawing.height)
+        return Text.from_ansi(plot.build())
 
-    def render(self) -> object:  # type: ignore[override]
-        """The plot; textual-plotext takes the library's own colours, and these are the theme's."""
-        from rich.text import Text
 
-        self.plt.plotsize(self.size.width, self.size.height)
-        self.plt._set_size(self.size.width, self.size.height)
-        return Text.from_ansi(self.plt.build())
+def _thinned(points: Sequence[tuple[float, float]], width: int) -> list[tuple[float, float]]:
+    """No more points than there are cells, the highest of those that share one: a peak stays to be seen."""
+    group = -(-len(points) // max(1, width))
+    return [max(points[at : at + group], key=lambda point: point[1]) for at in range(0, len(points), group)]
+
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Bars(Static):

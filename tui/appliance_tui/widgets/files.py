@@ -130,7 +130,7 @@ def outcome_rows(outcome: Outcome) -> list[Row]:
         Row(
             report.path,
             report.status,
-            (f"{report.new:,} new" + (" (preview)" if outcome.dry else ""), when),
+            (f"{report.new:,} new", when),
             _first(report),
             Content("\n").join([Content.styled(one_line(report.path), "bold"), report_told(report)]),
         )

@@ -37,7 +37,7 @@ class Welcome(Vertical):
         yield Static("", id="welcome-lines", markup=False)
         yield Button("Look around in sample chats first (F9)", id="welcome-demo", compact=True)
         yield Static(
-            "They are kept apart from your own, as the user 'demo', and go without a trace.",
+            "They are made up, and kept apart from your own as the user 'demo'.",
             id="welcome-note",
             markup=False,
         )
@@ -57,9 +57,9 @@ class Welcome(Vertical):
 
     def _write(self, inbox: str) -> None:
         ways = (
-            ("put", "exports of your chats into ", one_line(inbox), ", where they are read by themselves"),
-            ("drop", "a file on this window, or paste its path; or press ", "F5", " and then 'a' to type it"),
-            ("run", "", "appliance ingest PATH", " on the command line, with all its options"),
+            ("put", "exports of your chats into ", one_line(inbox), ""),
+            ("drop", "one on this window, or paste its path; to type it: ", "F5", ", then a"),
+            ("run", "", "appliance ingest PATH", " in a shell"),
         )
         self.query_one("#welcome-lines", Static).update(
             Content("\n").join(

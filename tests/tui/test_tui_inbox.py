@@ -1,0 +1,351 @@
+"""Inbox: files are read from the screen, each says what became of it, and paths can be dropped on any screen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.events import Paste
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from appliance import Appliance
+from appliance.errors import HomeError
+from appliance_models import HashEmbedder
+from appliance_tui.app import ApplianceApp
+from appliance_tui.intake import Outcome
+from appliance_tui.paths_given import completed, paths_in
+from appliance_tui.rates import Rate, amount, spoken
+from appliance_tui.screens.offer import Offer
+from appliance_tui.widgets.files import FileList, outcome_rows
+from appliance_tui.widgets.path_line import PathLine
+
+SIZES = [(80, 24), (200, 60)]
+
+
+def line(number: int, content: str, session: str = "s") -> str:
+    return json.dumps(
+        {"session_id": session, "message_id": f"{session}{number}", "role": "user", "content": content}
+    )
+
+
+def chat(path: Path, *texts: str) -> Path:
+    path.write_text(
+        "\n".join(line(at, text, path.stem) for at, text in enumerate(texts)) + "\n", encoding="utf-8"
+    )
+    return path
+
+
+def app_on(home: Path) -> ApplianceApp:
+    return ApplianceApp(lambda: Appliance.open(home, embedder=HashEmbedder(), purpose="a test"))
+
+
+@asynccontextmanager
+async def shown(home: Path, size: tuple[int, int] = (100, 30)) -> Any:
+    """The app on a home, when it has its memory."""
+    app = app_on(home)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: bool(app.told) and app.intake._watcher is not None)
+        yield app, pilot
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came about"
+        await pilot.pause(0.01)
+
+
+def said(app: ApplianceApp, selector: str) -> str:
+    return "".join(str(one.visual) for one in app.screen.query(selector).results(Static))
+
+
+def rows(app: ApplianceApp, selector: str) -> list[tuple[str, str]]:
+    return [(Path(row.path).name, row.state) for row in app.screen.query_one(selector, FileList)._rows]
+
+
+@pytest.fixture
+def settled(home: Path) -> Path:
+    """A home whose watched folder needs no time to settle."""
+    home.mkdir()
+    (home / "config.toml").write_text("[watch]\nsettle = 0\n")
+    (home / "inbox").mkdir()
+    return home
+
+
+def run(body: Awaitable[None]) -> None:
+    async def go() -> None:
+        await body
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
+    settled: Path, size: tuple[int, int]
+) -> None:
+    chat(settled / "inbox" / "good.jsonl", "the otter sleeps")
+    (settled / "inbox" / "half.jsonl").write_text(line(1, "the heron stands") + "\n{broken\n")
+
+    async def body() -> None:
+        async with shown(settled, size) as (app, pilot):
+            await pilot.press("f5")
+            await until(
+                pilot,
+                lambda: set(rows(app, "#inbox-files")) == {("good.jsonl", "read"), ("half.jsonl", "partial")},
+            )
+            assert str(settled / "inbox") in said(app, "#inbox-folders")
+            files = app.screen.query_one("#inbox-files", FileList)
+            while files.chosen.path.endswith("good.jsonl"):
+                await pilot.press("down")
+            assert "line 2" in said(app, "#inbox-told")
+            chat(settled / "inbox" / "later.jsonl", "the crane flies")
+            await until(pilot, lambda: ("later.jsonl", "read") in rows(app, "#inbox-files"))
+            assert ("later.jsonl", "ok") in rows(app, "#inbox-read")
+            assert app.screen.query_one("#inbox-files").region.right <= size[0]
+
+    run(body())
+
+
+def test_enter_reads_a_file_again_and_says_so(settled: Path) -> None:
+    broken = settled / "inbox" / "half.jsonl"
+    broken.write_text(line(1, "the heron stands") + "\n{broken\n")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: rows(app, "#inbox-files") == [("half.jsonl", "partial")])
+            read = app.intake.outcomes.copy()
+            await pilot.press("enter")
+            await until(pilot, lambda: any(one.asked for one in app.intake.outcomes))
+            again = next(one for one in app.intake.outcomes if one.asked)
+            assert again not in read
+            assert (again.files[0].status, again.files[0].duplicates, again.files[0].new) == ("partial", 1, 0)
+            await pilot.press("R")
+            await until(pilot, lambda: sum(one.asked for one in app.intake.outcomes) == 2)
+
+    run(body())
+
+
+def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
+    chat(settled / "inbox" / "good.jsonl", "the otter sleeps")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: rows(app, "#inbox-files") == [("good.jsonl", "read")])
+            await pilot.press("v")
+            await until(pilot, lambda: "Nothing was changed" in said(app, "#inbox-told"))
+            assert "0 new" in said(app, "#inbox-told")
+            chat(settled / "inbox" / "good.jsonl", "the otter sleeps", "and wakes")
+            app.offer(chat(tmp_path / "new.jsonl", "one", "two"))
+            await until(
+                pilot, lambda: isinstance(app.screen, Offer) and "new.jsonl" in said(app, "#offer-text")
+            )
+            await pilot.press("v")
+            await until(pilot, lambda: "It would bring 2 new messages" in said(app, "#offer-text"))
+            assert app.link.memory().search("two").query == "two"
+            await pilot.press("escape")
+            assert not isinstance(app.screen, Offer)
+            assert all(
+                "new.jsonl" not in file.path
+                for one in app.intake.outcomes
+                if not one.dry
+                for file in one.files
+            )
+
+    run(body())
+
+
+@pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",)])
+def test_a_dropped_path_is_offered_on_any_screen(
+    settled: Path, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    file = chat(tmp_path / "a chat of mine.jsonl", "the badger digs")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press(*keys)
+            app.post_message(Paste(f"'{file}'"))
+            await until(pilot, lambda: isinstance(app.screen, Offer))
+            assert file.name in said(app, "#offer-text")
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(app.intake.outcomes) and app.intake.now is None)
+            assert app.intake.outcomes[0].files[0].new == 1
+            hits = await app.link.ask(lambda memory: memory.search("badger"))
+            assert [hit.text for hit in hits] == ["the badger digs"]
+
+    run(body())
+
+
+def test_what_is_pasted_into_the_search_line_and_is_no_file_stays_there(settled: Path) -> None:
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            app.post_message(Paste("/no/such/file and words"))
+            await until(
+                pilot, lambda: app.screen.query_one("#query", Input).value == "/no/such/file and words"
+            )
+            assert not isinstance(app.screen, Offer)
+
+    run(body())
+
+
+def test_a_typed_path_is_completed_and_read(settled: Path, tmp_path: Path) -> None:
+    chat(tmp_path / "export-of-2026.jsonl", "the badger digs")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5", "a")
+            await until(pilot, lambda: isinstance(app.screen, Offer))
+            typed = app.screen.query_one(PathLine)
+            typed.value = f"{tmp_path}/nothing"
+            await pilot.press("enter")
+            assert "There is no such file" in said(app, "#offer-text")
+            typed.value = ""
+            typed.insert_text_at_cursor(f"{tmp_path}/export")
+            await until(pilot, lambda: typed._suggestion.endswith("export-of-2026.jsonl"))
+            await pilot.press("right", "enter")
+            await until(pilot, lambda: "export-of-2026.jsonl" in said(app, "#offer-text"))
+            await pilot.press("enter")
+            await until(pilot, lambda: bool(app.intake.outcomes) and app.intake.now is None)
+            assert app.intake.outcomes[0].files[0].new == 1
+
+    run(body())
+
+
+def test_reading_can_be_broken_off_and_what_was_stored_stays(settled: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(40):
+        chat(folder / f"{number:03}.jsonl", *(f"words {number} {at}" for at in range(50)))
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5", "x")  # nothing to stop
+            task = asyncio.ensure_future(app.intake.read([folder]))
+            await until(pilot, lambda: app.intake.now is not None and app.intake.now.total > 0)
+            assert "Reading" in said(app, "#inbox-now")
+            await pilot.press("x")
+            outcome = await task
+            assert "stopped" in outcome.error
+            counts = (await app.link.ask(lambda memory: memory.status()))["counts"]
+            assert 0 < counts["messages"] < 2000
+            outcome = await app.intake.read([folder])
+            assert sum(file.new for file in outcome.files) + counts["messages"] == 2000
+
+    run(body())
+
+
+def test_an_error_is_told_in_words(settled: Path, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            outcome = await app.intake.read([tmp_path / "gone"])
+            assert outcome.error or outcome.files[0].errors
+
+            def refuse(*_: Any, **__: Any) -> Any:
+                raise HomeError("the disk is full", hint="make room")
+
+            app.link.memory().ingest = refuse  # type: ignore[method-assign]
+            outcome = await app.intake.read([tmp_path])
+            assert outcome.error == "the disk is full; make room"
+            await pilot.press("f5")
+            await until(pilot, lambda: ("", "failed") in rows(app, "#inbox-read"))
+
+    run(body())
+
+
+def test_copy_takes_the_path(settled: Path) -> None:
+    file = chat(settled / "inbox" / "good.jsonl", "the otter sleeps")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: bool(rows(app, "#inbox-files")))
+            await pilot.press("y")
+            assert app.clipboard == str(file)
+
+    run(body())
+
+
+# --- paths as they are given ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Path, Path]:
+    one, other = tmp_path / "a chat (1).txt", tmp_path / "b.zip"
+    one.touch()
+    other.touch()
+    return one, other
+
+
+def test_paths_are_understood_as_terminals_paste_them(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = two
+    escaped = str(one).replace(" ", "\\ ").replace("(", "\\(").replace(")", "\\)")
+    for text in (str(one), f"'{one}'", f'"{one}" ', escaped, one.as_uri(), f"\n{one}\n"):
+        assert paths_in(text) == [one], text
+    for text in (
+        f"{one}\n{other}",
+        f"'{one}' '{other}'",
+        f"{escaped} {other}",
+        f"{one.as_uri()}\r\n{other.as_uri()}\r\n",
+    ):
+        assert paths_in(text) == [one, other], text
+    monkeypatch.setenv("HOME", str(one.parent))
+    assert paths_in("~/b.zip") == [other]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "b.zip", "the /tmp folder", "/no/such/thing", "'/tmp", "file://elsewhere/tmp", "/tmp\x00", "/" + "a" * 5000,
+        "~nobody/x",
+    ],
+)  # fmt: skip
+def test_other_texts_are_no_paths(text: str, two: tuple[Path, Path]) -> None:
+    assert paths_in(text) == []
+    assert paths_in(f"{two[0]} {text}x" if text else text) == []
+
+
+def test_a_path_is_completed_by_what_is_there(two: tuple[Path, Path]) -> None:
+    folder = two[0].parent
+    (folder / "deep").mkdir()
+    assert completed(f"{folder}/a") == f"{folder}/a chat (1).txt"
+    assert completed(f"{folder}/d") == f"{folder}/deep/"
+    assert completed(f"{folder}/z") is None
+    assert completed(f"{folder}/no/such") is None
+    assert completed("") is None
+
+
+def test_speed_and_time_left_are_those_of_late() -> None:
+    now = [0.0]
+    rate = Rate(lambda: now[0])
+    assert rate.a_second is None and rate.left(10) is None
+    for _ in range(100):
+        now[0] += 1
+        rate.add(now[0] * 5)
+    assert rate.a_second == pytest.approx(5) and rate.left(50) == pytest.approx(10)
+    for _ in range(40):
+        now[0] += 1
+        rate.add(500)
+    assert rate.a_second == 0 and rate.left(50) is None
+
+
+def test_numbers_are_said_as_people_do() -> None:
+    assert [spoken(seconds) for seconds in (0.1, 8, 100, 7500)] == ["1 s", "8 s", "2 min", "2 h 5 min"]
+    assert [amount(size) for size in (6, 1500, 2_500_000, 250_000_000, 3e12)] == [
+        "6 B", "2 kB", "2.5 MB", "250 MB", "3000 GB",
+    ]  # fmt: skip
+
+
+def test_an_outcome_that_failed_as_a_whole_is_a_row(home: Path) -> None:
+    rows = outcome_rows(Outcome(time.time(), error="no\x1b[2J room"))
+    assert rows[0].state == "failed" and "\x1b" not in str(rows[0].told)

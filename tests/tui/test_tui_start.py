@@ -1,0 +1,303 @@
+"""How the screen starts: the verb, its settings, a home that refuses, and a home in which nothing is yet."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from textual.containers import Vertical
+from textual.pilot import Pilot
+from textual.widgets import Button, Static
+from typer.testing import CliRunner
+
+from appliance import Appliance, config
+from appliance.cli.app import app as verbs
+from appliance.cli.app import run as command_line
+from appliance.errors import ConfigError
+from appliance.paths import Home
+from appliance_models import HashEmbedder
+from appliance_tui.actions import ACTIONS
+from appliance_tui.app import ApplianceApp
+from appliance_tui.keys import remapped
+from appliance_tui.widgets.welcome import DEMO, Welcome
+
+ROOT = Path(__file__).parents[2]
+FRAME = b"Search"
+CTRL_Q = b"\x11"
+
+
+# --- the verb -------------------------------------------------------------------------------------------
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
+    return {**os.environ, "PYTHONPATH": paths, "TERM": "xterm-256color", "COLORTERM": "truecolor", **more}
+
+
+@dataclass(slots=True)
+class Terminal:
+    """A program in a terminal of its own."""
+
+    pid: int
+    file: int
+    said: bytes = b""
+
+    def until(self, words: bytes, seconds: float = 60.0) -> None:
+        end = time.monotonic() + seconds
+        while words not in self.said:
+            assert self.more(end - time.monotonic()), self.said[-3000:].decode("utf-8", "replace")
+
+    def more(self, seconds: float) -> bool:
+        """Read what comes; False when nothing does any more."""
+        if not select.select([self.file], [], [], max(0.0, seconds))[0]:
+            return False
+        try:
+            came = os.read(self.file, 1 << 16)
+        except OSError:  # the other end is closed
+            return False
+        self.said += came
+        return bool(came)
+
+    def code(self) -> int:
+        """Its exit code, when it has ended."""
+        while self.more(60.0):
+            pass
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@contextmanager
+def terminal(*arguments: str, **variables: str) -> Iterator[Terminal]:
+    pid, file = pty.fork()
+    if pid == 0:
+        try:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+            os.execve(
+                sys.executable,
+                [sys.executable, "-m", "appliance", "tui", *arguments],
+                environment(**variables),
+            )
+        finally:
+            os._exit(99)
+    try:
+        yield Terminal(pid, file)
+    finally:
+        os.close(file)
+
+
+def test_the_program_shows_its_frame_and_leaves_by_its_key(home: Path) -> None:
+    with terminal("--home", str(home)) as program:
+        program.until(FRAME)
+        program.until(b"0 messages")
+        os.write(program.file, CTRL_Q)
+        assert program.code() == 0
+
+
+def test_user_and_theme_are_those_of_the_command_line(home: Path) -> None:
+    with terminal("--home", str(home), "--user", "ana", "--theme", "light") as program:
+        program.until(b"ana")
+        os.write(program.file, CTRL_Q)
+        assert program.code() == 0
+        assert b"48;2;250;249;246" in program.said  # the light theme's background
+
+
+def test_a_home_that_another_process_has_is_told_as_the_command_line_does(
+    memory: Appliance, home: Path
+) -> None:
+    with terminal("--home", str(home)) as program:
+        assert program.code() == 3
+        assert b"error: " in program.said and b"in use" in program.said
+        assert b"Traceback" not in program.said
+
+
+def test_a_wrong_setting_is_told_before_anything_is_shown(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text('[tui.keys]\n"recall.pim" = "b"\n')
+    with terminal("--home", str(home)) as program:
+        assert program.code() == 2
+        assert b"tui.keys.recall.pim" in program.said and b"recall.pin" in program.said
+        assert FRAME not in program.said
+
+
+def test_without_a_terminal_it_says_what_to_do(home: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "appliance", "tui"],
+        env=environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert b"needs a terminal" in ended.stderr and b"--serve" in ended.stderr and not ended.stdout
+    assert not home.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--json"], "prints no document"), (["--port", "8000"], "--port is for --serve")],
+)
+def test_wrong_usage(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line(["tui", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_theme_that_is_none_is_told_before_the_browser_is_served(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command_line(["tui", "--serve", "--theme", "pink"]) == 2
+    assert "dark, light, contrast, plain" in capsys.readouterr().err
+
+
+def test_the_help_says_how(home: Path) -> None:
+    shown = CliRunner().invoke(verbs, ["tui", "--help"])
+    assert shown.exit_code == 0 and "appliance tui --serve" in shown.stdout and "--theme" in shown.stdout
+
+
+# --- settings -------------------------------------------------------------------------------------------
+
+
+def test_settings_are_read_and_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text(
+        '[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "e"\n'
+    )
+    monkeypatch.setenv("APPLIANCE_TUI_MOTION", "false")
+    settings, origins = config.load_with_origins(Home(home))
+    assert (settings.tui.theme, settings.tui.motion) == ("light", False)
+    assert remapped(settings.tui.keys, "x") == {"recall.pin": "ctrl+b", "recall.why": "e"}
+    assert origins["tui.keys.recall.pin"] == str(home / "config.toml")
+    assert origins["tui.motion"] == "APPLIANCE_TUI_MOTION"
+    listed = CliRunner().invoke(verbs, ["config", "--json"])
+    assert '"tui.keys.recall.why"' in listed.stdout and '"tui.theme"' in listed.stdout
+
+
+@pytest.mark.parametrize("written", ['theme = "pink"', "motion = 1", "keys = 3", "shade = 1"])
+def test_settings_that_can_not_be_are_errors(home: Path, written: str) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text(f"[tui]\n{written}\n")
+    with pytest.raises(ConfigError) as caught:
+        config.load(Home(home), {})
+    assert "tui" in str(caught.value) and str(home) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ("ctrl+b", "ctrl+b"), ("?", "question_mark"), ("b , f7", "b,f7"), ("B", "B"), ("ctrl+/", "ctrl+slash"),
+        ("shift+up", "shift+up"), ("ß", "ß"), ("+", "plus"),
+    ],
+)  # fmt: skip
+def test_keys_are_named_as_textual_does(keys: str, named: str) -> None:
+    assert remapped({"recall.pin": keys}, "x")["recall.pin"].startswith(named)
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "says"),
+    [
+        ({"recall.pim": "b"}, "tui.keys.recall.pim", "no such action"),
+        ({"recall": {"pim": "b"}}, "tui.keys.recall.pim", "no such action"),
+        ({"recall.pin": ""}, "tui.keys.recall.pin", "a key is missing"),
+        ({"recall.pin": "b,,c"}, "tui.keys.recall.pin", "a key is missing"),
+        ({"recall.pin": "ctl+b"}, "tui.keys.recall.pin", "'ctl+b' is no key"),
+        ({"recall.pin": "controlb"}, "tui.keys.recall.pin", "is no key"),
+        ({"recall.pin": "ctrl+"}, "tui.keys.recall.pin", "is no key"),
+        ({"recall.pin": "<any>"}, "tui.keys.recall.pin", "is no key"),
+        ({"recall.pin": "d"}, "tui.keys.recall.pin", "'d' is the key of recall.forget, too"),
+        ({"recall.pin": "c", "recall.copy": "c"}, "tui.keys.recall", "'c' is the key of"),
+    ],
+)
+def test_keys_that_can_not_be_are_errors_with_their_place(
+    given: dict[str, str | dict[str, str]], where: str, says: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        remapped(given, "config.toml")
+    assert where in str(caught.value.where) and says in str(caught.value)
+
+
+def test_two_actions_can_change_their_keys(home: Path) -> None:
+    assert remapped({"recall.pin": "d", "recall.forget": "p"}, "x") == {
+        "recall.pin": "d",
+        "recall.forget": "p",
+    }
+
+
+def test_the_table_itself_has_no_key_twice_in_a_place() -> None:
+    taken = [(action.place, key) for action in ACTIONS for key in action.keys.split(",")]
+    assert len(taken) == len(set(taken))
+
+
+# --- in which nothing is yet ----------------------------------------------------------------------------
+
+
+async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came about"
+        await pilot.pause(0.01)
+
+
+def run(body: Awaitable[None]) -> None:
+    async def go() -> None:
+        await body
+
+    asyncio.run(go())
+
+
+def app_on(home: Path) -> ApplianceApp:
+    return ApplianceApp(lambda: Appliance.open(home, embedder=HashEmbedder()), motion=False)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> None:
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=size) as pilot:
+            await until(pilot, lambda: bool(app.told))
+            if not app.screen.query(Welcome):
+                await app.screen.query_one("#body", Vertical).mount(Welcome())
+            lines = app.screen.query_one("#welcome-lines", Static)
+            await until(pilot, lambda: str(home / "inbox") in str(lines.visual))
+            assert "appliance ingest" in str(lines.visual) and "drop" in str(lines.visual)
+            assert app.screen.query_one(Welcome).region.right <= size[0]
+            app.screen.query_one("#welcome-demo", Button).press()
+            await until(pilot, lambda: app.user == DEMO)
+
+    run(body())
+
+
+def test_the_samples_are_another_users_and_go_without_a_trace(home: Path) -> None:
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: bool(app.told))
+            await pilot.press("f9")
+            await until(pilot, lambda: app.user == DEMO)
+            memory = app.link.memory()
+            assert sum(one.messages for one in memory.browsing.activity(user_id=DEMO)) > 100
+            assert (
+                memory.browsing.activity() == []
+                and not memory.search("wifi")
+                and memory.search("wifi", user_id=DEMO)
+            )
+            before = len(app.intake.outcomes)
+            await pilot.press("f9")
+            await until(pilot, lambda: app.user is None)
+            await pilot.press("f9")
+            await until(pilot, lambda: app.user == DEMO)
+            assert len(app.intake.outcomes) == before  # they are not read twice
+        # As 'appliance forget --user demo --everything' does, which would look for the model of this test.
+        with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+            memory.forgetting.forget(memory.forgetting.preview(user_id=DEMO, everything=True))
+        with Appliance.open(home, worker=False, embedder=HashEmbedder()) as left:
+            assert left.status()["counts"]["messages"] == 0
+
+    run(body())
