@@ -26,6 +26,9 @@ SHOWN_IN = 1.0
 BLOCKED = 0.05
 """Seconds that nothing may hold the screen up."""
 
+LATE = 5
+"""How often it may be late all the same, of more than a hundred pages: the machine has other things to do, too."""
+
 WORDS = "ferry harbour bread walnut ledger deadline lisbon garden river engine tomorrow answer window paper".split()
 CODE = "```python\ndef ferry(at: int) -> str:\n    return f'{at:02}:40'  # the early one\n```"
 
@@ -60,20 +63,20 @@ def years(home: Path, tmp_path: Path) -> Path:
 
 
 class Beats:
-    """How long the loop was held up, at the longest."""
+    """How long the loop was held up: ``worked`` is the longest that it worked itself in one go, ``late`` how often it
+    was late, be it that it waited for something or that the machine was given to others."""
 
     def __init__(self) -> None:
-        self.longest = 0.0
+        self.worked = 0.0
+        self.late = 0
 
     async def beat(self) -> None:
         pause = 0.002
         while True:
             began, used = time.perf_counter(), time.thread_time()
             await asyncio.sleep(pause)
-            # What the loop's own thread worked in between: the machine may have been given to others meanwhile.
-            self.longest = max(
-                self.longest, min(time.perf_counter() - began - pause, time.thread_time() - used)
-            )
+            self.worked = max(self.worked, time.thread_time() - used)
+            self.late += time.perf_counter() - began - pause > BLOCKED
 
 
 @asynccontextmanager
@@ -100,7 +103,9 @@ def test_years_of_talk_open_at_once_and_never_hold_the_screen_up(years: Path) ->
             came = time.perf_counter()
             transcript = page.transcript
             await until(pilot, lambda: "Number 0:" in text(transcript))
-            assert time.perf_counter() - came < SHOWN_IN
+            took = time.perf_counter() - came
+            print(f"shown {took * 1000:.0f} ms after the outline")
+            assert took < SHOWN_IN
             gc.freeze()  # as the program does when it starts: the tests have loaded more than it
             async with beating() as beats:
                 for key, times in (("pagedown", 60), ("end", 1), ("pageup", 40), ("home", 1), ("end", 1)):
@@ -110,7 +115,9 @@ def test_years_of_talk_open_at_once_and_never_hold_the_screen_up(years: Path) ->
                     await until(pilot, lambda: "…" not in text(transcript).replace("… ", ""))
                     assert transcript.bodies.lines <= LINES_KEPT
                 assert f"Number {MESSAGES - 1}:" in text(transcript)
-            assert beats.longest < BLOCKED
+            print(f"worked {beats.worked * 1000:.0f} ms at most, {beats.late} times late")
+            assert beats.worked < BLOCKED
+            assert beats.late <= LATE
 
     try:
         run(body)
