@@ -77,6 +77,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         self._doomed: Doomed | None = None
         self._receipt: Receipt | None = None
         self._receipts_shown = False
+        self._begun = False
         self._to_yes = bool(ids)  # what is meant is clear: only the number is still to be typed
 
     def compose(self) -> ComposeResult:
@@ -109,6 +110,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         for name in ("#forget-progress", "#forget-yes", "#forget-receipts"):
             self.query_one(name).display = False
         self.query_one("#forget-ids" if self._ids else "#forget-words", Input).focus()
+        self._begun = True
         self._look()
 
     @property
@@ -136,7 +138,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
 
     def _look(self) -> None:
         """Look anew what would go. Until it is known nothing can be erased."""
-        if self._stage != "naming" or not self.is_mounted:
+        if self._stage != "naming" or not self._begun:
             return
         self._doomed = None
         self.query_one("#forget-yes").display = False
