@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -16,6 +17,7 @@ from appliance_tui.widgets.answer import Answer
 from appliance_tui.widgets.detail import Detail
 from appliance_tui.widgets.entries import Entry, Group, Known, Pin, Told, key
 from appliance_tui.widgets.rows import Rows
+from tests.summary_talk import chat, write
 
 Body = Callable[[Pilot[None], MemoryScreen], Awaitable[None]]
 
@@ -198,25 +200,26 @@ def test_slash_narrows_the_list_to_what_holds_the_words(memory: Appliance, talk:
 
 
 def test_summaries_are_read_with_links_to_their_messages(
-    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[tuple[str, str | None]] = []
     monkeypatch.setattr(ApplianceApp, "read", lambda self, *about: opened.append(about))
-    session = memory.message(talk[0]).session_id
-    made = memory.summaries.make(session)
-    assert made
+    memory.ingest(write(tmp_path / "chat.jsonl", chat("harbour", 40)))
+    (session,) = (one.id for one in memory.sessions.list())
+    assert len(memory.summaries.make(session)) > 1
 
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:
         await pilot.press("3")
         await until(pilot, lambda: any(isinstance(row, Told) for row in rows(screen).items))
         told = [row for row in rows(screen).items if isinstance(row, Told)]
         assert {row.summary.id for row in told} == {one.id for one in memory.summaries.list()}
-        assert [row.name for row in rows(screen).items if isinstance(row, Group)] == ["About me"]
+        title = memory.sessions.info(session).title
+        assert [row.name for row in rows(screen).items if isinstance(row, Group)] == [title]
         quote = told[0].summary.quotes[-1]
         await until(pilot, lambda: quote.text in detail(screen))
         await pilot.press("tab", "end", "enter")
         await until(pilot, lambda: opened == [(session, quote.message_id)])
-        await pilot.press("s")
+        await pilot.press("shift+tab", "s")
         level = [one.id for one in memory.summaries.list(level="session")]
         await until(
             pilot, lambda: [key(row) for row in rows(screen).items if not isinstance(row, Group)] == level
@@ -226,14 +229,11 @@ def test_summaries_are_read_with_links_to_their_messages(
 
 
 def test_more_summaries_are_read_by_plus(
-    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("appliance_tui.screens.memory.PAGE", 1)
-    for _ in range(2):
-        other = memory.sessions.create(title="Other")
-        other.add("user", "The garden needs water on Mondays and Thursdays, whatever the weather.")
-        memory.embed_pending()
-        memory.summaries.make(other.id)
+    memory.ingest(write(tmp_path / "chat.jsonl", chat("harbour", 40)))
+    memory.summaries.make(memory.sessions.list()[0].id)
     assert len(memory.summaries.list()) > 1
 
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:

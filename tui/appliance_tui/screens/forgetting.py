@@ -103,7 +103,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._questions = OneAtATime(self.appliance.link)
+        self._questions = OneAtATime(self, self.appliance.link)
         box = self.query_one("#forgetting")
         box.border_title = "Forget"
         box.border_subtitle = f"the memory of {one_line(self.appliance.whose)}"
@@ -279,9 +279,6 @@ class Forgetting(ModalScreen["Receipt | None"]):
         elif self._stage == "erasing":
             self.notify("It is being erased: that can't be broken off any more.", timeout=3)
         else:
-            # While this screen was on top no other was told of it.
-            if self._receipt is not None:
-                self.app.call_later(self.app.post_message, Happened("forgotten"))
             self.dismiss(self._receipt)
 
     def action_receipts(self) -> None:
