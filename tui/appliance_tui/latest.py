@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
+    from textual.screen import Screen
 
     from appliance.server.client import Appliance
     from appliance_tui.link import Link
@@ -22,9 +23,11 @@ def latest(node: DOMNode, group: str, work: Callable[[], Coroutine[Any, Any, Non
 
 
 class OneAtATime:
-    """Questions to the memory, one after the other: it can't break off one, and two would only hold each other up."""
+    """Questions to the memory for a screen, one after the other: the memory can't break off one, and two would only
+    hold each other up."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, screen: Screen[Any], link: Link) -> None:
+        self._screen = screen
         self._link = link
         self._turn = asyncio.Lock()
 
@@ -33,11 +36,15 @@ class OneAtATime:
 
         Raises:
             ApplianceError: as the memory says.
+            CancelledError: the screen is gone meanwhile, and nobody waits for it any more.
         """
         async with self._turn:
             task = asyncio.ensure_future(self._link.ask(question))
             try:
-                return await asyncio.shield(task)
+                answer = await asyncio.shield(task)
             except asyncio.CancelledError:
                 await asyncio.wait([task])
                 raise
+        if not (self._screen.is_attached and self._screen.children):
+            raise asyncio.CancelledError
+        return answer

@@ -75,7 +75,7 @@ class ContextScreen(Frame):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._questions = OneAtATime(self.appliance.link)
+        self._questions = OneAtATime(self, self.appliance.link)
         self._shown: Context | None = None
         self.query_one("#layers-pane").border_title = "Layers"
         self.watch(self.app, "user", lambda user: self._look(), init=False)

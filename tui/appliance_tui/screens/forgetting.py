@@ -77,6 +77,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         self._doomed: Doomed | None = None
         self._receipt: Receipt | None = None
         self._receipts_shown = False
+        self._begun = False
         self._to_yes = bool(ids)  # what is meant is clear: only the number is still to be typed
 
     def compose(self) -> ComposeResult:
@@ -102,13 +103,14 @@ class Forgetting(ModalScreen["Receipt | None"]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._questions = OneAtATime(self.appliance.link)
+        self._questions = OneAtATime(self, self.appliance.link)
         box = self.query_one("#forgetting")
         box.border_title = "Forget"
         box.border_subtitle = f"the memory of {one_line(self.appliance.whose)}"
         for name in ("#forget-progress", "#forget-yes", "#forget-receipts"):
             self.query_one(name).display = False
         self.query_one("#forget-ids" if self._ids else "#forget-words", Input).focus()
+        self._begun = True
         self._look()
 
     @property
@@ -136,7 +138,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
 
     def _look(self) -> None:
         """Look anew what would go. Until it is known nothing can be erased."""
-        if self._stage != "naming" or not self.is_mounted:
+        if self._stage != "naming" or not self._begun:
             return
         self._doomed = None
         self.query_one("#forget-yes").display = False
@@ -277,9 +279,6 @@ class Forgetting(ModalScreen["Receipt | None"]):
         elif self._stage == "erasing":
             self.notify("It is being erased: that can't be broken off any more.", timeout=3)
         else:
-            # While this screen was on top no other was told of it.
-            if self._receipt is not None:
-                self.app.call_later(self.app.post_message, Happened("forgotten"))
             self.dismiss(self._receipt)
 
     def action_receipts(self) -> None:

@@ -100,8 +100,8 @@ class MemoryScreen(Frame):
         self._filter = ""
         self._loaded = Loaded((), "", 0)
         self._places: dict[str, object] = {}
-        self._lists = OneAtATime(self.appliance.link)
-        self._details = OneAtATime(self.appliance.link)
+        self._lists = OneAtATime(self, self.appliance.link)
+        self._details = OneAtATime(self, self.appliance.link)
         self.watch(self.app, "user", lambda user: self._load(), init=False)
         self._rows.focus()
         self._load()

@@ -144,7 +144,7 @@ def drawn(entry: Entry, width: int) -> Content:
                 " " + "  " * depth,
                 (f"{summary.level:<10}", "$secondary" if depth else "bold $secondary"),
                 (f"{day(summary.since):<11}", MUTED),
-                one_line(summary.text[:DRAWN]),
+                one_line(_said(summary)[:DRAWN]),
             )
         case Pin(message):
             return Content.assemble(
@@ -153,3 +153,10 @@ def drawn(entry: Entry, width: int) -> Content:
                 (f"{one_line(message.author or message.role)[:20]}: ", "bold"),
                 one_line(message.text[:DRAWN]),
             )
+
+
+def _said(summary: Summary) -> str:
+    """What a summary says, without who said it and when, which stand beside it."""
+    if summary.made_by == "extractive" and summary.quotes:
+        return " · ".join(quote.text for quote in summary.quotes)
+    return summary.text
