@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.css.query import NoMatches
 from textual.events import Event as TerminalEvent
 from textual.events import Paste
 from textual.reactive import var
@@ -122,6 +123,8 @@ class ApplianceApp(App[None]):
         from appliance.errors import ApplianceError
 
         cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, NoMatches) and not self.is_running:
+            return  # an answer that came when its screen was being taken down
         if not isinstance(cause, ApplianceError):
             super()._handle_exception(error)
         elif self.link.is_open:  # else the screen ends, and with that error

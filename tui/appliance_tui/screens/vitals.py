@@ -158,8 +158,7 @@ class Vitals(Frame):
         if self.plain:
             self._table.update(self._in_words(status))
             return
-        months = self.query_one("#vitals-months", Chart)
-        months.border_title = "Messages until each month" if self.summed else "Messages by month"
+        self._months.title = "Messages until each month" if self.summed else "Messages by month"
         self._months.show(*_months(self._activity, self.summed))
         self._sources.show(
             [(name, count, f"{count:,}") for name, count in _sources(self._activity).most_common()]
