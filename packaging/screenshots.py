@@ -72,7 +72,13 @@ async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await settled(app, pilot)
 
 
-SCENES: dict[str, Scene] = {"recall": recall, "why": why, "reading": reading, "context": context, "memory": memory}
+SCENES: dict[str, Scene] = {
+    "recall": recall,
+    "why": why,
+    "reading": reading,
+    "context": context,
+    "memory": memory,
+}
 
 
 async def settled(app: ApplianceApp, pilot: Pilot[None]) -> None:

@@ -11,7 +11,6 @@ import typer
 
 from appliance.cli import options, out
 from appliance.errors import StoreError, UsageError
-from appliance.server.shapes import NOT_YET_KEPT, status_shape
 
 TOLD = 10
 """How many files that could not be read are named on a screen."""
@@ -28,6 +27,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     with options.reading(home, "status") as memory:
         facts = memory.status()
         root = out.path(memory.home.root)
+    from appliance.server.shapes import NOT_YET_KEPT, status_shape
+
     shape = status_shape(facts, root)
     if json:
         out.document(shape)

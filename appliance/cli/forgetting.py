@@ -10,7 +10,6 @@ import typer
 
 from appliance.cli import options, out
 from appliance.errors import UsageError
-from appliance.server.shapes import doomed_shape
 
 if TYPE_CHECKING:
     from appliance.memory.forget import Doomed, Receipt
@@ -109,6 +108,8 @@ def _confirm(doomed: Doomed, yes: bool) -> None:
 
 def _tell(doomed: Doomed, json: bool, dry_run: bool) -> None:
     if json:
+        from appliance.server.shapes import doomed_shape
+
         out.document({"would_forget" if dry_run else "forgotten": doomed_shape(doomed)})
     elif doomed.messages or doomed.sessions or doomed.facts:
         out.line(f"would erase {_words(doomed)}")

@@ -14,7 +14,6 @@ import typer
 
 from appliance.cli import options, out
 from appliance.errors import InputError, UsageError
-from appliance.server.shapes import ingest_shape
 
 if TYPE_CHECKING:
     from appliance.types import FileReport, IngestReport, Problem, Role
@@ -73,6 +72,8 @@ def ingest(
     report = _ingest(paths, format, user, dry_run, again, wait, home)
     _tell_problems(report, all_notes=not json)
     if json:
+        from appliance.server.shapes import ingest_shape
+
         out.document(ingest_shape(report))
     else:
         _show(report, dry_run)

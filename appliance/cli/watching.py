@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from appliance.cli import intake, options, out
-from appliance.server import shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +43,8 @@ def watch(
       appliance watch ~/Downloads
       appliance watch ~/Downloads --once
     """  # fmt: skip
+    from appliance.server import shapes
+
     reports: list[FileReport] = []
     with ExitStack() as stack:
         memory = stack.enter_context(options.writing(home, "watch", worker=not once))

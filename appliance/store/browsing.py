@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections import Counter
 
 from appliance.moments import iso_of, now
 from appliance.store import lineage
@@ -15,9 +15,6 @@ from appliance.types import Activity, Choices, Outline, Scope, WatchedFile
 
 LINE = 72
 """Characters of a line by which ``Outline.lines`` estimates a text's height, which screens correct as they draw it."""
-
-AUTHORS = 200
-"""Authors that are there to choose from: those who said most."""
 
 
 def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
@@ -41,26 +38,20 @@ def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
 def choices(db: sqlite3.Connection, scope: Scope) -> Choices:
     """What a search of a scope can be narrowed to, each with how many messages it has; the users of the memory with
     their sessions."""
-    here = "s.user_id = ? AND s.namespace = ? AND " + NOT_EXPIRED
-    values = (scope.user_id, scope.namespace, now())
-
-    def counted(
-        what: str, rows: str = "message m JOIN session s ON s.id = m.session_id"
-    ) -> Mapping[str, int]:
-        return dict(
-            db.execute(
-                f"SELECT {what} AS one, count(*) AS many FROM {rows} WHERE {here} AND one IS NOT NULL"
-                f" GROUP BY one ORDER BY many DESC, one LIMIT {AUTHORS}",
-                values,
-            ).fetchall()
-        )
-
+    sources, roles = Counter[str](), Counter[str]()
+    for source, role, count in db.execute(
+        "SELECT s.format, m.role, count(*) FROM message m JOIN session s ON s.id = m.session_id"
+        f" WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED} GROUP BY 1, 2",
+        (scope.user_id, scope.namespace, now()),
+    ):
+        sources[source] += count
+        roles[role] += count
     users = db.execute("SELECT user_id, count(*) FROM session GROUP BY user_id ORDER BY 2 DESC, 1").fetchall()
     spaces = db.execute(
         "SELECT namespace, count(*) FROM session WHERE user_id = ? GROUP BY namespace ORDER BY 2 DESC, 1",
         (scope.user_id,),
     ).fetchall()
-    return Choices(dict(users), dict(spaces), counted("s.format"), counted("m.role"), counted("m.author"))
+    return Choices(dict(users), dict(spaces), dict(sources.most_common()), dict(roles.most_common()))
 
 
 def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:

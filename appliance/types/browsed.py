@@ -26,14 +26,13 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a search can be narrowed to, most frequent first: users and namespaces with their sessions, sources, roles
-    and authors with their messages."""
+    """What a search can be narrowed to, most frequent first: users and namespaces with their sessions, sources and
+    roles with their messages."""
 
     users: Mapping[str, int]
     namespaces: Mapping[str, int]
     sources: Mapping[str, int]
     roles: Mapping[str, int]
-    authors: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -20,12 +21,12 @@ from textual.worker import WorkerFailed
 from appliance_tui.actions import bindings
 from appliance_tui.intake import Intake
 from appliance_tui.link import Link, Open
-from appliance_tui.looking import start
 from appliance_tui.messages import Happened, Read
 from appliance_tui.palette import Palette
 from appliance_tui.paths_given import paths_in
 from appliance_tui.screens.recall import Recall
 from appliance_tui.themes import THEMES, starting_theme
+from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance.errors import ApplianceError
@@ -105,7 +106,7 @@ class ApplianceApp(App[None]):
     # --- the memory -----------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        start(self, self._begin)
+        begin(self, self._begin)
 
     async def _begin(self) -> None:
         from appliance.errors import ApplianceError
@@ -142,7 +143,7 @@ class ApplianceApp(App[None]):
         """Something changed in the memory: the screens that show it look again."""
         for screen in self.screen_stack:
             screen.post_message(Happened(message.kind, message.detail))
-        start(self, self.refresh_told, exclusive=True, group="told")
+        begin(self, self.refresh_told, "told", anew=True)
 
     def on_read(self, message: Read) -> None:
         """Reading files has got on."""
@@ -220,7 +221,7 @@ class ApplianceApp(App[None]):
             self.user = None
             self.notify("This is your own memory again.", timeout=4)
         else:
-            start(self, show_demo, self, group="demo", exclusive=True)
+            begin(self, partial(show_demo, self), "demo", anew=True)
 
     # --- actions --------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from appliance_tui.looking import start
 from appliance_tui.messages import Read
 from appliance_tui.rates import Rate
+from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance.errors import ApplianceError
@@ -110,7 +110,7 @@ class Intake:
         asked = _Asked(paths, user, dry)
         self.waiting.append(asked)
         if self.now is None:
-            start(self._app, self._work)
+            begin(self._app, self._work)
         self._tell()
         return await asked.ended
 

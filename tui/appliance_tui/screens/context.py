@@ -16,7 +16,6 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance_tui.frame import Frame
-from appliance_tui.latest import OneAtATime, latest
 from appliance_tui.messages import Happened
 from appliance_tui.screens.present import Chosen
 from appliance_tui.sharing import PRESETS, STEP, Shares, moved, shares_of, stepped
@@ -25,6 +24,7 @@ from appliance_tui.widgets.prompt import PromptView, lines
 from appliance_tui.widgets.rows import MUTED, Rows
 from appliance_tui.widgets.search_line import SearchLine
 from appliance_tui.widgets.words import one_line
+from appliance_tui.working import OneAtATime, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -103,7 +103,7 @@ class ContextScreen(Frame):
     def _look(self, pause: float = PAUSE) -> None:
         """Make the context anew; an earlier one that is not there yet is not waited for."""
         query = self.query_one(SearchLine).value
-        latest(self, "context", partial(self._make, query, pause))
+        begin(self, partial(self._make, query, pause), "context", anew=True)
 
     async def _make(self, query: str, pause: float) -> None:
         from appliance.errors import ApplianceError
@@ -167,7 +167,7 @@ class ContextScreen(Frame):
     @on(PromptView.Wrap)
     def _wrap(self) -> None:
         """The window is another: the prompt is broken anew, on a thread, for it may be long."""
-        latest(self, "wrap", self._wrapped)
+        begin(self, self._wrapped, "wrap", anew=True)
 
     async def _wrapped(self) -> None:
         context, view = self._shown, self.query_one(PromptView)
@@ -254,7 +254,7 @@ class ContextScreen(Frame):
                 self._open([dropped.message_id])
 
     def _open(self, ids: list[str]) -> None:
-        latest(self, "open", partial(self._opened, ids))
+        begin(self, partial(self._opened, ids), "open", anew=True)
 
     async def _opened(self, ids: list[str]) -> None:
         from appliance.errors import ApplianceError

@@ -18,10 +18,10 @@ from textual.widgets import Checkbox, Footer, Input, ProgressBar, Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.forgets import Doomed, Receipt, Wish, look, of_doomed, of_receipt, plural
-from appliance_tui.latest import OneAtATime, latest
 from appliance_tui.messages import Happened
 from appliance_tui.widgets.rows import MUTED, Rows
 from appliance_tui.widgets.words import minute, one_line
+from appliance_tui.working import OneAtATime, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -142,7 +142,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
             return
         self._doomed = None
         self.query_one("#forget-yes").display = False
-        latest(self, "preview", partial(self._preview, self._wish()))
+        begin(self, partial(self._preview, self._wish()), "preview", anew=True)
 
     async def _preview(self, wish: Wish) -> None:
         from appliance.errors import ApplianceError
@@ -219,7 +219,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         self.query_one("#forget-yes").display = False
         self.query_one("#forget-progress").display = True
         self._tell(f"Erasing {of_doomed(doomed)} …")
-        self.run_worker(self._erase(doomed, self._wish()), group="erase")
+        begin(self, partial(self._erase, doomed, self._wish()), "erase")
 
     async def _erase(self, doomed: Doomed, wish: Wish) -> None:
         from appliance.errors import ApplianceError
@@ -297,7 +297,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
         if self._receipts_shown:
             rows.focus()
             self._tell("")
-            latest(self, "receipts", self._list_receipts)
+            begin(self, self._list_receipts, "receipts", anew=True)
         elif self._receipt is not None:
             self._tell(_fields(self._receipt, ()))
         else:

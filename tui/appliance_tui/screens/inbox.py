@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from appliance_tui.frame import Frame
-from appliance_tui.looking import Looking, start
 from appliance_tui.messages import Happened, Read
 from appliance_tui.rates import amount, spoken
 from appliance_tui.screens.offer import preview_told, taken_in
 from appliance_tui.widgets.bars import bar
 from appliance_tui.widgets.files import FileList, Row, file_row, outcome_rows
 from appliance_tui.widgets.words import fitted, one_line
+from appliance_tui.working import Looking, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -219,7 +220,7 @@ class Inbox(Frame):
             self.notify("No file has failed.", timeout=3)
 
     def _take(self, paths: list[Path]) -> None:
-        start(self.appliance, taken_in, self.appliance, paths)
+        begin(self.appliance, partial(taken_in, self.appliance, paths))
 
     def action_add(self) -> None:
         """Read a file whose path the person types."""
@@ -228,7 +229,7 @@ class Inbox(Frame):
     def action_preview(self) -> None:
         """Look what reading the marked file would bring."""
         if paths := self._paths():
-            start(self, self._preview, paths, group="preview", exclusive=True)
+            begin(self, partial(self._preview, paths), "preview", anew=True)
 
     async def _preview(self, paths: list[Path]) -> None:
         row = self._row

@@ -16,7 +16,6 @@ from textual.widgets import Static, Tab, Tabs
 
 from appliance_tui import about
 from appliance_tui.frame import Frame
-from appliance_tui.latest import OneAtATime, latest
 from appliance_tui.messages import Happened
 from appliance_tui.widgets.answer import Answer
 from appliance_tui.widgets.detail import Detail, Part
@@ -35,6 +34,7 @@ from appliance_tui.widgets.entries import (
 )  # fmt: skip
 from appliance_tui.widgets.rows import Rows
 from appliance_tui.widgets.words import one_line
+from appliance_tui.working import OneAtATime, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -120,7 +120,7 @@ class MemoryScreen(Frame):
 
     def _load(self, pause: float = 0.0) -> None:
         """Read the present view's list anew."""
-        latest(self, "entries", partial(self._list, self._view, pause))
+        begin(self, partial(self._list, self._view, pause), "entries", anew=True)
 
     async def _list(self, view: str, pause: float) -> None:
         from appliance.errors import ApplianceError
@@ -173,7 +173,7 @@ class MemoryScreen(Frame):
 
     @on(Rows.Moved, "#entries")
     def _read_up(self) -> None:
-        latest(self, "about", partial(self._tell, self._rows.chosen))
+        begin(self, partial(self._tell, self._rows.chosen), "about", anew=True)
 
     async def _tell(self, entry: Entry | None, importance_of: str = "") -> None:
         from appliance.errors import ApplianceError
@@ -228,7 +228,7 @@ class MemoryScreen(Frame):
                 self.notify(said, timeout=3, markup=False)
             self._load()
 
-        self.run_worker(run(), group="change")
+        begin(self, run, "change")
 
     def action_accept(self) -> None:
         """Say that the marked fact is so."""
@@ -314,14 +314,14 @@ class MemoryScreen(Frame):
     def action_importance(self) -> None:
         """Show what the importance of the marked message is made of."""
         if id := self._message():
-            latest(self, "about", partial(self._tell, self._rows.chosen, id))
+            begin(self, partial(self._tell, self._rows.chosen, id), "about", anew=True)
 
     @on(Rows.Opened, "#entries")
     @on(Detail.OptionSelected)
     def action_open(self) -> None:
         """Open the marked message, or the one that the marked entry is from."""
         if id := self._message():
-            latest(self, "open", partial(self._open, id))
+            begin(self, partial(self._open, id), "open", anew=True)
 
     async def _open(self, id: str) -> None:
         from appliance.errors import ApplianceError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,11 +15,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
 from appliance_tui.actions import bindings
-from appliance_tui.looking import start
 from appliance_tui.paths_given import paths_in
 from appliance_tui.widgets.files import report_told
 from appliance_tui.widgets.path_line import PathLine
 from appliance_tui.widgets.words import one_line, shown
+from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
@@ -105,11 +106,11 @@ class Offer(ModalScreen[None]):
         """Read them; the inbox shows how it goes."""
         app, paths = self._app, self._paths
         self.dismiss()
-        start(app, taken_in, app, paths)
+        begin(app, partial(taken_in, app, paths))
 
     def action_preview(self) -> None:
         """Look what reading them would bring."""
-        start(self, self._preview, group="preview", exclusive=True)
+        begin(self, self._preview, "preview", anew=True)
 
     async def _preview(self) -> None:
         self._say(Content(f"Looking into {len(self._paths)} …"))

@@ -15,10 +15,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from appliance_tui.actions import bindings
-from appliance_tui.latest import latest
 from appliance_tui.widgets.rows import MUTED, Rows
 from appliance_tui.widgets.search_line import SearchLine
 from appliance_tui.widgets.words import minute, one_line
+from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -60,7 +60,7 @@ class Present(ModalScreen["Chosen | None"]):
     @on(Input.Changed)
     def _look(self) -> None:
         typed = self.query_one(SearchLine).value.strip()
-        latest(self, "present", partial(self._list, typed))
+        begin(self, partial(self._list, typed), "present", anew=True)
 
     async def _list(self, typed: str) -> None:
         from appliance.errors import ApplianceError

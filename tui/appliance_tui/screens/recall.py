@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -22,7 +23,9 @@ from appliance_tui.screens.why import Why
 from appliance_tui.widgets.chips import Chips
 from appliance_tui.widgets.hits import HitList, highlighted
 from appliance_tui.widgets.search_line import SearchLine
+from appliance_tui.widgets.welcome import Welcome
 from appliance_tui.widgets.words import minute, one_line, shown, terms
+from appliance_tui.working import Looking, OneAtATime, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -53,13 +56,20 @@ class Recall(Frame):
             yield HitList()
             with VerticalScroll(id="preview", can_focus=False):
                 yield Static("", id="preview-text", markup=False)
+        yield Welcome()
         yield Static(EMPTY, id="note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._one_at_a_time = asyncio.Lock()
+        self._questions = OneAtATime(self, self.appliance.link)
         self.query_one(SearchLine).focus()
+        self._learn = Looking(self, self._ask_choices)
+        self.watch(self.app, "user", self._turn_to)
+
+    def _turn_to(self) -> None:
+        """Another's memory is looked at."""
         self._learn()
+        self._look()
 
     # --- searching ------------------------------------------------------------------------------------
 
@@ -79,7 +89,7 @@ class Recall(Frame):
 
     def _look(self) -> None:
         """Search anew; an earlier search that has not answered yet is not waited for."""
-        self.run_worker(self._search(self.query_one(SearchLine).value), exclusive=True, group="search")
+        begin(self, partial(self._search, self.query_one(SearchLine).value), "search", anew=True)
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(PAUSE)
@@ -94,17 +104,11 @@ class Recall(Frame):
             there = memory.browsing.messages([hit.message_id for hit in hits])
             return hits, frozenset(message.id for message in there if message.pinned)
 
-        # One at a time: the memory can't break off a search, and two would only hold each other up.
-        async with self._one_at_a_time:
-            task = asyncio.ensure_future(self.appliance.link.ask(search))
-            try:
-                hits, pinned = await asyncio.shield(task)
-            except ApplianceError as error:
-                self._say(str(error))
-                return
-            except asyncio.CancelledError:
-                await asyncio.wait([task])
-                raise
+        try:
+            hits, pinned = await self._questions.ask(search)
+        except ApplianceError as error:
+            self._say(str(error))
+            return
         self._show(hits, query, pinned)
 
     def _show(self, hits: Hits | None, query: str, pinned: Collection[str] = ()) -> None:
@@ -199,9 +203,12 @@ class Recall(Frame):
             *(Choice("user", name, f"{count:,} conversations") for name, count in there.users.items()),
         ]
 
-    @work(exclusive=True, group="complete")
-    async def _learn(self) -> None:
-        self.query_one(SearchLine).offers = await self._choices()
+    async def _ask_choices(self) -> None:
+        choices = await self._choices()
+        self.query_one(SearchLine).offers = choices
+        is_empty = not any(one.name == "source" for one in choices)
+        self.query_one(Welcome).display = is_empty
+        self.query_one("#found").display = not is_empty
 
     # --- what is done with a hit ----------------------------------------------------------------------
 

@@ -16,11 +16,11 @@ from textual.reactive import var
 from textual.widgets import Static
 
 from appliance_tui.frame import Frame
-from appliance_tui.looking import Looking
 from appliance_tui.messages import Happened
 from appliance_tui.rates import amount
 from appliance_tui.widgets.charts import Bars, Chart, Lines
 from appliance_tui.widgets.words import one_line
+from appliance_tui.working import Looking
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance

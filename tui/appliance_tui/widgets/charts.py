@@ -14,9 +14,9 @@ from textual.color import Color
 from textual.content import Content
 from textual.widgets import Static
 
-from appliance_tui.looking import Looking
 from appliance_tui.widgets.bars import bar
 from appliance_tui.widgets.words import fitted, one_line
+from appliance_tui.working import Looking
 
 Lines = Mapping[str, Sequence[tuple[float, float]]]
 """Points by the name of their line."""

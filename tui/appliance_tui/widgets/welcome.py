@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from appliance_tui.looking import start
 from appliance_tui.widgets.words import one_line
+from appliance_tui.working import begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -44,7 +44,7 @@ class Welcome(Vertical):
 
     def on_mount(self) -> None:
         self._write("the inbox folder in the home")
-        start(self, self._ask)
+        begin(self, self._ask)
 
     async def _ask(self) -> None:
         from appliance.errors import ApplianceError
