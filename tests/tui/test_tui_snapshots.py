@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -18,6 +19,9 @@ from textual.widgets import Input
 
 from appliance_tui.app import LOST, ApplianceApp
 from appliance_tui.widgets.search_line import SearchLine
+
+STILL = 8
+"""Times in a row that a screen has to be the same to stand still."""
 
 SIZES = {"small": (80, 24), "middle": (120, 40), "large": (200, 60)}
 NOW = int(datetime(2025, 6, 1, 12, tzinfo=UTC).timestamp() * 1e9)
@@ -57,6 +61,77 @@ async def gone(app: ApplianceApp, pilot: Pilot[None]) -> None:
     app.banner = LOST
 
 
+async def still(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """Return when the screen has not changed for a while."""
+    last, since = "", 0
+    while since < STILL:
+        for line in app.screen.query(Input):
+            line.cursor_blink = False
+        await pilot.pause(0.02)
+        now = re.sub(r"terminal-\d+", "", app.export_screenshot())
+        last, since = now, since + 1 if now == last else 0
+
+
+def of(key: str) -> Scene:
+    """The screen of a key."""
+
+    async def go(app: ApplianceApp, pilot: Pilot[None]) -> None:
+        await begun(app, pilot)
+        await pilot.press(key)
+        await still(app, pilot)
+
+    return go
+
+
+async def reading(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await searched(app, pilot)
+    await pilot.press("enter")
+    await still(app, pilot)
+
+
+async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await pilot.press("f3")
+    app.screen.query(Input).first().insert_text_at_cursor("what is Ana allergic to?")
+    await until(pilot, lambda: "left out" in str(app.export_screenshot()).replace("&#160;", " "))
+    await still(app, pilot)
+
+
+async def review(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await of("f4")(app, pilot)
+    await pilot.press("2")
+    await still(app, pilot)
+
+
+async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await searched(app, pilot)
+    await pilot.press("escape", "d")
+    await until(pilot, lambda: app.screen.query_one("#forget-yes").display)
+    await still(app, pilot)
+
+
+async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await begun(app, pilot)
+    memory = app.link.memory()
+    real = memory.status
+    measured = {"calls": 40, "p50": 12.0, "p95": 21.0, "p99": 30.0}
+    # What differs from run to run and from machine to machine.
+    memory.status = lambda: {  # type: ignore[method-assign]
+        **real(),
+        "latency": {"search": measured, "context": measured, "embedding": measured},
+        "disk_bytes": {"database": 500_000, "vectors": 150_000, "index": 1_300_000},
+        "memory": {"anonymous": 60_000_000, "files": 60_000_000},
+    }
+    await pilot.press("f6")
+    await still(app, pilot)
+
+
+async def welcome(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await begun(app, pilot)
+    app.user = "nobody"
+    await until(pilot, lambda: app.screen.query_one("Welcome").display)
+    await still(app, pilot)
+
+
 SCENES: dict[str, Scene] = {
     "recall-begun": begun,
     "recall-found": searched,
@@ -65,6 +140,15 @@ SCENES: dict[str, Scene] = {
     "why": why,
     "help": help,
     "choosing": choosing,
+    "welcome": welcome,
+    "conversations": of("f2"),
+    "reading": reading,
+    "context": context,
+    "memory": of("f4"),
+    "review": review,
+    "inbox": of("f5"),
+    "forgetting": forgetting,
+    "vitals": vitals,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -110,17 +109,16 @@ class ContextScreen(Frame):
 
         await asyncio.sleep(pause)
         asked, user, width = self.asked, self.appliance.user, self.query_one(PromptView).room
-        began = time.perf_counter()
         try:
             answer = await self._questions.ask(lambda memory: _answer(memory, query, asked, user, width))
         except ApplianceError as error:
             self._say(". ".join(filter(None, [str(error), error.hint])))
             return
-        self._show(answer, (time.perf_counter() - began) * 1000)
+        self._show(answer)
 
     # --- showing --------------------------------------------------------------------------------------
 
-    def _show(self, answer: _Answer, took: float) -> None:
+    def _show(self, answer: _Answer) -> None:
         context, asked = answer.context, answer.asked
         self._shown = context
         if not self.asked.ready:
@@ -140,7 +138,6 @@ class ContextScreen(Frame):
                 [
                     *([] if context.query.strip() else [EMPTY]),
                     f"{known} in, {left} left out",
-                    f"{took:.0f} ms",
                     *map(one_line, context.notes),
                 ]
             )

@@ -20,7 +20,7 @@ from appliance_tui.rates import amount, spoken
 from appliance_tui.screens.offer import preview_told, taken_in
 from appliance_tui.widgets.bars import bar
 from appliance_tui.widgets.files import FileList, Row, file_row, outcome_rows
-from appliance_tui.widgets.words import fitted, one_line
+from appliance_tui.widgets.words import fitted, from_home, one_line
 from appliance_tui.working import Looking, begin
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Inbox(Frame):
         every = sum(counts.get(state, 0) for state in words)
         if every > SHOWN:
             told.append(f"the latest {SHOWN} of {every:,} are listed")
-        lines = [Content.assemble(("Watched  ", "bold"), one_line(_home(folder))) for folder in folders]
+        lines = [Content.assemble(("Watched  ", "bold"), one_line(from_home(folder))) for folder in folders]
         lines += [
             Content.assemble(("Trouble  ", "$text-warning"), one_line(one))
             for one in self.appliance.intake.troubles
@@ -250,9 +250,3 @@ class Inbox(Frame):
         if (row := self._row) is not None and row.path:
             self.app.copy_to_clipboard(row.path)
             self.notify("The path is copied.", timeout=2)
-
-
-def _home(path: str) -> str:
-    """A path with "~" for the person's own folder."""
-    own = os.path.expanduser("~")
-    return "~" + path[len(own) :] if path.startswith(own + os.sep) else path

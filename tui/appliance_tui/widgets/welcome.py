@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from appliance_tui.widgets.words import one_line
+from appliance_tui.widgets.words import from_home, one_line
 from appliance_tui.working import begin
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Welcome(Vertical):
 
     def _write(self, inbox: str) -> None:
         ways = (
-            ("put", "exports of your chats into ", one_line(inbox), ""),
+            ("put", "exports of your chats into ", one_line(from_home(inbox)), ""),
             ("drop", "one on this window, or paste its path; to type it: ", "F5", ", then a"),
             ("run", "", "appliance ingest PATH", " in a shell"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 
@@ -33,6 +34,12 @@ def fitted(text: str, width: int) -> str:
         if cell_len(line) <= width
         else set_cell_size(line, max(0, width - 1)) + "…"
     )
+
+
+def from_home(path: str) -> str:
+    """A path with "~" for the person's own folder."""
+    own = os.path.expanduser("~")
+    return "~" + path[len(own) :] if path.startswith(own + os.sep) else path
 
 
 def terms(query: str) -> frozenset[str]:
