@@ -158,8 +158,13 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("looked-at")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder))
+        patch.setenv("TZ", "UTC")
+        time.tzset()
         patch.setattr(time, "time_ns", lambda: NOW)
+        patch.setattr(time, "time", lambda: NOW / 1e9)
+        patch.setattr("appliance_tui.screens.vitals.EVERY", 3600.0)
         yield fill(folder / "home", folder)
+    time.tzset()
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
