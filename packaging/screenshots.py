@@ -26,6 +26,8 @@ NOW = 1_773_500_000_000_000_000
 """The moment at which the demo's clock stands still: some days after its last message."""
 
 PATIENCE = 60.0
+STILL = 20
+"""Looks in a row at which a screen has to be the same."""
 
 Scene = Callable[[ApplianceApp, Pilot[None]], Awaitable[None]]
 
@@ -57,19 +59,16 @@ async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
 async def reading(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await recall(app, pilot)
     await pilot.press("enter")
-    await settled(app, pilot)
 
 
 async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("f3")
     await pilot.pause()
     app.screen.query(Input).first().insert_text_at_cursor("what can I cook for Mara and Ben?")
-    await settled(app, pilot)
 
 
 async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("f4")
-    await settled(app, pilot)
 
 
 SCENES: dict[str, Scene] = {
@@ -82,13 +81,14 @@ SCENES: dict[str, Scene] = {
 
 
 async def settled(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    """Return when the screen has stood still for a second."""
-    last, since = "", time.monotonic()
-    while time.monotonic() - since < 1.0:
-        await pilot.pause(0.1)
+    """Return when the screen has been the same for a while."""
+    last, since = "", 0
+    while since < STILL:
+        for line in app.screen.query(Input):
+            line.cursor_blink = False
+        await pilot.pause(0.05)
         now = drawn(app)
-        if now != last:
-            last, since = now, time.monotonic()
+        last, since = now, since + 1 if now == last else 0
 
 
 def drawn(app: ApplianceApp) -> str:
@@ -117,9 +117,7 @@ async def _picture(home: Path, scene: Scene) -> str:
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.told)
         await scene(app, pilot)
-        for line in app.screen.query(Input):
-            line.cursor_blink = False
-        await pilot.pause(0.2)
+        await settled(app, pilot)
         return drawn(app)
 
 
