@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from appliance import Appliance
 from appliance_tui.app import ApplianceApp
+from appliance_tui.main import opener
 from appliance_tui.screens.recall import Recall
 from appliance_tui.widgets.search_line import SearchLine
 from tests.bench import material, measure
@@ -118,7 +118,7 @@ def ingesting(home: Path, app: ApplianceApp, user: str) -> Iterator[list[int]]:
 
 async def run(home: Path, user: str, seconds: float) -> measure.Document:
     questions = material.questions(material.texts()[0], 100)
-    app = ApplianceApp(lambda: Appliance.open(home))
+    app = ApplianceApp(opener(home))
     app.user = user
     async with app.run_test(size=(120, 40)):
         while not app.told:

@@ -20,7 +20,7 @@ from textual.widgets import Input
 from appliance_tui.app import LOST, ApplianceApp
 from appliance_tui.widgets.search_line import SearchLine
 
-STILL = 8
+STILL = 4
 """Times in a row that a screen has to be the same to stand still."""
 
 SIZES = {"small": (80, 24), "middle": (120, 40), "large": (200, 60)}

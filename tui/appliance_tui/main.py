@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,8 +18,7 @@ def run(home: str | None, user: str | None = None, theme: str | None = None) -> 
     Raises:
         ApplianceError: the settings of the screen name what is not there, or the memory can't be opened.
     """
-    # What is loaded stays loaded: looking through it for garbage again and again is a tenth of the time until a search
-    # answers, and later it would hold up a frame now and then.
+    # See ``opener``; what is loaded on the way there is no garbage either.
     gc.disable()
     try:
         return _run(home, user, theme)
@@ -33,17 +34,8 @@ def _run(home: str | None, user: str | None, theme: str | None) -> int:
     found = paths.find_home(home)
     settings = config.load(found)
 
-    def open_it() -> Appliance:
-        from appliance.server.client import Appliance
-
-        try:
-            return Appliance.open(found.root, purpose="appliance tui")
-        finally:
-            gc.freeze()
-            gc.enable()
-
     app = ApplianceApp(
-        open_it,
+        opener(found.root),
         theme=settings.tui.theme if theme is None else theme,
         keys=remapped(settings.tui.keys, str(found.config)),
         motion=settings.tui.motion,
@@ -54,3 +46,19 @@ def _run(home: str | None, user: str | None, theme: str | None) -> int:
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0
+
+
+def opener(root: Path) -> Callable[[], Appliance]:
+    """What opens the memory for the screen, on a thread. What is loaded by then stays loaded: to look through it for
+    garbage now and then holds up a frame for 70 ms."""
+
+    def open_it() -> Appliance:
+        from appliance.server.client import Appliance
+
+        try:
+            return Appliance.open(root, purpose="appliance tui")
+        finally:
+            gc.freeze()
+            gc.enable()
+
+    return open_it

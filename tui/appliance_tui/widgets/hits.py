@@ -35,14 +35,14 @@ class HitList(OptionList):
         self._terms: Collection[str] = ()
         self._best = 0.0
 
-    def show(self, hits: Sequence[Hit], terms: Collection[str], pinned: Collection[str] = ()) -> None:
+    def show(self, hits: Sequence[Hit], terms: Collection[str]) -> None:
         """Show other hits, the first one marked."""
         self.hits = hits
         self._terms = terms
         self._best = max((hit.score for hit in hits), default=0.0)
         with self.app.batch_update():
             self.clear_options()
-            self.add_options(Option(self._prompt(hit, hit.message_id in pinned)) for hit in hits)
+            self.add_options(Option(self._prompt(hit, False)) for hit in hits)
             self.highlighted = 0 if hits else None
 
     def star(self, message_id: str, pinned: bool) -> None:
