@@ -75,7 +75,7 @@ class Engine:
         self._lock = lock
         self._database = Database(home.database)
         self.measures, self._gate = Measures(), Gate()
-        self.expecting = self._gate.expecting
+        self.expecting, self.attending = self._gate.expecting, self._gate.attending
         self.events = Events(self.measures.happened)
         told, model = self.events.tell, summarising.endpoint(settings)
         self._serving = Serving(home, settings, self._database, self._gate, self.measures, told, embedder)

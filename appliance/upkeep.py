@@ -118,6 +118,7 @@ class Gate:
     def __init__(self) -> None:
         self._asking = 0
         self._awaiting = 0
+        self._attending = 0
         self._closed = False
         self._ended = -math.inf
         self._none = threading.Condition()
@@ -163,6 +164,18 @@ class Gate:
                     self._none.notify_all()
 
     @contextmanager
+    def attending(self) -> Iterator[None]:
+        """Within, somebody looks at a screen in this process, whose frames must not wait: work goes on, in small steps
+        only."""
+        with self._none:
+            self._attending += 1
+        try:
+            yield
+        finally:
+            with self._none:
+                self._attending -= 1
+
+    @contextmanager
     def awaiting(self) -> Iterator[None]:
         """Within, a question waits for work to end: nobody makes way."""
         with self._none:
@@ -181,8 +194,8 @@ class Gate:
             self._none.wait_for(lambda: not self._asking, FAREWELL)
 
     def is_calm(self) -> bool:
-        """Whether nobody asks, or has asked just now."""
-        return not self._asking and time.monotonic() - self._ended > LULL
+        """Whether nobody asks, or has asked just now, or looks on."""
+        return not self._asking and not self._attending and time.monotonic() - self._ended > LULL
 
     def make_way(self) -> None:
         """Wait while questions run, ``PATIENCE`` at most between two turns of this thread."""

@@ -10,8 +10,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from inspect import signature
@@ -295,6 +295,11 @@ class _Watcher(Watcher):
             self.folders = [Path(folder) for folder in msgspec.json.decode(value, type=list[str])]
 
 
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield
+
+
 @_remote("memory")
 class Attached(Appliance):
     """A memory that another process owns."""
@@ -312,6 +317,7 @@ class Attached(Appliance):
         self.browsing = _Browsing(line)
         self.forgetting = _Forgetting(line)
         self.events = self._events = _Events(line)
+        self.attending = _nobody  # what works does so in another process
 
     def close(self) -> None:
         """Let go of the daemon, which goes on."""

@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Link:
         self._lost = lost
         self._back = back
         self._memory: Appliance | None = None
+        self._attended = ExitStack()
         self._opening = threading.Lock()
         self._gone = threading.Lock()
         self._ended = threading.Event()
@@ -71,12 +73,14 @@ class Link:
         with self._opening:
             if self._memory is None:
                 self._memory = self._open()
+                self._attended.enter_context(self._memory.attending())
             return self._memory
 
     def close(self) -> None:
         """Let go of the memory once what is under way has its answer."""
         self._ended.set()
         self._threads.shutdown(cancel_futures=True)
+        self._attended.close()
         if self._memory is not None:
             self._memory.close()
 
