@@ -12,8 +12,8 @@ from tests.bench.screen import Beats
 
 MESSAGES = 3_000
 HELD_UP = 0.05
-"""Seconds that a frame may be held up. The interpreter's lock is shared with the ingest, and the machine with other tests:
-three beats in a hundred may be later (docs/benchmarks.md has how late they were)."""
+"""Seconds that a frame may be held up. The interpreter's lock is shared with the ingest, and the machine with other
+tests: three beats in a hundred may be later (docs/benchmarks.md has how late they were)."""
 MOSTLY = 0.97
 
 
