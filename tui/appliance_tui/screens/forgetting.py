@@ -20,7 +20,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.forgets import Doomed, Receipt, Wish, look, of_doomed, of_receipt, plural
 from appliance_tui.messages import Happened
 from appliance_tui.widgets.rows import MUTED, Rows
-from appliance_tui.widgets.words import minute, one_line
+from appliance_tui.widgets.words import from_home, minute, one_line
 from appliance_tui.working import OneAtATime, begin
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ class Forgetting(ModalScreen["Receipt | None"]):
 
 
 def _left_alone(path: str) -> str:
-    return f"note: read from {one_line(path)}, which is left alone"
+    return f"note: read from {one_line(from_home(path))}, which is left alone"
 
 
 def _fields(receipt: Receipt, files: Sequence[str]) -> Content:
