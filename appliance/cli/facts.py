@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from appliance.cli import options, out
+from appliance.types import FACT_HEADS
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
@@ -22,16 +23,6 @@ QUOTES = 3
 
 BRIEF = 200
 """Characters of a quote in a profile."""
-
-HEADS = {
-    "instruction": "Standing instructions",
-    "profile": "You",
-    "relation": "Your people and animals",
-    "date": "Dates",
-    "project": "Projects",
-    "tool": "Tools",
-    "preference": "Likes and preferences",
-}
 
 _Id = Annotated[str, typer.Argument(metavar="ID", help="A fact (f7); 'appliance facts' lists them.")]
 _Kind = Annotated[
@@ -301,7 +292,7 @@ def what_you_know(memory: Appliance, user: str | None, json: bool) -> None:
     if json:
         out.document({"profile": found, "pending": pending})
         return
-    for kind, head in HEADS.items():
+    for kind, head in FACT_HEADS.items():
         group = [fact for fact in found if fact.kind == kind]
         if not group:
             continue

@@ -207,7 +207,9 @@ def erase(database: Database, doomed: Doomed) -> int:
             (listed(lineage.with_branches(tx, doomed.touched)),),
         )
         removal.remove(tx, doomed.messages)
-        for session in doomed.sessions:
+        # What came into a conversation since the look was not meant, and keeps it.
+        emptied = [session for session in doomed.sessions if messages.last_place(tx, session) is None]
+        for session in emptied:
             removal.delete(tx, session)
         if doomed.all_of is not None:
             statements.withdraw_all(tx, doomed.all_of)
@@ -221,7 +223,7 @@ def erase(database: Database, doomed: Doomed) -> int:
         )
         counts = {
             "messages": len(doomed.messages),
-            "sessions": len(doomed.sessions),
+            "sessions": len(emptied),
             "characters": doomed.characters,
             "formats": doomed.formats,
             "facts": doomed.facts,

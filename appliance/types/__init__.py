@@ -45,7 +45,7 @@ from appliance.types.kept import (
     Summary,
     Window,
 )
-from appliance.types.reasons import MEANINGS, RAW_SCORES
+from appliance.types.reasons import FACT_HEADS, MEANINGS, RAW_SCORES
 from appliance.types.words import (
     LEVELS,
     LOCAL,
@@ -63,6 +63,7 @@ from appliance.types.words import (
 )
 
 __all__ = [
+    "FACT_HEADS",
     "LEVELS",
     "LOCAL",
     "MEANINGS",

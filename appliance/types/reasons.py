@@ -1,8 +1,10 @@
-"""What the parts of a score are called where they are shown: ``Hit.why`` has them by name."""
+"""What the parts of a score and the kinds of facts are called where they are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from appliance.types.words import FactKind
 
 MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",
@@ -34,3 +36,14 @@ MEANINGS: Mapping[str, str] = {
 
 RAW_SCORES: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
 """What each leg's raw score is."""
+
+FACT_HEADS: Mapping[FactKind, str] = {
+    "instruction": "Standing instructions",
+    "profile": "You",
+    "relation": "Your people and animals",
+    "date": "Dates",
+    "project": "Projects",
+    "tool": "Tools",
+    "preference": "Likes and preferences",
+}
+"""The kinds of facts in the order of a profile."""

@@ -262,3 +262,16 @@ def words_left(home: Path, *words: str) -> list[tuple[str, str]]:
     """Which words stand in which files, as they are or in small letters."""
     files = [(path.name, path.read_bytes().lower()) for path in home.rglob("*") if path.is_file()]
     return [(word, name) for word in words for name, data in files if word.lower().encode() in data]
+
+
+def test_what_comes_into_a_conversation_after_the_look_stays(memory: Appliance) -> None:
+    session = memory.sessions.create(title="Lighthouse")
+    session.add("user", SECRET)
+    doomed = memory.forgetting.preview(session.id)
+    assert len(doomed.messages) == len(doomed.sessions) == 1
+    later = session.add("user", KEPT)
+    receipt = memory.forgetting.forget(doomed)
+    assert (receipt.messages, receipt.sessions) == (1, 0)
+    assert [message.id for message in session.messages()] == [later.id]
+    assert [hit.text for hit in memory.search("market on Saturdays")] == [KEPT]
+    assert not memory.verify().problems

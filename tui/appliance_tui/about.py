@@ -15,17 +15,6 @@ from appliance_tui.widgets.words import day, minute, one_line, shown
 if TYPE_CHECKING:
     from appliance.types import Fact, Importance, Message, Quote, Summary
 
-KINDS = {
-    "instruction": "Standing instructions",
-    "profile": "You",
-    "relation": "Your people and animals",
-    "date": "Dates",
-    "project": "Projects",
-    "tool": "Tools",
-    "preference": "Likes and preferences",
-}
-"""The kinds of facts in the order of a profile, by the words of the command line."""
-
 QUOTES = 50
 """Pieces of evidence that are shown, the latest: nobody reads more to believe it."""
 

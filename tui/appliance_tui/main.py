@@ -50,7 +50,7 @@ def _run(home: str | None, user: str | None, theme: str | None) -> int:
 
 def opener(root: Path) -> Callable[[], Appliance]:
     """What opens the memory for the screen, on a thread. What is loaded by then stays loaded: to look through it for
-    garbage now and then holds up a frame for 70 ms."""
+    garbage now and then would hold up a frame."""
 
     def open_it() -> Appliance:
         from appliance.server.client import Appliance

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from appliance_tui.about import KINDS, span, sure
+from appliance.types import FACT_HEADS
+from appliance_tui.about import span, sure
 from appliance_tui.widgets.rows import MUTED
 from appliance_tui.widgets.words import day, fitted, one_line
 
@@ -54,7 +55,7 @@ Entry = Group | Known | Told | Pin
 
 def of_facts(facts: Sequence[Fact]) -> Iterator[Entry]:
     """Facts under the heads of their kinds, in the order of a profile."""
-    for kind, name in KINDS.items():
+    for kind, name in FACT_HEADS.items():
         group = [fact for fact in facts if fact.kind == kind]
         if group:
             yield Group(name, len(group))
