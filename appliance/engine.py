@@ -15,42 +15,45 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import appliance_models
-from appliance import config, paths, summarising, windowing
-from appliance.asking import Asking
+from appliance import config, paths
 from appliance.errors import UsageError
-from appliance.forgetting import Forgetting
-from appliance.ingest import pipeline as intake
-from appliance.ingest.sources import Paths, as_paths
-from appliance.ingest.watch import Watcher
+from appliance.llm import endpoint
 from appliance.measures import Measures
-from appliance.memory import export
-from appliance.memory import facts as known
-from appliance.memory.browsing import Browsing
-from appliance.memory.keeping import Keeping, handed_out
-from appliance.memory.session import Host
-from appliance.memory.sessions import Sessions
-from appliance.memory.status import status
+from appliance.paths import Paths, as_paths
 from appliance.recall import pipeline as recall
 from appliance.recall import wish
 from appliance.recall.weights import profiles
-from appliance.serving import OnProgress, Serving
+from appliance.rooms import Room
+from appliance.serving import Serving
 from appliance.store import check, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
-from appliance.taking import OnFile, OnRead, Taking
 from appliance.types import (
     Context,
     Hits,
     IngestReport,
     Message,
     Mode,
+    OnFile,
+    OnProgress,
+    OnRead,
     Role,
     Scope,
     Window,
 )
-from appliance.upkeep import Background, Events, Gate, GoesOn, work_off
+from appliance.upkeep import Background, Events, Gate, GoesOn, Task, work_off
 
 if TYPE_CHECKING:
+    from appliance.asking import Asking
+    from appliance.forgetting import Forgetting
+    from appliance.ingest.watch import Watcher
+    from appliance.memory.browsing import Browsing
+    from appliance.memory.facts import Facts
+    from appliance.memory.keeping import Keeping
+    from appliance.memory.sessions import Sessions
+    from appliance.memory.summaries import Summaries
+    from appliance.memory.working import WorkingMemory
+    from appliance.taking import Taking
     from appliance_models import Embedder
 
 
@@ -72,46 +75,22 @@ class Engine:
         self.home = home
         self.settings = settings
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
+        self._model = endpoint(settings.llm)
         self._lock = lock
         self._database = Database(home.database)
+        if not sessions.keeps_to(self._database.read(), settings.session.ttl):
+            with self._database.write() as tx:
+                sessions.keep_to(tx, settings.session.ttl)
         self.measures, self._gate = Measures(), Gate()
         self.expecting, self.attending = self._gate.expecting, self._gate.attending
         self.events = Events(self.measures.happened)
-        told, model = self.events.tell, summarising.endpoint(settings)
-        self._serving = Serving(home, settings, self._database, self._gate, self.measures, told, embedder)
+        self._serving = Serving(
+            home, settings, self._database, self._gate, self.measures, self.events.tell, embedder
+        )
         self._background = Background(
-            self._serving.drain_idly, self._serving.is_due, self._gate, threads=worker
+            self._serving.drain_idly, self._serving.is_due, self._due, self._gate, threads=worker
         )
-        wake = self._background.wake
-        self.summaries = summarising.summaries(self._database, self._serving, settings, told, model)
-        self._working = windowing.working_memory(self._database, settings, told, summarising.notes(model))
-        self._taking = Taking(
-            home, settings, self._database, self._serving, self._working, self._gate, told, wake
-        )
-        self.sessions = Sessions(
-            Host(
-                self._database, settings.user, settings.session.ttl, self._taking.take, self.context, wake,
-                self._working, told,
-            )
-        )  # fmt: skip
-        self.keeping = Keeping(self._database, wake)
-        self.pin, self.unpin = self.keeping.pin, self.keeping.unpin
-        self.facts = known.Facts(known.Host(self._database, settings.user, settings.name))
-        self._asking = Asking(self.facts, model)
-        self.browsing = Browsing(home, self._database, settings.user, settings.watch.folders)
-        self.forgetting = Forgetting(home, self._database, self._serving, settings.user, told)
-        self._background.tasks = (
-            self.forgetting.finish,
-            self.sessions.clear_away,
-            self._working.tend,
-            self.keeping.weigh,
-            self.keeping.write,
-            self.facts.read_due,
-            self.summaries.tend,
-            self._asking.tend,
-            self._serving.settle,
-        )
-        self._background.wake()
+        self._background.begin()
 
     @classmethod
     def open(
@@ -149,8 +128,9 @@ class Engine:
         """Stop the workers after what they are at, and let go of the home, once the questions under way are answered:
         whoever asks from now on gets a StoreError. What waits goes on next time."""
         self._gate.close()
-        self._background.stop(self._asking.give_up)
-        self.keeping.close()
+        self._background.stop(self._model.give_up if self._model else lambda: None)
+        if (keeping := Engine.keeping.made(self)) is not None:
+            keeping.close()
         self.events.close()
         self._serving.close()
         self._database.close()
@@ -163,6 +143,98 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # --- the rooms ------------------------------------------------------------------------------------
+
+    @Room
+    def sessions(self) -> Sessions:
+        """Conversations: begun, found, listed."""
+        from appliance.memory.session import Host
+        from appliance.memory.sessions import Sessions
+
+        return Sessions(
+            Host(
+                self._database, self.settings.user, self.settings.session.ttl, self._taking.take, self.context,
+                self._background.wake, self._working, self.events.tell,
+            )
+        )  # fmt: skip
+
+    @Room
+    def summaries(self) -> Summaries:
+        """What was said in short, at three levels."""
+        from appliance import summarising
+
+        return summarising.summaries(
+            self._database, self._serving, self.settings, self.events.tell, self._model
+        )
+
+    @Room
+    def facts(self) -> Facts:
+        """What is known of the person, as it changed."""
+        from appliance.memory import facts
+
+        return facts.Facts(facts.Host(self._database, self.settings.user, self.settings.name))
+
+    @Room
+    def keeping(self) -> Keeping:
+        """What matters: pins, use, importance."""
+        from appliance.memory.keeping import Keeping
+
+        return Keeping(self._database, self._background.wake)
+
+    @Room
+    def browsing(self) -> Browsing:
+        """What lies there, to look through it on a screen."""
+        from appliance.memory.browsing import Browsing
+
+        return Browsing(self.home, self._database, self.settings.user, self.settings.watch.folders)
+
+    @Room
+    def forgetting(self) -> Forgetting:
+        """What is to go for good, and the proof that it has."""
+        from appliance.forgetting import Forgetting
+
+        return Forgetting(self.home, self._database, self._serving, self.settings.user, self.events.tell)
+
+    @Room
+    def _working(self) -> WorkingMemory:
+        """The windows of the conversations under way."""
+        from appliance import summarising, windowing
+
+        return windowing.working_memory(
+            self._database, self.settings, self.events.tell, summarising.notes(self._model)
+        )
+
+    @Room
+    def _taking(self) -> Taking:
+        """The way in."""
+        from appliance.taking import Taking
+
+        return Taking(
+            self.home, self.settings, self._database, self._serving, self._working, self._gate, self.events.tell,
+            self._background.wake,
+        )  # fmt: skip
+
+    @Room
+    def _asking(self) -> Asking:
+        """The language model that reads for facts too."""
+        from appliance.asking import Asking
+
+        return Asking(self.facts, self._model)
+
+    def _due(self) -> Sequence[Task]:
+        """What is done in the background, in this order."""
+        return (
+            self.forgetting.finish,
+            self.sessions.clear_away,
+            self._working.tend,
+            self.keeping.weigh,
+            self.keeping.write,
+            self.facts.read_due,
+            self.summaries.tend,
+            self._asking.tend,
+            self._serving.settle,
+        )
 
     # --- in -------------------------------------------------------------------------------------------
 
@@ -202,7 +274,7 @@ class Engine:
             progress=on_file,
         )
         try:
-            tallies = list(intake.ingest(as_paths(source), into))
+            tallies = self._taking.read(as_paths(source), into)
             embedded = self.embed_pending(on_embedded) if wait and not dry_run else 0
         finally:
             self._background.wake()  # of an ingest that was broken off, what was committed is embedded too
@@ -250,7 +322,7 @@ class Engine:
     def tend(self, goes_on: GoesOn = lambda: True) -> int:
         """Do now what the background would do in its own time: read for facts, summarise, clear away what has
         outlived its time, and embed what that makes. How many things it did; ``goes_on`` is asked in between."""
-        done = work_off(self._background.tasks, goes_on)
+        done = work_off(self._due(), goes_on)
         self.embed_pending()
         return done
 
@@ -366,6 +438,7 @@ class Engine:
         """
         from appliance import remembering
         from appliance.context.shares import shares as shared
+        from appliance.memory.keeping import handed_out
 
         here = self.settings.context
         budget = here.budget if budget is None else budget
@@ -402,6 +475,14 @@ class Engine:
             self.keeping.recalled(handed_out(built))
         return built
 
+    def pin(self, reference: str) -> Message:
+        """Let a message count as important, whatever it says; see Keeping.pin."""
+        return self.keeping.pin(reference)
+
+    def unpin(self, reference: str) -> Message:
+        """Let a message count again for what it says; see Keeping.unpin."""
+        return self.keeping.unpin(reference)
+
     def message(self, reference: str) -> Message:
         """The message of an id ("m345"), or of its external id.
 
@@ -421,16 +502,22 @@ class Engine:
 
     def export(self, *, user_id: str | None = None) -> Iterator[dict[str, Any]]:
         """Every stored message as a native JSONL object, session by session; of one user if named."""
+        from appliance.memory import export
+
         return export.lines(self._database.read(), user_id, self.settings.user)
 
     def export_markdown(self, *, user_id: str | None = None) -> Iterator[str]:
         """The same as Markdown, piece by piece."""
+        from appliance.memory import export
+
         return export.markdown(self._database.read(), user_id)
 
     # --- care -----------------------------------------------------------------------------------------
 
     def status(self) -> dict[str, Any]:
         """Counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
+        from appliance.memory.status import status
+
         trouble = self._background.trouble
         found = status(self.home, self._database.read(), self._serving.model_name, trouble, self.measures)
         made, known = self.summaries.state(), self._asking.state()

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from appliance.memory import forget as forgetting
 from appliance.memory.forget import Doomed, Proof, Receipt
 from appliance.paths import Home, sizes
-from appliance.serving import OnProgress, Serving
+from appliance.serving import Serving
 from appliance.store.database import Database
-from appliance.types import Event, Scope
+from appliance.types import Event, OnProgress, Scope
 from appliance.upkeep import GoesOn
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from appliance.config import LlmSettings
 from appliance.errors import ConfigError, EndpointError
 
 if TYPE_CHECKING:
@@ -51,6 +52,17 @@ class _Choice(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     choices: list[_Choice]
+
+
+def endpoint(settings: LlmSettings) -> Endpoint | None:
+    """The local language model, if the settings name one.
+
+    Raises:
+        ConfigError: its address or its name can't be.
+    """
+    if not settings.base_url:
+        return None
+    return Endpoint(settings.base_url, settings.model, api_key=settings.api_key, timeout=settings.timeout)
 
 
 class Endpoint:

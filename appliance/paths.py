@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -98,6 +98,16 @@ class Home:
         return {("home" if name == "root" else name): getattr(self, name) for name in names}
 
 
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""One path or several, as a person names them."""
+
+
+def as_paths(given: Paths) -> list[Path]:
+    """One path or several as a list, with "~" for the user's folder."""
+    several = [given] if isinstance(given, str | os.PathLike) else given
+    return [Path(path).expanduser() for path in several]
+
+
 def find_home(given: str | os.PathLike[str] | None = None) -> Home:
     """The home to use: ``given``, else ``APPLIANCE_HOME``, else the platform's data folder.
 
@@ -157,9 +167,13 @@ def create_home(home: Home) -> Home:
 def make_private(folder: Path) -> None:
     """Close a folder and all that is in it to other users (0700 and 0600)."""
     folder.chmod(FOLDER_MODE)
-    for path in _under(folder):
+    for entry in _under(folder):
+        if entry.is_symlink():
+            continue  # what it leads to is not ours
+        wanted = FOLDER_MODE if entry.is_dir(follow_symlinks=False) else FILE_MODE
         with suppress(FileNotFoundError):
-            path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
+            if stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) != wanted:
+                os.chmod(entry.path, wanted)
 
 
 def write_small_file(path: Path, data: bytes) -> None:
@@ -189,9 +203,9 @@ def sync_folder(folder: Path) -> None:
 
 def sizes(folder: Path) -> Iterator[os.stat_result]:
     """The measures of every file in a folder; files that go meanwhile are passed over."""
-    for path in _under(folder):
+    for entry in _under(folder):
         with suppress(FileNotFoundError):
-            found = path.stat()
+            found = entry.stat()
             if stat.S_ISREG(found.st_mode):
                 yield found
 
@@ -202,16 +216,18 @@ def files(folder: Path) -> list[Path]:
     Raises:
         OSError: a folder in it can't be read.
     """
-    return [path for path in sorted(_under(folder)) if path.is_file()]
+    return sorted(Path(entry.path) for entry in _under(folder) if entry.is_file())
 
 
-def _under(folder: Path) -> Iterator[Path]:
-    """All that is in a folder. One that goes meanwhile is passed over: the index replaces its own as it works, on which
-    Path.rglob raises."""
-
-    def refused(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):
-            raise error
-
-    for root, folders, names in os.walk(folder, onerror=refused):
-        yield from (Path(root, name) for name in (*folders, *names))
+def _under(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """All that is in a folder, links to others not followed. One that goes meanwhile is passed over: the index replaces
+    its own as it works, on which Path.rglob raises."""
+    waiting = [os.fspath(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                found = list(entries)
+        except FileNotFoundError:
+            continue
+        yield from found
+        waiting += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]

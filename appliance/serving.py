@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from appliance.store.check import Window
 from appliance.store.chunks import PASSAGE_FORM, Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
-from appliance.types import Event
+from appliance.types import Event, OnProgress
 from appliance.upkeep import Gate
 
 if TYPE_CHECKING:
@@ -58,9 +58,6 @@ CAUGHT_UP = 8
 
 TOLD_EVERY = 0.5
 """Seconds between two events that tell how far embedding has got."""
-
-OnProgress = Callable[[int, int], None]
-"""Told how many chunks are done and how many still wait."""
 
 
 class Serving:
@@ -356,7 +353,8 @@ class Serving:
                 if model is not None and behind:
                     with self._measures.searching("wait"):
                         fresh = self._catch_up(found, model)
-                stores = leases.enter_context(self.reading())
+                with self._warming(model):
+                    stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
                 lexicon = appliance_models.load_lexicon
                 return Shelf(self._database.read(), None, found.id, None, lexicon, str(error), reranking)
@@ -374,6 +372,20 @@ class Serving:
                 )
             leases.close()  # a rebuild ended just now: once more, with its model
         return None
+
+    @contextmanager
+    def _warming(self, model: Embedder | None) -> Iterator[None]:
+        """Within, if the stores have yet to be opened, what the first question needs besides is loaded on another
+        thread: half the time of each is the disk's, or is spent without the interpreter's lock."""
+        if model is None or self._derived is not None:
+            yield
+            return
+        other = threading.Thread(target=_warm, args=(model,), name="appliance-warm", daemon=True)
+        other.start()
+        try:
+            yield
+        finally:
+            other.join()
 
     def _embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
         known = self._queries.get(model.identity, text)
@@ -489,6 +501,12 @@ class Serving:
             with self._database.write() as tx:
                 chunks.discard(tx, left.id)
             derived.remove(self._home, left.id)
+
+
+def _warm(model: Embedder) -> None:
+    with suppress(Exception):  # what fails here fails again where it is asked for, and is told there
+        model.embed_query("warm")
+        appliance_models.load_lexicon()
 
 
 def _identity(model: Embedder) -> str:

@@ -22,18 +22,6 @@ from appliance.types import Event, Filters, Message, SummaryHit
 from appliance.windowing import sentence_vectors
 
 
-def endpoint(settings: Settings) -> Endpoint | None:
-    """The local language model, if the settings name one.
-
-    Raises:
-        ConfigError: its address or its name can't be.
-    """
-    llm = settings.llm
-    if not llm.base_url:
-        return None
-    return Endpoint(llm.base_url, llm.model, api_key=llm.api_key, timeout=llm.timeout)
-
-
 def notes(model: Endpoint | None) -> Writer | None:
     """Has the model write the running summary of a working memory; what it can't is left to the sentences."""
     if model is None:

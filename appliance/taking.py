@@ -10,7 +10,7 @@ from pathlib import Path
 
 from appliance import __version__
 from appliance.config import Settings
-from appliance.ingest import pipeline as intake
+from appliance.ingest import pipeline
 from appliance.ingest.watch import Habits, Watcher
 from appliance.memory import importance
 from appliance.memory.session import Before
@@ -19,14 +19,8 @@ from appliance.paths import Home
 from appliance.serving import Serving
 from appliance.store import sessions
 from appliance.store.database import Database
-from appliance.types import Event, FileReport, MessageRecord, Scope, SessionInfo
+from appliance.types import Event, FileReport, MessageRecord, OnFile, OnRead, Scope, SessionInfo
 from appliance.upkeep import Gate
-
-OnRead = Callable[[FileReport], None]
-"""Told what became of a file in a watched folder."""
-
-OnFile = Callable[[str, int], None]
-"""Told a file's name and how many of its messages have been read so far."""
 
 
 class Taking:
@@ -61,14 +55,14 @@ class Taking:
         dry_run: bool = False,
         again: bool = False,
         progress: OnFile = lambda path, messages: None,
-    ) -> intake.Intake:
+    ) -> pipeline.Intake:
         """What the pipeline needs to know of this home.
 
         Raises:
             ModelUnavailable: the embedding model can't be loaded.
         """
         self._serving.begin()
-        return intake.Intake(
+        return pipeline.Intake(
             database=self._database,
             target=self._serving.target,
             scope=scope,
@@ -85,6 +79,10 @@ class Taking:
             tell=self._tell,
         )
 
+    def read(self, paths: Sequence[Path], into: pipeline.Intake) -> list[pipeline.Tally]:
+        """Take in files, folders and zips; what became of each."""
+        return list(pipeline.ingest(paths, into))
+
     def take(self, record: MessageRecord, info: SessionInfo, before: Before) -> int:
         """Store a message that somebody says now; its key."""
         into = self.intake(Scope(info.user_id, info.namespace))
@@ -95,7 +93,7 @@ class Taking:
                 hurry.close()
                 before(tx)
 
-            key = intake.add(record, sessions.key(info), into, begun)
+            key = pipeline.add(record, sessions.key(info), into, begun)
         self._serving.said(key)
         self._tell(Event("ingested", info.id, {"messages": 1, "new": 1}))
         self._working.note(sessions.key(info))
@@ -115,7 +113,7 @@ class Taking:
 
         def read(root: Path, file: Path) -> list[FileReport]:
             into = self.intake(scope, keep_owners=keep_owners)
-            tallies = list(intake.ingest([file], into, within=root))
+            tallies = list(pipeline.ingest([file], into, within=root))
             self._wake()
             return [tally.report() for tally in tallies]
 

@@ -222,26 +222,41 @@ LOOK_AGAIN = 60.0
 """Seconds after which a background looks by itself for what has come due: a conversation that fell silent."""
 
 
+FIRST_LOOK = 1.0
+"""Seconds after which it looks for the first time: whoever opens a memory has something to ask of it, and most have
+their answer by then. What is done sooner is what somebody has given it to do."""
+
+
 class Worker:
-    """A background thread that works whenever it is woken. It starts at the first ``wake``."""
+    """A background thread that works whenever it is woken. It starts at ``begin``, or at the first ``wake``."""
 
     def __init__(self, name: str, work: Callable[[GoesOn], object], again: float | None = None) -> None:
         """``work`` is given a function that says whether to go on. After ``again`` seconds without being woken it
         works by itself, for what comes due as time passes."""
         self._name = name
         self._work = work
-        self._again = again
+        self._again = self._wait = again
         self._wanted = threading.Event()
         self._stopping = threading.Event()
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self.trouble: Exception | None = None
         """Why the last run ended early, if it did; the next wake tries again."""
 
+    def begin(self, seconds: float) -> None:
+        """Work for the first time after so many seconds, or when it is woken before."""
+        self._wait = seconds
+        self._start()
+
     def wake(self) -> None:
         self._wanted.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
+        self._start()
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
 
     def halt(self) -> None:
         """Begin no other piece of work."""
@@ -256,7 +271,8 @@ class Worker:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._wanted.wait(self._again)
+            self._wanted.wait(self._wait)
+            self._wait = self._again
             self._wanted.clear()
             if self._stopping.is_set():
                 return
@@ -272,13 +288,19 @@ class Background:
     ``threads`` nothing goes on by itself, and ``work_off`` is for the caller to call."""
 
     def __init__(
-        self, embed: Callable[[GoesOn], object], waits: Callable[[], bool], gate: Gate, *, threads: bool
+        self,
+        embed: Callable[[GoesOn], object],
+        waits: Callable[[], bool],
+        tasks: Callable[[], Sequence[Task]],
+        gate: Gate,
+        *,
+        threads: bool,
     ) -> None:
-        """``embed`` embeds what waits until it is told not to go on, ``waits`` says whether anything does. The other's
-        ``tasks`` are given later; whenever they ask whether to go on, they make way at the ``gate``."""
+        """``embed`` embeds what waits until it is told not to go on, ``waits`` says whether anything does. ``tasks``
+        gives what else there is to do; whenever a task asks whether to go on, it makes way at the ``gate``."""
         self._waits = waits
+        self._tasks = tasks
         self._gate = gate
-        self.tasks: Sequence[Task] = ()
         self._embedding = Worker("appliance-embed", embed) if threads else None
         self._tending = Worker("appliance-upkeep", self._tend, LOOK_AGAIN) if threads else None
 
@@ -292,13 +314,20 @@ class Background:
             self._gate.make_way()
             return goes_on()
 
-        return work_off(self.tasks, goes_on_politely)
+        return work_off(self._tasks(), goes_on_politely)
+
+    def begin(self) -> None:
+        """Embed what an earlier process left, and do in a little while what has come due since."""
+        if self._embedding is not None and self._waits():
+            self._embedding.wake()
+        if self._tending is not None:
+            self._tending.begin(FIRST_LOOK)
 
     def wake(self) -> None:
         """Something may be due."""
         if self._embedding is not None and self._waits():
             self._embedding.wake()
-        if self._tending is not None and self.tasks:
+        if self._tending is not None:
             self._tending.wake()
 
     def stop(self, give_up: Callable[[], None] = lambda: None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from appliance.cli import options, out
-from appliance.types import FACT_HEADS
+from appliance.reasons import FACT_HEADS
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance

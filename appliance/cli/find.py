@@ -105,7 +105,7 @@ def search(
     from appliance.cli import hits
     from appliance.server import shapes
 
-    with options.reading(home, "search") as memory:
+    with options.searching(home, "search") as memory:
         found = memory.search(
             query,
             limit=limit,
@@ -204,7 +204,7 @@ def context(
     from appliance.cli import hits
     from appliance.server import shapes
 
-    with options.reading(home, "context") as memory:
+    with options.searching(home, "context") as memory:
         built = memory.context(
             query,
             session_id=session,

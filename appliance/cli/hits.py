@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from appliance.cli import out
+from appliance.reasons import MEANINGS, RAW_SCORES
 from appliance.store.lexical import stem
-from appliance.types import MEANINGS, RAW_SCORES
 
 if TYPE_CHECKING:
     from rich.text import Text

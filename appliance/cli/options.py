@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from appliance.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from appliance import paths
     from appliance.server.client import Appliance
     from appliance.types import SessionInfo
 
@@ -87,6 +89,22 @@ def reading(home: str | None, verb: str) -> Appliance:
     from appliance.server.client import Appliance
 
     return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
+
+
+@contextmanager
+def searching(home: str | None, verb: str) -> Iterator[Appliance]:
+    """As ``reading``, for what is going to look into the index: it is read while the program is being loaded."""
+    from appliance.paths import find_home
+
+    with read_ahead(find_home(home)), reading(home, verb) as memory:
+        yield memory
+
+
+def read_ahead(home: paths.Home) -> AbstractContextManager[None]:
+    """Within, the index of a memory is read that this process is going to open."""
+    from appliance.store.index import ahead
+
+    return nullcontext() if home.daemon.exists() else ahead.begun(home.index)
 
 
 def writing(home: str | None, verb: str, *, worker: bool = False) -> Appliance:

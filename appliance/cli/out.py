@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from appliance.types import OnFile, OnProgress
+
 # Chats come from anywhere: an escape sequence in one must not steer the reader's terminal. U+2400 and
 # after are pictures of the control characters.
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
@@ -28,9 +30,6 @@ GAP = "  "
 BAR = 10
 """A full bar's width, in characters."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-
-OnFile = Callable[[str, int], None]
-OnEmbedded = Callable[[int, int], None]
 
 
 def prepare() -> None:
@@ -208,7 +207,7 @@ def notes(said: Sequence[str]) -> None:
 
 
 @contextmanager
-def progress() -> Iterator[tuple[OnFile, OnEmbedded]]:
+def progress() -> Iterator[tuple[OnFile, OnProgress]]:
     """Two callbacks for the engine, drawn on stderr if it is a terminal, silent if not."""
     if not on_terminal(sys.stderr):
         yield (lambda file, messages: None), (lambda done, pending: None)

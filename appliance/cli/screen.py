@@ -11,6 +11,7 @@ import typer
 
 from appliance.cli import options
 from appliance.errors import UsageError
+from appliance.paths import find_home
 
 
 def tui(
@@ -57,7 +58,8 @@ def tui(
         code = importlib.import_module("appliance_tui.serving").serve(home, user, theme, port)
     else:
         _check_terminal()
-        code = importlib.import_module("appliance_tui.main").run(home, user, theme)
+        with options.read_ahead(find_home(home)):
+            code = importlib.import_module("appliance_tui.main").run(home, user, theme)
     if code:
         raise typer.Exit(code)
 

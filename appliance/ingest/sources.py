@@ -13,7 +13,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,15 +51,6 @@ _SIDE_FILES = re.compile(
     re.IGNORECASE,
 )
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
-
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-def as_paths(given: Paths) -> list[Path]:
-    """One path or several as a list, with "~" for the user's folder."""
-    several = [given] if isinstance(given, str | os.PathLike) else given
-    return [Path(path).expanduser() for path in several]
 
 
 @dataclass(frozen=True, slots=True)

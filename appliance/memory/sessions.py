@@ -48,9 +48,6 @@ class Sessions:
         self._owner = host.owner
         self._private_host = PrivateHost(host.context, host.working.making)
         self._private: dict[str, PrivateSession] = {}
-        if not sessions.keeps_to(host.database.read(), host.ttl):
-            with host.database.write() as tx:
-                sessions.keep_to(tx, host.ttl)
 
     @overload
     def create(

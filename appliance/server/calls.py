@@ -13,50 +13,63 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
+from importlib import import_module
 from inspect import signature
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from appliance import errors
-from appliance.engine import Engine
 from appliance.errors import ApplianceError, UsageError
-from appliance.forgetting import Forgetting
-from appliance.memory.browsing import Browsing
-from appliance.memory.facts import Facts
-from appliance.memory.keeping import Keeping
-from appliance.memory.private import PrivateSession
-from appliance.memory.session import Session
-from appliance.memory.sessions import Sessions
-from appliance.memory.summaries import Summaries
 from appliance.types import Hit, Hits, Mode, SessionInfo, SessionPage, SummaryHit, WhyNot
 
-ROOMS: Mapping[str, tuple[type, tuple[str, ...]]] = {
-    "memory": (
-        Engine,
+
+class Verbs(NamedTuple):
+    """The verbs of a room, and the module and name of its class: it is loaded when it is first called."""
+
+    module: str
+    name: str
+    verbs: tuple[str, ...]
+
+
+ROOMS: Mapping[str, Verbs] = {
+    "memory": Verbs(
+        "engine", "Engine",
         (
             "ingest", "embed_pending", "tend", "search", "context", "message", "variants", "export",
             "export_markdown", "status", "verify", "reindex",
         ),
     ),
-    "sessions": (Sessions, ("create", "info", "resume", "list", "messages")),
-    "session": (
-        Session,
+    "sessions": Verbs(
+        "memory.sessions", "Sessions", ("create", "info", "resume", "list", "messages")),
+    "session": Verbs(
+        "memory.session", "Session",
         (
             "info", "add", "messages", "context", "window", "branch", "rename", "pin", "unpin", "set_ttl",
             "set_storage_scope", "configure", "clear", "delete",
         ),
     ),
-    "summaries": (Summaries, ("list", "get", "search", "pending", "state", "make", "tend")),
-    "facts": (
-        Facts,
+    "summaries": Verbs(
+        "memory.summaries", "Summaries", ("list", "get", "search", "pending", "state", "make", "tend")),
+    "facts": Verbs(
+        "memory.facts", "Facts",
         ("list", "profile", "review", "get", "history", "confirm", "correct", "reject", "add", "pending"),
     ),
-    "keeping": (Keeping, ("pin", "unpin", "pinned", "importance", "recalled")),
-    "browsing": (Browsing, ("outline", "messages", "choices", "activity", "files", "folders")),
-    "forgetting": (Forgetting, ("preview", "forget", "receipts")),
+    "keeping": Verbs(
+        "memory.keeping", "Keeping", ("pin", "unpin", "pinned", "importance", "recalled")),
+    "browsing": Verbs(
+        "memory.browsing", "Browsing", ("outline", "messages", "choices", "activity", "files", "folders")),
+    "forgetting": Verbs(
+        "forgetting", "Forgetting", ("preview", "forget", "receipts")),
 }  # fmt: skip
 """The verbs of each room of a memory; "session" is any one conversation, by its id."""
+
+
+def owner(room: str) -> Any:
+    """The class of a room."""
+    at = ROOMS[room]
+    return getattr(import_module(f"appliance.{at.module}"), at.name)
+
 
 ONCE = {
     "ingest", "embed_pending", "tend", "reindex", "branch", "clear", "delete", "make", "confirm", "correct", "reject",
@@ -132,10 +145,9 @@ def call(room: str, verb: str) -> Call:
     Raises:
         KeyError: there is none.
     """
-    owner, verbs = ROOMS[room]
-    if verb not in verbs:
+    if verb not in ROOMS[room].verbs:
         raise KeyError(verb)
-    member = getattr(owner, verb)
+    member = getattr(owner(room), verb)
     function: Any = member.fget if isinstance(member, property) else member
     hints = get_type_hints(function)
     gives = hints.pop("return")
@@ -150,17 +162,23 @@ def call(room: str, verb: str) -> Call:
         next(iter(several), None),
         tells,
         asks,
-        _STANDS_FOR.get(gives, get_args(gives)[0] if yields else gives),
+        get_args(gives)[0] if yields else _stands_for(gives),
         yields,
     )
 
 
-_STANDS_FOR: Mapping[Any, Any] = {
-    Hits: Found,
-    SessionPage: Page,
-    Session: Named,
-    Session | PrivateSession: Named,
-}
+def _stands_for(gives: Any) -> Any:
+    """The type by which a result travels."""
+    from appliance.memory.private import PrivateSession
+    from appliance.memory.session import Session
+
+    stands: Mapping[Any, Any] = {
+        Hits: Found,
+        SessionPage: Page,
+        Session: Named,
+        Session | PrivateSession: Named,
+    }
+    return stands.get(gives, gives)
 
 
 def _is_callback(hint: Any) -> bool:
@@ -212,6 +230,8 @@ def encode(value: Any) -> bytes:
 
 def pack(value: Any) -> Any:
     """What a verb gave, as it travels."""
+    from appliance.memory.session import Session
+
     if isinstance(value, Hits):
         return Found(
             list(value), value.query, value.mode, value.notes, value.took_ms, value.why_not, value.times,

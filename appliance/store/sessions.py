@@ -12,7 +12,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.moments import iso, iso_of, now
-from appliance.store import chunks, lineage, naming
+from appliance.store import chunks, lineage
 from appliance.store.sql import marks, pages, to_json
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import LOCAL, Part, Scope, SessionInfo, SessionRecord
@@ -174,6 +174,8 @@ def join(tx: sqlite3.Connection, key: int, agent_id: str) -> None:
 def entitle(tx: sqlite3.Connection, key: int, texts: Iterable[str]) -> None:
     """Give a session that has no title the first one that is found in some texts."""
     if tx.execute("SELECT 1 FROM session WHERE id = ? AND title IS NULL", (key,)).fetchone():
+        from appliance.store import naming  # its patterns are many, and whoever only reads needs none
+
         title = next(filter(None, map(naming.title, texts)), None)
         if title is not None:
             tx.execute("UPDATE session SET title = ?, titled = 'found' WHERE id = ?", (title, key))

@@ -29,6 +29,9 @@ from appliance.types.incoming import (
     FileReport,
     IngestReport,
     MessageRecord,
+    OnFile,
+    OnProgress,
+    OnRead,
     Problem,
     Record,
     SessionRecord,
@@ -45,7 +48,6 @@ from appliance.types.kept import (
     Summary,
     Window,
 )
-from appliance.types.reasons import FACT_HEADS, MEANINGS, RAW_SCORES
 from appliance.types.words import (
     LEVELS,
     LOCAL,
@@ -63,11 +65,8 @@ from appliance.types.words import (
 )
 
 __all__ = [
-    "FACT_HEADS",
     "LEVELS",
     "LOCAL",
-    "MEANINGS",
-    "RAW_SCORES",
     "ROLES",
     "Activity",
     "Choices",
@@ -92,6 +91,9 @@ __all__ = [
     "MessageRecord",
     "Metadata",
     "Mode",
+    "OnFile",
+    "OnProgress",
+    "OnRead",
     "Outline",
     "Part",
     "Problem",

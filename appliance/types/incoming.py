@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -106,3 +107,13 @@ class IngestReport:
 
     def total(self, count: str) -> int:
         return sum(getattr(f, count) for f in self.files)
+
+
+OnFile = Callable[[str, int], None]
+"""Told a file's name and how many of its messages have been read so far."""
+
+OnRead = Callable[[FileReport], None]
+"""Told what became of a file in a watched folder."""
+
+OnProgress = Callable[[int, int], None]
+"""Told how many chunks are done and how many still wait."""

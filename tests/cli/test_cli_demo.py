@@ -9,7 +9,7 @@ import pytest
 from cli_runs import Run, document
 
 from appliance.cli import tour
-from appliance.types import MEANINGS
+from appliance.reasons import MEANINGS
 
 
 def test_the_demo_finds_what_it_promises_and_leaves_nothing(

@@ -186,6 +186,32 @@ def test_a_home_that_is_a_file_is_refused(process: Process, home: Path, chats: P
     assert process("ingest", chats).returncode == 3
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_search_loads_no_facts_no_summaries_and_no_parsers(
+    home: Path, chats: Path, process: Process, mode: str
+) -> None:
+    assert process("ingest", chats).returncode == 0
+    script = (
+        "import sys; from appliance.cli import main; code = main(sys.argv[1:])\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "search", "ferry", "--mode", mode],
+        capture_output=True, env=environment(), timeout=60, check=True,
+    )  # fmt: skip
+    loaded = done.stderr.decode().splitlines()[-1].split()
+    assert "appliance.recall.pipeline" in loaded
+    rooms = (
+        "memory.facts",
+        "memory.summari",
+        "memory.folding",
+        "ingest.parse",
+        "forgetting",
+        "server.attached",
+    )
+    assert not [name for name in loaded if name.removeprefix("appliance.").startswith(rooms)]
+
+
 @pytest.mark.parametrize("verb", [["--help"], ["search", "--help"], ["version"], ["path"], ["--version"]])
 def test_nothing_heavy_is_loaded_before_it_is_used(home: Path, verb: list[str]) -> None:
     script = (

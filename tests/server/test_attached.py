@@ -20,13 +20,13 @@ from appliance import Appliance
 from appliance.engine import Engine
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, UsageError
 from appliance.server import calls
-from appliance.server.client import Attached
+from appliance.server.attached import Attached
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
 
-HERE = {"open", "close", "watcher"}
-"""Verbs of a memory that the client has its own of."""
+HERE = {"open", "close", "watcher", "pin", "unpin"}
+"""Verbs of a memory that the client has its own of, or that are another room's."""
 
 WITHIN: dict[str, set[str]] = {
     "sessions": {"get", "clear_away"},
@@ -61,7 +61,7 @@ def attached(daemon: Daemon, built: Path) -> Iterator[Appliance]:
 
 @pytest.mark.parametrize("room", list(calls.ROOMS))
 def test_every_verb_travels(room: str) -> None:
-    owner, verbs = calls.ROOMS[room]
+    owner, verbs = calls.owner(room), calls.ROOMS[room].verbs
     public = {
         name
         for name, member in inspect.getmembers(owner)

@@ -20,7 +20,7 @@ from appliance import Appliance
 from appliance.errors import HomeError, HomeLocked
 from appliance.paths import Home
 from appliance.server import listen, logs
-from appliance.server.client import Attached
+from appliance.server.attached import Attached
 from appliance.server.line import Line
 
 

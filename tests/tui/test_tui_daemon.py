@@ -10,7 +10,7 @@ from screens import run, type_in, until
 from textual.widgets import Static
 
 from appliance import Appliance
-from appliance.server.client import Attached
+from appliance.server.attached import Attached
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchLine

@@ -122,7 +122,7 @@ def test_a_home_that_another_process_has_is_told_as_the_command_line_does(
         assert program.code() == 3
         # However the sentence is broken into lines: the path of the home stands in it, and may be long.
         said = b" ".join(program.said.split())
-        assert b"error: " in said and b"is in use by another process" in said
+        assert b"error: " in said and b"in use by another process" in said
         assert b"Traceback" not in program.said
 
 

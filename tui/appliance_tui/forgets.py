@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
-    from appliance.types import Message
+    from appliance.types import Message, OnProgress
 
 SHOWN = 200
 """Messages of which the first words are shown: more are not read before one says yes."""
-
-OnProgress = Callable[[int, int], None]
 
 
 class Proof(Protocol):

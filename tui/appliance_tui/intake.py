@@ -191,7 +191,7 @@ class Intake:
         """Read what lands in watched folders from now on, on a thread of its own; a daemon does so itself. On the
         thread that opened the memory."""
         from appliance.errors import ApplianceError
-        from appliance.server.client import Attached
+        from appliance.server.attached import Attached
 
         if isinstance(memory, Attached):
             return

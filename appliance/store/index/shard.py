@@ -9,10 +9,9 @@ The folder can always be thrown away: truth and vector ledger hold everything th
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 
@@ -20,14 +19,13 @@ import qdrant_edge as q
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreError, StoreVersion
 from appliance.paths import FOLDER_MODE, write_small_file
-from appliance.store.index import sparse
+from appliance.store.index import ahead, sparse
 from appliance.store.index.base import SCHEMA
 
 REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messages and vectors"
 
 _MARKER = "engine.json"
 _SHARD = "shard"
-_READ_BYTES = 1 << 20
 
 # Past this many points of 2-byte floats a segment is settled. Opening 10,000 unsettled points takes 0.1 s and
 # 20 MB; settling that few takes about 2 s.
@@ -50,7 +48,7 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
         return _create(folder, dimension), True
     _check_marker(folder / _MARKER, dimension)
     if prewarm:
-        read_ahead(shard)
+        ahead.finish(shard)
     return _load(shard), False
 
 
@@ -65,29 +63,6 @@ def discard(folder: Path) -> None:
             shutil.rmtree(doomed)
     except OSError as error:
         raise HomeError(f"the index can't be removed: {error}", where=str(folder)) from error
-
-
-def read_ahead(shard: Path) -> None:
-    """Read once, in large pieces, what the engine reads when it loads. It drops these files from the page
-    cache when it has loaded and maps them in steps of 4 KB: without this the next open takes seconds on a
-    good disk and minutes on a slow one. Asking the kernel to do it (WILLNEED) was no help: it comes late."""
-    for root, _, names in os.walk(shard):
-        for name in names:
-            path = Path(root, name)
-            if not _is_read_later(path):
-                with suppress(OSError), path.open("rb", buffering=0) as file:
-                    while file.read(_READ_BYTES):
-                        pass
-
-
-def _is_read_later(path: Path) -> bool:
-    """Original vectors are read when rescoring; of a settled segment, stored values hardly ever."""
-    if path.name in ("matrix.dat", "inverted_index.dat") or path.parent.name == "vectors":
-        return True
-    if not path.name.startswith("page_"):
-        return False
-    owner = path.parents[1] if path.parent.name == "store" else path.parent
-    return (owner.parent / "vector_index-own" / "inverted_index.dat").exists()
 
 
 def _config(dimension: int) -> q.EdgeConfig:

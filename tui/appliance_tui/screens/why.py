@@ -47,7 +47,7 @@ class Why(ModalScreen[None]):
 
 
 def _lines(why: Mapping[str, Any], score: float | None) -> Iterator[Content]:
-    from appliance.types import MEANINGS
+    from appliance.reasons import MEANINGS
 
     parts: Mapping[str, float] = why.get("score", {})
     legs: Mapping[str, Mapping[str, Any]] = why.get("legs", {})
@@ -78,7 +78,7 @@ def _lines(why: Mapping[str, Any], score: float | None) -> Iterator[Content]:
 
 
 def _leg(name: str, leg: Mapping[str, Any]) -> str:
-    from appliance.types import RAW_SCORES
+    from appliance.reasons import RAW_SCORES
 
     rank, score = leg.get("rank"), leg.get("score")
     place = f"rank {rank}" if rank is not None else "scored, not proposed"

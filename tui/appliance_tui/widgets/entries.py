@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from appliance.types import FACT_HEADS
+from appliance.reasons import FACT_HEADS
 from appliance_tui.about import span, sure
 from appliance_tui.widgets.rows import MUTED
 from appliance_tui.widgets.words import day, fitted, one_line

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from appliance.types.words import FactKind
+if TYPE_CHECKING:
+    from appliance.types import FactKind
 
 MEANINGS: Mapping[str, str] = {
     "dense": "its meaning",

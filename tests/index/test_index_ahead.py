@@ -1,0 +1,75 @@
+"""An index is read ahead by another process; whoever opens it waits for that, and nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from appliance.store.index import ahead
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    shard = tmp_path / "index" / "g1" / "shard" / "segments"
+    shard.mkdir(parents=True)
+    (shard / "data.bin").write_bytes(os.urandom(3 << 20))
+    return tmp_path / "index"
+
+
+def test_whoever_opens_it_waits_for_the_process_that_reads(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "read", lambda shard: pytest.fail("read twice"))
+    with ahead.begun(index):
+        (other,) = ahead._begun.values()
+        ahead.finish(index / "g1" / "shard")
+        assert other.returncode == 0
+
+
+def test_what_nobody_opens_ends_with_the_program(index: Path) -> None:
+    with ahead.begun(index):
+        (other,) = ahead._begun.values()
+    assert other.returncode is not None and not ahead._begun
+
+
+@pytest.mark.parametrize("why", ["can't be started", "failed"])
+def test_it_is_read_here_where_no_other_process_could(
+    index: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    def refuse(*_: object, **__: object) -> object:
+        if why == "failed":
+            return subprocess_that_fails()
+        raise OSError("no more processes")
+
+    process = subprocess.Popen
+
+    def subprocess_that_fails() -> subprocess.Popen[bytes]:
+        return process(["false"])
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    read: list[str] = []
+    monkeypatch.setattr(ahead, "read", read.append)
+    with ahead.begun(index):
+        ahead.finish(index / "g1" / "shard")
+    assert read == [str(index / "g1" / "shard")]
+
+
+def test_files_that_are_read_later_are_left(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard = index / "g1" / "shard"
+    for name in ("vectors/chunk_0.mmap", "vector_index-own/inverted_index.dat", "payload_storage/page_0.dat",
+                 "payload_storage/store/page_0.dat"):  # fmt: skip
+        (shard / "segments" / name).parent.mkdir(parents=True, exist_ok=True)
+        (shard / "segments" / name).write_bytes(b"x")
+    opened: list[str] = []
+    real = open
+
+    def note(path: str, *given: object, **named: object) -> object:
+        opened.append(os.path.relpath(path, shard))
+        return real(path, *given, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr("builtins.open", note)
+    ahead.read(str(shard))
+    assert opened == ["segments/data.bin"]
