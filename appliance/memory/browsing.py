@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from appliance.errors import UsageError
 from appliance.paths import Home
-from appliance.store import browsing, messages, sessions
+from appliance.store import browsing, chunks, messages, sessions
 from appliance.store.database import Database
 from appliance.types import Activity, Choices, Message, Outline, Scope, WatchedFile
 
@@ -23,6 +23,16 @@ class Browsing:
         self._database = database
         self._owner = owner
         self._watched = watched
+
+    def counts(self) -> dict[str, int]:
+        """How many ``messages`` there are of everybody, and how many of their chunks are ``pending``: not found by what
+        they mean yet. ``status`` tells more, and takes longer."""
+        db = self._database.read()
+        generation = chunks.generation(db)
+        return {
+            "messages": messages.count(db),
+            "pending": chunks.pending(db, generation.id) if generation else 0,
+        }
 
     def outline(self, session: str) -> Outline:
         """A conversation's messages in order, those first that it shares as a branch, without their texts.

@@ -58,7 +58,7 @@ ROOMS: Mapping[str, Verbs] = {
     "keeping": Verbs(
         "memory.keeping", "Keeping", ("pin", "unpin", "pinned", "importance", "recalled")),
     "browsing": Verbs(
-        "memory.browsing", "Browsing", ("outline", "messages", "choices", "activity", "files", "folders")),
+        "memory.browsing", "Browsing", ("counts", "outline", "messages", "choices", "activity", "files", "folders")),
     "forgetting": Verbs(
         "forgetting", "Forgetting", ("preview", "forget", "receipts")),
 }  # fmt: skip

@@ -129,6 +129,12 @@ def public(row: Row) -> Message:
 # --- written within an ingest's transaction ----------------------------------------------------------
 
 
+def count(db: sqlite3.Connection) -> int:
+    """How many messages there are of everybody."""
+    (number,) = db.execute("SELECT count(*) FROM message").fetchone()
+    return int(number)
+
+
 def enter_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
     """The key of the file at ``path``, noted as read now."""
     (key,) = tx.execute(

@@ -38,6 +38,10 @@ T = TypeVar("T")
 LOST = "The daemon is gone. What you typed is kept; this goes on as soon as it is back ('appliance serve')."
 
 
+SETTLES = 0.5
+"""Seconds after the memory is open until what nobody asked for begins: whoever opened it types already."""
+
+
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
     """A screen that is loaded when it is first looked at: the first one is to be there at once."""
 
@@ -113,6 +117,7 @@ class ApplianceApp(App[None]):
 
         try:
             await self.link.ask(self._listen)
+            await asyncio.sleep(SETTLES)
             await self.refresh_told()
             await self.link.ask(self.intake.watch)
         except ApplianceError as error:
@@ -152,7 +157,7 @@ class ApplianceApp(App[None]):
 
     async def refresh_told(self) -> None:
         """Say anew how much there is."""
-        counts = (await self.link.ask(lambda memory: memory.status()))["counts"]
+        counts = await self.link.ask(lambda memory: memory.browsing.counts())
         waits = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.told = f"{counts['messages']:,} messages{waits}"
 

@@ -41,6 +41,7 @@ def nothing(text: str) -> Sequence[Choice]:
 class Choosing(ModalScreen[Choice | None]):
     """Gives back the choice, or None when the person goes away."""
 
+    CSS_PATH = "choosing.tcss"
     BINDINGS = [  # noqa: RUF012
         Binding("escape", "dismiss(None)", "Close"),
         Binding("down", "move(1)", show=False, priority=True),

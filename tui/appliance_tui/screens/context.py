@@ -56,6 +56,7 @@ class Asked:
 class ContextScreen(Frame):
     """The prompt on the left, its layers on the right."""
 
+    CSS_PATH = "context.tcss"
     PLACE = "context"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
 

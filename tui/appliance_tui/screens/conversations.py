@@ -102,6 +102,7 @@ class Preview:
 class Conversations(Frame):
     """The list of conversations."""
 
+    CSS_PATH = "conversations.tcss"
     PLACE = "conversations"
     AUTO_FOCUS = "#sessions"
 

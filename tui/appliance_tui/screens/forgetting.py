@@ -67,6 +67,7 @@ class Tick(Checkbox):
 class Forgetting(ModalScreen["Receipt | None"]):
     """Gives back the receipt; None where nothing was erased."""
 
+    CSS_PATH = "forgetting.tcss"
     PLACE: ClassVar[str] = "forget"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("forget")]
 

@@ -14,6 +14,7 @@ from appliance_tui.actions import ACTIONS, PLACES, Action
 class Help(ModalScreen[None]):
     """Every key and what it does."""
 
+    CSS_PATH = "help.tcss"
     BINDINGS = [("escape,question_mark,q", "dismiss", "Close")]  # noqa: RUF012
 
     def compose(self) -> ComposeResult:

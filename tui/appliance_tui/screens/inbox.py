@@ -42,6 +42,7 @@ NONE_READ = "Nothing was read since the start."
 class Inbox(Frame):
     """The files."""
 
+    CSS_PATH = "inbox.tcss"
     PLACE = "inbox"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 

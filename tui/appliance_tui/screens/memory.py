@@ -77,6 +77,7 @@ class Loaded:
 class MemoryScreen(Frame):
     """One list, which shows one of four views, and what is known of the marked entry beside it."""
 
+    CSS_PATH = "memory.tcss"
     PLACE = "memory"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 

@@ -36,6 +36,7 @@ ASKED = (
 class Offer(ModalScreen[None]):
     """Asks whether files are to be read."""
 
+    CSS_PATH = "offer.tcss"
     PLACE = "offer"
     BINDINGS = [*bindings("offer")]  # noqa: RUF012
 

@@ -43,6 +43,7 @@ NONE = Chosen("", "None", "only what is known and what was said elsewhere")
 class Present(ModalScreen["Chosen | None"]):
     """Gives back the chosen conversation; None where the choice was left."""
 
+    CSS_PATH = "present.tcss"
     PLACE: ClassVar[str] = "present"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("present")]
 

@@ -43,6 +43,7 @@ _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 class Reading(Frame):
     """One conversation."""
 
+    CSS_PATH = "reading.tcss"
     PLACE = "reading"
     AUTO_FOCUS = "#transcript"
     BINDINGS: ClassVar = [

@@ -43,6 +43,7 @@ EMPTY = "Type to search everything that was said.  source:whatsapp  role:assista
 class Recall(Frame):
     """The first screen."""
 
+    CSS_PATH = "recall.tcss"
     PLACE = "recall"
 
     narrowed: var[Narrowed] = var(Narrowed())

@@ -59,6 +59,7 @@ class Look:
 class Vitals(Frame):
     """The numbers."""
 
+    CSS_PATH = "vitals.tcss"
     PLACE = "vitals"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (170, "-huge")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (36, "-high")]  # noqa: RUF012

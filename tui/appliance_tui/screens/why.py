@@ -26,6 +26,7 @@ NOTHING = 0.005
 class Why(ModalScreen[None]):
     """Shows the reasons of one message. ``words`` say what became of it; ``why`` is as in a hit, or None."""
 
+    CSS_PATH = "why.tcss"
     PLACE = "why"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
 
