@@ -402,6 +402,12 @@ class Engine:
                 return Hits([], query=query, mode=mode, notes=["nothing has been stored yet"], took_ms=0.0)
             return recall.search(shelf, wished, limit=limit, about=why_not)
 
+    def get_ready(self) -> None:
+        """Load what the first search needs, index and model, before there is one: it then takes no longer than the
+        others."""
+        with self._serving.shelf(dense=True):
+            pass
+
     def context(
         self,
         query: str,

@@ -81,6 +81,7 @@ class Serving:
         self._measures = measures
         self._tell = tell
         self._guard = threading.RLock()
+        self._loading = threading.Lock()
         self._draining = threading.Lock()
         self._rebuilding = threading.Lock()
         self._wanted: set[object] = set()
@@ -94,6 +95,7 @@ class Serving:
         self._readers = 0
         self._model_name = embedder.name if embedder else settings.model.name
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
+        self._given = frozenset(self._embedders)
         self._reranker: CrossEncoder | None = None
         self._derived: Derived | None = None
 
@@ -137,7 +139,7 @@ class Serving:
         """
         if name in self._embedders:  # without the guard: this is asked within transactions
             return self._embedders[name]
-        with self._guard:
+        with self._loading:
             if name not in self._embedders:
                 try:
                     self._embedders[name] = appliance_models.load(
@@ -342,6 +344,9 @@ class Serving:
     def _shelf(self, leases: ExitStack, dense: bool) -> Shelf | None:
         reranking = self._reranking() if dense else None
         while (found := self.generation()) is not None:
+            if dense and self._derived is None:
+                with suppress(StoreCorrupt), self._warming(found.model):
+                    self.stores()
             model, lacks, fresh = None, "", {}
             behind = bool(self._said) or 0 < chunks.waits(self._database.read(), found.id, SOON + 1) <= SOON
             if dense or behind:
@@ -353,8 +358,7 @@ class Serving:
                 if model is not None and behind:
                     with self._measures.searching("wait"):
                         fresh = self._catch_up(found, model)
-                with self._warming(model):
-                    stores = leases.enter_context(self.reading())
+                stores = leases.enter_context(self.reading())
             except StoreCorrupt as error:
                 lexicon = appliance_models.load_lexicon
                 return Shelf(self._database.read(), None, found.id, None, lexicon, str(error), reranking)
@@ -374,18 +378,23 @@ class Serving:
         return None
 
     @contextmanager
-    def _warming(self, model: Embedder | None) -> Iterator[None]:
-        """Within, if the stores have yet to be opened, what the first question needs besides is loaded on another
-        thread: half the time of each is the disk's, or is spent without the interpreter's lock."""
-        if model is None or self._derived is not None:
-            yield
+    def _warming(self, model: str) -> Iterator[None]:
+        """Within, what the first question needs besides the stores is loaded on another thread, for those who open
+        them: half the time of each is the disk's, or is spent without the interpreter's lock."""
+        if model in self._given:
+            yield  # whoever brings a model of their own gets no text that nobody asked about
             return
-        other = threading.Thread(target=_warm, args=(model,), name="appliance-warm", daemon=True)
+        other = threading.Thread(target=self._warm, args=(model,), name="appliance-warm", daemon=True)
         other.start()
         try:
             yield
         finally:
             other.join()
+
+    def _warm(self, model: str) -> None:
+        with suppress(Exception):  # what fails here fails again where it is asked for, and is told there
+            self.load(model).embed_query("warm")
+            appliance_models.load_lexicon()
 
     def _embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
         known = self._queries.get(model.identity, text)
@@ -501,12 +510,6 @@ class Serving:
             with self._database.write() as tx:
                 chunks.discard(tx, left.id)
             derived.remove(self._home, left.id)
-
-
-def _warm(model: Embedder) -> None:
-    with suppress(Exception):  # what fails here fails again where it is asked for, and is told there
-        model.embed_query("warm")
-        appliance_models.load_lexicon()
 
 
 def _identity(model: Embedder) -> str:

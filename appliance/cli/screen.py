@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -58,8 +59,12 @@ def tui(
         code = importlib.import_module("appliance_tui.serving").serve(home, user, theme, port)
     else:
         _check_terminal()
-        with options.read_ahead(find_home(home)):
-            code = importlib.import_module("appliance_tui.main").run(home, user, theme)
+        with ExitStack() as stack:
+
+            def begun() -> None:
+                stack.enter_context(options.read_ahead(find_home(home)))
+
+            code = importlib.import_module("appliance_tui.main").run(home, user, theme, begun)
     if code:
         raise typer.Exit(code)
 

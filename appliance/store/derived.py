@@ -95,9 +95,9 @@ def _open_edge(folder: Path, dimension: int, points: int) -> tuple[Index, str]:
     """The index in ``folder``, or an empty one in its place when it is damaged or has fewer than ``points``."""
     try:
         index = edge.open_edge(folder, dimension)
-        if index.is_fresh or index.count() >= points:
+        if index.is_fresh or index.opened_with >= points:
             return index, ""
-        reason = f"{points - index.count()} of {points} points are missing"
+        reason = f"{points - index.opened_with} of {points} points are missing"
         index.close()
     except (StoreCorrupt, StoreVersion) as error:
         reason = str(error)

@@ -25,7 +25,7 @@ from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
 
-HERE = {"open", "close", "watcher", "pin", "unpin"}
+HERE = {"open", "close", "watcher", "pin", "unpin", "get_ready"}
 """Verbs of a memory that the client has its own of, or that are another room's."""
 
 WITHIN: dict[str, set[str]] = {

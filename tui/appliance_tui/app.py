@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -38,8 +39,9 @@ T = TypeVar("T")
 LOST = "The daemon is gone. What you typed is kept; this goes on as soon as it is back ('appliance serve')."
 
 
-SETTLES = 0.5
-"""Seconds after the memory is open until what nobody asked for begins: whoever opened it types already."""
+SETTLES = 0.7
+"""Seconds after the memory is open until what nobody asked for begins: whoever opened it types already, and the first
+search opens the index."""
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
@@ -91,7 +93,11 @@ class ApplianceApp(App[None]):
         super().__init__()
         self.owner = owner
         self.failure: ApplianceError | None = None
-        self.link = Link(open, self._say_lost, self._say_back)
+        self._open = open
+        self._is_shown = threading.Event()
+        self.settled = asyncio.Event()
+        """What nobody asked for may be asked for from now on."""
+        self.link = Link(self._open_shown, self._say_lost, self._say_back)
         self.intake = Intake(self)
         self._ends_listening: Callable[[], None] | None = None
         for one in THEMES:
@@ -112,12 +118,23 @@ class ApplianceApp(App[None]):
     def on_mount(self) -> None:
         begin(self, self._begin)
 
+    def shown(self) -> None:
+        """A screen has been drawn."""
+        self._is_shown.set()
+
+    def _open_shown(self) -> Appliance:
+        """Open the memory, once the first frame stands: loading its modules would hold that up."""
+        self._is_shown.wait()
+        return self._open()
+
     async def _begin(self) -> None:
         from appliance.errors import ApplianceError
 
         try:
             await self.link.ask(self._listen)
+            await self.link.ask(lambda memory: memory.get_ready())
             await asyncio.sleep(SETTLES)
+            self.settled.set()
             await self.refresh_told()
             await self.link.ask(self.intake.watch)
         except ApplianceError as error:
@@ -194,6 +211,7 @@ class ApplianceApp(App[None]):
         if self._ends_listening is not None:
             await asyncio.to_thread(self._ends_listening)
         self.intake.close()
+        self._is_shown.set()
         await asyncio.to_thread(self.link.close)
 
     # --- files ----------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class Frame(Screen[None]):
 
     def on_mount(self) -> None:
         self.watch(self.app, "banner", self._show_banner)
+        self.call_after_refresh(self.appliance.shown)
 
     def _show_banner(self, words: str) -> None:
         banner = self.query_one("#banner", Static)

@@ -11,9 +11,14 @@ if TYPE_CHECKING:
     from appliance.server.client import Appliance
 
 
-def run(home: str | None, user: str | None = None, theme: str | None = None) -> int:
+def run(
+    home: str | None,
+    user: str | None = None,
+    theme: str | None = None,
+    begun: Callable[[], None] = lambda: None,
+) -> int:
     """Show the memory in ``home`` until the person leaves; the exit code. ``user`` is whose it is at first, ``theme``
-    goes before that of the settings.
+    goes before that of the settings; ``begun`` is called when the first frame stands and the memory is to be opened.
 
     Raises:
         ApplianceError: the settings of the screen name what is not there, or the memory can't be opened.
@@ -21,12 +26,12 @@ def run(home: str | None, user: str | None = None, theme: str | None = None) -> 
     # See ``opener``; what is loaded on the way there is no garbage either.
     gc.disable()
     try:
-        return _run(home, user, theme)
+        return _run(home, user, theme, begun)
     finally:
         gc.enable()
 
 
-def _run(home: str | None, user: str | None, theme: str | None) -> int:
+def _run(home: str | None, user: str | None, theme: str | None, begun: Callable[[], None]) -> int:
     from appliance import config, paths
     from appliance_tui.app import ApplianceApp
     from appliance_tui.keys import remapped
@@ -35,7 +40,7 @@ def _run(home: str | None, user: str | None, theme: str | None) -> int:
     settings = config.load(found)
 
     app = ApplianceApp(
-        opener(found.root),
+        opener(found.root, begun),
         theme=settings.tui.theme if theme is None else theme,
         keys=remapped(settings.tui.keys, str(found.config)),
         motion=settings.tui.motion,
@@ -48,11 +53,12 @@ def _run(home: str | None, user: str | None, theme: str | None) -> int:
     return app.return_code or 0
 
 
-def opener(root: Path) -> Callable[[], Appliance]:
+def opener(root: Path, begun: Callable[[], None] = lambda: None) -> Callable[[], Appliance]:
     """What opens the memory for the screen, on a thread. What is loaded by then stays loaded: to look through it for
     garbage now and then would hold up a frame."""
 
     def open_it() -> Appliance:
+        begun()
         from appliance.server.client import Appliance
 
         try:

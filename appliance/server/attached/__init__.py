@@ -82,6 +82,9 @@ class Attached(Appliance):
         self._events.close()
         self._line.close()
 
+    def get_ready(self) -> None:
+        """As Engine.get_ready: the daemon is."""
+
     def ingest(self, source: Any, **given: Any) -> IngestReport:
         """As Engine.ingest. The daemon reads the files where they are; reports name them as they were given."""
         named = {str(path.absolute()): str(path) for path in as_paths(source)}

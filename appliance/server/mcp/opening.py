@@ -124,3 +124,7 @@ class Opening:
 
 def _load() -> None:
     import appliance.server.client  # noqa: F401
+    from appliance.server import calls
+
+    for room in calls.ROOMS:
+        calls.owner(room)

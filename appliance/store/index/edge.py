@@ -75,8 +75,9 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
 class EdgeIndex:
     """The embedded engine behind the ``Index`` protocol. Safe to call from several threads.
 
-    ``is_fresh`` is True when the index has just been created. The engine keeps the interpreter lock while
-    it searches (in threads of its own), so ours take turns anyhow; our lock keeps updates and searches apart.
+    ``is_fresh`` is True when the index has just been created, ``opened_with`` are the points it had. The engine
+    keeps the interpreter lock while it searches (in threads of its own), so ours take turns anyhow; our lock keeps
+    updates and searches apart.
     """
 
     def __init__(self, shard: q.EdgeShard, dimension: int, *, is_fresh: bool) -> None:
@@ -85,9 +86,11 @@ class EdgeIndex:
         self._shard: q.EdgeShard | None = shard
         self._lock = threading.Lock()
         self._scopes = self._find_scopes()
+        self.opened_with = self.count()
         summaries = self._count([OneOf("level", LEVELS)])
         self._has_summaries = summaries > 0
-        self._is_all_talk = self.count() - summaries == self._count([OneOf("talk", tuple(self._scopes))])
+        talk = self._count([OneOf("talk", tuple(self._scopes))])
+        self._is_all_talk = self.opened_with - summaries == talk
 
     def upsert(self, points: Sequence[Point]) -> None:
         check_points(points, self.dimension)

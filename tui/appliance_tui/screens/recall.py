@@ -206,6 +206,9 @@ class Recall(Frame):
         ]
 
     async def _ask_choices(self) -> None:
+        counts = await self.appliance.link.ask(lambda memory: memory.browsing.counts())
+        if counts["messages"]:  # who has none is told at once how to begin
+            await self.appliance.settled.wait()
         choices = await self._choices()
         self.query_one(SearchLine).offers = choices
         is_empty = not any(one.name == "source" for one in choices)
