@@ -1,4 +1,4 @@
-"""Every row of the table of actions is bound where it says, and its key reaches what it names."""
+"""Every key of every row of the table of actions, and so of the help, is pressed where it is, and does what it names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from screens import fill, run, shown, type_in, until
+from screens import Scene, fill, run, shown, type_in, until
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
-from appliance_tui.actions import ACTIONS, PLACES, SCREENS, Action
+from appliance_tui.actions import ACTIONS, PLACES, Action
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
-
-OPENS = "enter"
-"""What a list does by itself with the line that is marked: the screens' own tests see to it."""
+from appliance_tui.widgets.layers import One, key
+from appliance_tui.widgets.rows import Rows
 
 
 @pytest.fixture(scope="module")
@@ -29,27 +29,96 @@ def method(node: Any, action: Action) -> str:
     return "action_" + action.does.partition("(")[0].rpartition(".")[2]
 
 
-async def ready(app: ApplianceApp, pilot: Pilot[None], place: str) -> None:
-    """Go to a place, with its list before the person."""
-    if place in ("recall", "app"):
-        await type_in(pilot, "ferry")
-        await until(pilot, lambda: app.query_one(HitList).hits)
-        await pilot.press("escape")
-    else:
-        await pilot.press(f"f{SCREENS.index(place) + 1}")
+async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The first screen, with hits before the person."""
+    await type_in(pilot, "ferry")
+    await until(pilot, lambda: app.query_one(HitList).hits)
+    await pilot.press("escape")
+
+
+async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """A context on a message, with the list of its layers before the person."""
+    await at("context", "f3")(app, pilot)
+    await type_in(pilot, "ferry")
+    await until(pilot, lambda: any(isinstance(row, One) for row in app.screen.query_one(Rows).items))
+    await pilot.press("escape")
+    rows = app.screen.query_one(Rows)
+    rows.mark(key(next(row for row in rows.items if isinstance(row, One) and row.layer == "retrieved")))
+
+
+async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """What is known, with a fact marked and its evidence beside it."""
+    await at("memory", "f4")(app, pilot)
+    await until(pilot, lambda: app.screen.query_one(Rows).items)
+
+
+async def inbox(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The files, one of them marked."""
+    (app.link.memory().home.inbox / "seen.jsonl").write_text('{"role": "user", "content": "An otter!"}\n')
+    await at("inbox", "f5")(app, pilot)
+    await until(pilot, lambda: app.screen.query_one("#inbox-files", OptionList).highlighted is not None)
+
+
+def at(place: str, *keys: str, first: Scene | None = None) -> Scene:
+    """Press keys and be at a place; another before it."""
+
+    async def go(app: ApplianceApp, pilot: Pilot[None]) -> None:
+        if first is not None:
+            await first(app, pilot)
+        await pilot.press(*keys)
         await until(pilot, lambda: getattr(app.screen, "PLACE", "") == place)
-        if place == "context":
-            await pilot.press("escape")
+        await pilot.pause()
+
+    return go
+
+
+async def offer(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """A file that is offered to be read."""
+    await pilot.pause()
+    app.offer(Path(__file__))
+    await until(pilot, lambda: getattr(app.screen, "PLACE", "") == "offer")
     await pilot.pause()
 
 
-@pytest.mark.parametrize("place", ["app", *SCREENS])
+GETS_THERE: dict[str, Scene] = {
+    "app": recall,
+    "recall": recall,
+    "why": at("why", "w", first=recall),
+    "conversations": at("conversations", "f2"),
+    "reading": at("reading", "enter", first=recall),
+    "context": context,
+    "present": at("present", "s", first=context),
+    "memory": memory,
+    "inbox": inbox,
+    "offer": offer,
+    "vitals": at("vitals", "f6"),
+    "forget": at("forget", "d", first=recall),
+}
+
+
+def is_at(place: str) -> Callable[[ApplianceApp], bool]:
+    return lambda app: getattr(app.screen, "PLACE", "") == place
+
+
+LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
+    "recall.open": is_at("reading"),
+    "conversations.read": is_at("reading"),
+    "context.open": is_at("reading"),
+    "memory.open": is_at("reading"),
+    "present.choose": is_at("context"),
+    "present.leave": is_at("context"),
+    "inbox.retry": lambda app: any(one.asked for one in app.intake.outcomes),
+}
+"""What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
+
+
+@pytest.mark.parametrize("place", PLACES)
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            await ready(app, pilot, place)
+            await GETS_THERE[place](app, pilot)
             missed = []
-            for action in (one for one in ACTIONS if one.place == place and one.keys != OPENS):
+            for action in (one for one in ACTIONS if one.place == place and one.id not in LEADS_TO):
                 node = app if place == "app" else app.screen
                 reached: list[str] = []
                 name = method(node, action)
@@ -62,6 +131,20 @@ def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pyte
                 if len(reached) < len(action.keys.split(",")):
                     missed.append((action.id, action.keys, len(reached)))
             assert not missed
+
+    run(body)
+
+
+@pytest.mark.parametrize("id", LEADS_TO)
+def test_the_key_of_a_list_or_a_line_leads_on(id: str, filled: Path) -> None:
+    (action,) = (one for one in ACTIONS if one.id == id)
+
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await GETS_THERE[action.place](app, pilot)
+            assert not LEADS_TO[id](app)
+            await pilot.press(action.keys)
+            await until(pilot, lambda: LEADS_TO[id](app))
 
     run(body)
 

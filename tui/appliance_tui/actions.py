@@ -98,7 +98,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("recall.open", "enter", "open", "Open", "Open the message in its conversation, at its place."),
     Action("recall.why", "w", "why", "Why", "Why it was found: each leg and each feature, as bars."),
     Action("recall.why_not", "W", "why_not", "Why not", "Why a message that you name was not found.", False),
-    Action("recall.filter", "f", "filter", "Filter", "Narrow by user, source, role, author or time."),
+    Action("recall.filter", "f", "filter", "Filter", "Narrow by user, source, role or time."),
     Action("recall.clear", "x", "clear_filters", "Clear filters", "Drop all filters.", False),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
     Action("recall.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
