@@ -1,4 +1,4 @@
-"""Every key of every row of the table of actions, and so of the help, is pressed where it is, and does what it names."""
+"""Every key of the table of actions, and so of the help, is pressed where it is, and does what it names."""
 
 from __future__ import annotations
 
