@@ -128,7 +128,7 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
 async def welcome(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await begun(app, pilot)
     app.user = "nobody"
-    await until(pilot, lambda: app.screen.query_one("Welcome").display)
+    await until(pilot, lambda: app.screen.query_one("FirstRun").display)
     await still(app, pilot)
 
 

@@ -32,7 +32,7 @@ from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS
 from appliance_tui.app import ApplianceApp
 from appliance_tui.keys import remapped
-from appliance_tui.widgets.welcome import DEMO, Welcome
+from appliance_tui.widgets.welcome import DEMO, FirstRun
 
 ROOT = Path(__file__).parents[2]
 FRAME = b"Search"
@@ -266,12 +266,12 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
         app = app_on(home)
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: bool(app.told))
-            if not app.screen.query(Welcome):
-                await app.screen.query_one("#body", Vertical).mount(Welcome())
+            if not app.screen.query(FirstRun):
+                await app.screen.query_one("#body", Vertical).mount(FirstRun())
             lines = app.screen.query_one("#welcome-lines", Static)
             await until(pilot, lambda: str(home / "inbox") in str(lines.visual))
             assert "appliance ingest" in str(lines.visual) and "drop" in str(lines.visual)
-            assert app.screen.query_one(Welcome).region.right <= size[0]
+            assert app.screen.query_one(FirstRun).region.right <= size[0]
             app.screen.query_one("#welcome-demo", Button).press()
             await until(pilot, lambda: app.user == DEMO)
 

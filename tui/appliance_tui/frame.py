@@ -23,11 +23,11 @@ WIDE = 130
 """Columns from which what is marked in a list stands beside it."""
 
 
-class Bar(Static):
+class Places(Static):
     """The screens by name, the present one marked, and whose memory it is."""
 
     def __init__(self, present: str) -> None:
-        super().__init__(id="bar")
+        super().__init__(id="places")
         self._present = present
 
     def on_mount(self) -> None:
@@ -73,7 +73,7 @@ class Frame(Screen[None]):
         super().__init_subclass__()
 
     def compose(self) -> ComposeResult:
-        yield Bar(self.PLACE)
+        yield Places(self.PLACE)
         yield Static("", id="banner")
         with Vertical(id="body"):
             yield from self.body()

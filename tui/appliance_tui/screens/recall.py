@@ -22,7 +22,7 @@ from appliance_tui.screens.why import Why
 from appliance_tui.widgets.chips import Chips
 from appliance_tui.widgets.hits import HitList, highlighted
 from appliance_tui.widgets.search_line import SearchLine
-from appliance_tui.widgets.welcome import Welcome
+from appliance_tui.widgets.welcome import FirstRun
 from appliance_tui.widgets.words import minute, one_line, shown, terms
 from appliance_tui.working import Looking, OneAtATime, begin
 
@@ -57,7 +57,7 @@ class Recall(Frame):
             yield HitList()
             with VerticalScroll(id="preview", can_focus=False):
                 yield Static("", id="preview-text", markup=False)
-        yield Welcome()
+        yield FirstRun()
         yield Static(EMPTY, id="note", markup=False)
 
     def on_mount(self) -> None:
@@ -212,7 +212,7 @@ class Recall(Frame):
         choices = await self._choices()
         self.query_one(SearchLine).offers = choices
         is_empty = not any(one.name == "source" for one in choices)
-        self.query_one(Welcome).display = is_empty
+        self.query_one(FirstRun).display = is_empty
         self.query_one("#found").display = not is_empty
 
     # --- what is done with a hit ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ STAYS = 15.0
 """Seconds that this stands there."""
 
 
-class Welcome(Vertical):
+class FirstRun(Vertical):
     """How to begin. It asks by itself where the inbox is."""
 
     def compose(self) -> ComposeResult:
