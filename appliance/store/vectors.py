@@ -116,7 +116,9 @@ class Ledger:
         """Write zeros over every row but ``kept``, cut off what lies behind the last that counts, and make that
         survive a power cut; how many rows held something. Nobody may be reading."""
         self._view = None
-        gone = [number for number in range(self.rows) if number not in kept]
+        # Those behind the last that counts are cut off below: they go, and are counted, as well.
+        written = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row.itemsize
+        gone = [number for number in range(max(self.rows, written)) if number not in kept]
         blank = np.zeros(1, self._row)
         blank["crc"] = _crc(blank[0])
         erased = 0

@@ -65,7 +65,7 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     assert len(doomed.messages) == 3, "the tool's record and the message that once said it, too"
     receipt = memory.forgetting.forget(doomed)
     assert (receipt.state, receipt.messages, receipt.proof.texts, receipt.proof.traces) == ("done", 3, 4, ())
-    assert receipt.vectors == 1, "equal texts share a vector"
+    assert receipt.vectors == 2, "the tool's record has its own; equal texts share one"
     assert not traces(home, SECRET)
     assert not memory.search("envelope under the stair", mode="lexical")
     assert not memory.verify().problems
@@ -275,3 +275,12 @@ def test_what_comes_into_a_conversation_after_the_look_stays(memory: Appliance) 
     assert [message.id for message in session.messages()] == [later.id]
     assert [hit.text for hit in memory.search("market on Saturdays")] == [KEPT]
     assert not memory.verify().problems
+
+
+def test_the_vector_that_was_made_last_is_counted_too(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    session.add("user", "The tide is high at nine.")
+    memory.embed_pending()
+    last = session.add("user", "Nobody needs to know this.")
+    memory.embed_pending()
+    assert memory.forgetting.forget(memory.forgetting.preview(last.id)).vectors == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from screens import Scene, fill, opened, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from appliance import Appliance
 from appliance_tui.app import LOST, ApplianceApp
+from appliance_tui.widgets.rows import Rows
 from appliance_tui.widgets.search_line import SearchLine
 
 STILL = 4
@@ -102,6 +105,43 @@ async def review(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await still(app, pilot)
 
 
+async def disputed(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    app.user = "maria"
+    await review(app, pilot)
+    await until(pilot, lambda: app.screen.query_one("#rivals").display)
+    await still(app, pilot)
+
+
+async def offered(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await begun(app, pilot)
+    app.offer(Path("~/Downloads/WhatsApp Chat with Ana.zip"), Path("~/Downloads/conversations.json"))
+    await until(pilot, lambda: app.screen.query("#offer-text"))
+    await still(app, pilot)
+
+
+async def present(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await of("f3")(app, pilot)
+    await pilot.press("escape", "s")
+    await until(pilot, lambda: app.screen.query("#present-rows") and app.screen.query_one(Rows).items)
+    await still(app, pilot)
+
+
+async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    # How many files it has been looked through in, and their sizes, are the machine's.
+    memory = app.link.memory()
+    found = [
+        replace(one, proof=replace(one.proof, files=97, bytes=12_400_000))
+        for one in memory.forgetting.receipts()
+    ]
+    memory.forgetting.receipts = lambda: found  # type: ignore[method-assign]
+    await of("f4")(app, pilot)
+    await pilot.press("4", "d")
+    await until(pilot, lambda: app.screen.query("#forgetting"))
+    await pilot.press("ctrl+r")
+    await until(pilot, lambda: app.screen.query_one("#forget-receipts", Rows).items)
+    await still(app, pilot)
+
+
 async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await searched(app, pilot)
     await pilot.press("escape", "d")
@@ -146,10 +186,25 @@ SCENES: dict[str, Scene] = {
     "context": context,
     "memory": of("f4"),
     "review": review,
+    "review-disputed": disputed,
+    "present": present,
     "inbox": of("f5"),
+    "offer": offered,
     "forgetting": forgetting,
+    "receipts": receipts,
     "vitals": vitals,
 }
+
+
+def about_herself(memory: Appliance) -> None:
+    """What another user said of herself, two things of which contradict each other; and one that is forgotten."""
+    gone = memory.sessions.create(user_id="maria").add("user", "Nobody needs to know this.")
+    memory.embed_pending()
+    memory.forgetting.forget(memory.forgetting.preview(gone.id, user_id="maria"))
+    session = memory.sessions.create(title="About me", user_id="maria")
+    for text in ("My birthday is on 3 May.", "My birthday is on 4 May."):
+        session.add("user", text)
+    memory.tend()
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +218,10 @@ def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(time, "time_ns", lambda: NOW)
         patch.setattr(time, "time", lambda: NOW / 1e9)
         patch.setattr("appliance_tui.screens.vitals.EVERY", 3600.0)
-        yield fill(folder / "home", folder)
+        home = fill(folder / "home", folder)
+        with opened(home)() as memory:
+            about_herself(memory)
+        yield home
     time.tzset()
 
 
