@@ -137,11 +137,18 @@ class _Server(uvicorn.Server):
             _log.info("serving", extra={"about": {"version": __version__, "pid": os.getpid()}})
             notify("READY=1", f"MAINPID={os.getpid()}")
             on_ready()
+        warming = loop.create_task(self._get_ready())
         alive = loop.create_task(self._say_alive())
         try:
             await serving
         finally:
             alive.cancel()
+            await warming
+
+    async def _get_ready(self) -> None:
+        """Load index and model: whoever asks first waits no longer than the others."""
+        with suppress(ApplianceError):  # whoever asks is told
+            await asyncio.to_thread(self._service.memory.get_ready)
 
     def _end(self) -> None:
         notify("STOPPING=1")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import Counter
+from typing import Any
 
 from appliance.moments import iso_of, now
 from appliance.store import lineage
@@ -19,7 +20,7 @@ LINE = 72
 
 def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
     """A session's messages in order, those first that it shares as a branch, without their texts."""
-    columns: tuple[list[str], ...] = ([], [], [], [], [], [], [])
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
     for part in lineage.parts(db, session):
         where, values = lineage.within([part])
         rows = db.execute(
@@ -29,10 +30,10 @@ def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
             values,
         ).fetchall()
         # By columns: a loop over the values of 50,000 messages would take as long as reading them.
-        keys, *rest = zip(*rows, strict=True) if rows else [()] * len(columns)
-        for column, more in zip(columns, (map(message_id, keys), *rest), strict=True):
+        keys, *rest, pinned = zip(*rows, strict=True) if rows else [()] * len(columns)
+        for column, more in zip(columns, (map(message_id, keys), *rest, map(bool, pinned)), strict=True):
             column.extend(more)
-    return Outline(id, *columns)  # type: ignore[arg-type]
+    return Outline(id, *columns)
 
 
 def choices(db: sqlite3.Connection, scope: Scope) -> Choices:

@@ -21,6 +21,7 @@ from appliance.engine import Engine
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, UsageError
 from appliance.server import calls
 from appliance.server.attached import Attached
+from appliance.server.line import Line
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
@@ -129,6 +130,19 @@ READS: dict[str, Callable[[Engine], Any]] = {
     "preview nothing": lambda m: m.forgetting.preview(),
     "receipts": lambda m: m.forgetting.receipts(),
     "verify": lambda m: m.verify(),
+    "status": lambda m: m.status()["counts"],
+    "pinned": lambda m: m.keeping.pinned("me"),
+    "summaries pending": lambda m: m.summaries.pending(),
+    "facts pending": lambda m: m.facts.pending(),
+    "review": lambda m: m.facts.review(),
+    "browsing counts": lambda m: m.browsing.counts(),
+    "outline": lambda m: m.browsing.outline("harbour"),
+    "no outline": lambda m: m.browsing.outline("s99"),
+    "browsing messages": lambda m: m.browsing.messages(["m3", "m1", "m999"]),
+    "choices": lambda m: m.browsing.choices(),
+    "activity": lambda m: m.browsing.activity(),
+    "files": lambda m: m.browsing.files(),
+    "folders": lambda m: m.browsing.folders(),
     "tend": lambda m: m.tend(),
 }  # fmt: skip
 
@@ -143,6 +157,33 @@ def outcome(read: Callable[[Engine], Any], memory: Engine) -> Any:
         return plain(read(memory))
     except ApplianceError as error:
         return type(error), str(error), error.where, error.hint
+
+
+WRITES = {
+    "memory.ingest", "memory.embed_pending", "memory.reindex", "sessions.create", "sessions.resume", "session.add",
+    "session.context", "session.branch", "session.rename", "session.pin", "session.unpin", "session.set_ttl",
+    "session.set_storage_scope", "session.configure", "session.clear", "session.delete", "summaries.make",
+    "summaries.tend", "facts.confirm", "facts.correct", "facts.reject", "facts.add", "keeping.pin", "keeping.unpin",
+    "keeping.recalled", "forgetting.forget",
+}  # fmt: skip
+"""Verbs that change something: the other tests see to them."""
+
+
+def test_every_verb_that_reads_is_compared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: set[str] = set()
+    for name in ("call", "items"):
+        real = getattr(Line, name)
+
+        def note(self: Line, room: str, verb: str, *more: Any, real: Any = real) -> Any:
+            asked.add(f"{room}.{verb}")
+            return real(self, room, verb, *more)
+
+        monkeypatch.setattr(Line, name, note)
+    with running(filled(tmp_path / "home")), Appliance.open(tmp_path / "home") as memory:
+        for read in READS.values():
+            outcome(read, memory)
+    every = {f"{room}.{verb}" for room, at in calls.ROOMS.items() for verb in at.verbs}
+    assert every - WRITES <= asked
 
 
 def test_results_and_errors_are_the_same(tmp_path: Path) -> None:

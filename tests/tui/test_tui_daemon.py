@@ -49,6 +49,50 @@ def test_a_daemon_that_is_killed_is_told_of_and_waited_for_and_nothing_typed_is_
         end(daemon)
 
 
+def test_every_screen_shows_what_the_daemon_has(home: Path) -> None:
+    daemon = start(filled(home))
+
+    async def body() -> None:
+        app = ApplianceApp(lambda: Appliance.open(home))
+        async with app.run_test(size=(140, 40)) as pilot:
+
+            async def sees(*words: str) -> None:
+                await until(pilot, lambda: all(one in words_of(app) for one in words))
+
+            await until(pilot, lambda: app.told)
+            await type_in(pilot, "spelt flour")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            await pilot.press("enter")
+            await sees("500 grams", "2 of 4")
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen.query(HitList))
+            await pilot.press("escape", "d")
+            await sees("This erases 1 message")
+            await pilot.press("escape", "w")
+            await sees("what it adds to the score")
+            await pilot.press("escape", "f2")
+            await sees("Kitchen", "2 conversations")
+            await pilot.press("f3")
+            await type_in(pilot, "spelt flour")
+            await sees("Memories from earlier conversations", "500 grams")
+            await pilot.press("f4")
+            await sees("Naples")
+            await pilot.press("f5")
+            await sees(str(home / "inbox")[-20:])
+            await pilot.press("f6", "t")
+            await sees("healthy")
+
+    try:
+        run(body)
+    finally:
+        end(daemon)
+
+
+def words_of(app: ApplianceApp) -> str:
+    """What stands on the screen, as a person reads it."""
+    return "\n".join("".join(piece.text for piece in line) for line in app.screen._compositor.render_strips())
+
+
 def test_a_pin_is_not_set_twice_when_nobody_knows_whether_it_was_set(home: Path) -> None:
     daemon = start(filled(home))
 
