@@ -71,7 +71,10 @@ def list_sessions(
         typer.Option("--title", metavar="WORDS", help="With these words in the title.", show_default=False),
     ] = "",
     sort: Annotated[
-        str, typer.Option("--sort", metavar="active|created|title|messages", help="What they are sorted by.")
+        str,
+        typer.Option(
+            "--sort", metavar="active|created|title|messages|importance", help="What they are sorted by."
+        ),
     ] = "active",
     reverse: Annotated[
         bool, typer.Option("--reverse", help="The last ones first.", show_default=False)

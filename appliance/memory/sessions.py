@@ -202,9 +202,10 @@ class Sessions:
         ``agent_id`` keeps those in which that agent takes part ("" those without any), ``metadata`` those that
         have these values, ``sources`` those of these formats ("local" was begun here), ``since`` and ``until``
         those last active then, ``title`` those with all of these words in it. ``sort`` by "active", "created",
-        "title" or "messages": the latest, the first letter, the most come first, the last with ``reverse``. With a
-        ``limit``, the page's ``next`` is the ``after`` of the page behind it; what is said between two pages
-        moves nothing from one to the other.
+        "title", "messages" or "importance": the latest, the first letter, the most come first, the last with
+        ``reverse``. How important a session is, its ten most important messages say; a pinned one comes before those
+        that are not. With a ``limit``, the page's ``next`` is the ``after`` of the page behind it; what is said between
+        two pages moves nothing from one to the other.
 
         Raises:
             UsageError: a date, an order, a limit or a cursor that can't be.

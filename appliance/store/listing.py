@@ -19,11 +19,16 @@ from appliance.errors import UsageError
 from appliance.moments import now
 from appliance.store import sessions
 from appliance.store.lexical import quoted, words
+from appliance.store.priority import PINNED, UNWEIGHED
 from appliance.store.sql import to_json
 from appliance.store.visible import NOT_EXPIRED
 from appliance.types import Metadata, Scope, SessionPage
 
-Sort = Literal["active", "created", "title", "messages"]
+Sort = Literal["active", "created", "title", "messages", "importance"]
+
+TELLING = 10
+"""So many of its most important messages say how important a session is: a long one is not more so for what is said
+between them."""
 
 _LAST = (
     "coalesce((SELECT m.order_at FROM message m WHERE m.session_id = s.id AND m.id <= :messages"
@@ -35,6 +40,11 @@ SORTS: Mapping[Sort, str] = {
     "created": "s.created_at",
     "title": "lower(coalesce(s.title, s.external_id))",
     "messages": "(SELECT count(*) FROM message m WHERE m.session_id = s.id AND m.id <= :messages)",
+    "importance": (
+        f"s.pinned * {PINNED} + coalesce((SELECT avg(worth) FROM (SELECT CASE WHEN m.pinned THEN {PINNED}"
+        f" ELSE coalesce(m.importance, {UNWEIGHED}) END AS worth FROM message m WHERE m.session_id = s.id"
+        f" AND m.id <= :messages ORDER BY 1 DESC LIMIT {TELLING})), 0.0)"
+    ),
 }
 """What sessions are sorted by, as SQL over ``session s``."""
 
@@ -59,7 +69,7 @@ class _Cursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
     sort: str
     backwards: bool
-    value: int | str
+    value: int | float | str
     id: int
     messages: int
     sessions: int

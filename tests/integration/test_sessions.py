@@ -155,11 +155,40 @@ def test_a_list_is_filtered_and_sorted(
     assert names(several.sessions.list(**wanted)) == expected
 
 
+def test_the_most_important_come_first(memory: Appliance) -> None:
+    said = {
+        "life": (
+            "My sister Mira and I decided to move to Lisbon in June 2026, into Rua das Flores 12.",
+            "ok",
+            "thanks",
+            "fine",
+        ),
+        "chat": ("ok", "thanks", "fine", "good"),
+        "kept": ("ok", "fine"),
+    }
+    talks = {name: memory.sessions.create(title=name, external_id=name) for name in said}
+    ids = {name: [talks[name].add("user", text).id for text in texts] for name, texts in said.items()}
+    memory.tend()
+    assert names(memory.sessions.list(sort="importance"))[0] == "life"
+    memory.pin(ids["chat"][1])
+    assert names(memory.sessions.list(sort="importance")).index("chat") == 0, "what is pinned in it counts"
+    talks["kept"].pin()
+    assert names(memory.sessions.list(sort="importance")) == ["kept", "chat", "life"]
+    assert names(memory.sessions.list(sort="importance", reverse=True)) == ["life", "chat", "kept"]
+
+
 def test_pages_neither_repeat_nor_miss_while_others_talk(memory: Appliance) -> None:
     begun = [memory.sessions.create(title=f"Talk {number}") for number in range(9)]
     for session in begun:
         session.add("user", "first")
-    for more in ({}, {"reverse": True}, {"sort": "messages"}, {"sort": "title"}, {"sort": "created"}):
+    for more in (
+        {},
+        {"reverse": True},
+        {"sort": "messages"},
+        {"sort": "title"},
+        {"sort": "created"},
+        {"sort": "importance"},
+    ):
         expected = [info.id for info in memory.sessions.list(**more)]  # type: ignore[arg-type]
         seen: list[str] = []
         after = None

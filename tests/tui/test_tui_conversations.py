@@ -110,6 +110,8 @@ def test_orders_and_their_other_end(filled: Path) -> None:
                 await until(pilot, lambda order=order: order in said(page, "sessions-view"))  # type: ignore[misc]
             await until(pilot, lambda: titles(page)[0] == "Harbour watch")  # four messages
             await pilot.press("s")
+            await until(pilot, lambda: "importance" in said(page, "sessions-view"))
+            await pilot.press("s")
             await until(pilot, lambda: titles(page) == first)
 
     run(body)

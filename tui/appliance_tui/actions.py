@@ -109,7 +109,9 @@ ACTIONS: tuple[Action, ...] = (
     # --- conversations
     Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
     Action("conversations.title", "slash", "title", "Titles", "Only those with these words in the title."),
-    Action("conversations.sort", "s", "sort", "Sort", "By last message, beginning, title or length."),
+    Action(
+        "conversations.sort", "s", "sort", "Sort", "By last message, beginning, title, length or importance."
+    ),
     Action(
         "conversations.reverse", "S", "reverse", "Turn round", "The same order from its other end.", False
     ),

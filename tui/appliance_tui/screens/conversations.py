@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 PAGE = 100
 """Conversations that are listed at once: two screens of a large terminal, in some milliseconds."""
 
-SORTS = {"active": "last message", "created": "beginning here", "title": "title", "messages": "length"}
+SORTS = {
+    "active": "last message",
+    "created": "beginning here",
+    "title": "title",
+    "messages": "length",
+    "importance": "importance",
+}
 """What the memory sorts conversations by, in words."""
 
 PREVIEWED = 6
