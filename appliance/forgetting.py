@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from appliance.memory import forget as forgetting
-from appliance.memory.forget import Doomed, Proof, Receipt
 from appliance.paths import Home, sizes
 from appliance.serving import Serving
 from appliance.store.database import Database
-from appliance.types import Event, OnProgress, Scope
+from appliance.types import Doomed, Event, OnProgress, Proof, Receipt, Scope
 from appliance.upkeep import GoesOn
 
 

@@ -289,6 +289,8 @@ class Serving:
                 if not put and rounds:
                     stores.make_private()
             if not put:
+                if not rounds:  # another thread has done it meanwhile, or there was nothing: that is told, too
+                    progress(done, self.pending())
                 break
             done, rounds, pending = done + put.chunks, rounds + 1, self.pending()
             self._told(put.chunks, pending)

@@ -12,7 +12,7 @@ from appliance.cli import options, out
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.memory.forget import Doomed, Receipt
+    from appliance.types import Doomed, Receipt
 
 
 def forget(

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,7 @@ from appliance.moments import iso_of, now
 from appliance.store import forgotten, lexical, lineage, messages, removal, sessions, statements
 from appliance.store.database import Database
 from appliance.store.sql import LISTED, listed, to_json
-from appliance.types import ROLES, Filters, Scope
+from appliance.types import ROLES, Doomed, Filters, Proof, Receipt, Scope
 
 PIECE = 32
 """Characters of a piece of text that is looked for: long enough to be nobody else's, short enough to lie within one
@@ -37,51 +37,6 @@ READ_AT_MOST = 20_000_000_000
 """Bytes to be looked through, files times pieces: about ten seconds. It bounds how many of the texts are looked for."""
 
 PIECES_AT_LEAST = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """What would be forgotten: messages, sessions of which nothing would be left and those that are ``touched`` at
-    all, characters, and how many messages of each format. ``files`` are those that the messages were read from and
-    that are still there. ``facts`` rest on nothing else; ``all_of`` is whose memory is meant as a whole, if one is."""
-
-    messages: tuple[int, ...]
-    sessions: tuple[int, ...]
-    touched: tuple[int, ...]
-    characters: int
-    formats: dict[str, int]
-    files: tuple[str, ...]
-    facts: int = 0
-    all_of: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What was looked through for traces, and where one was found. ``texts`` of the forgotten ones were looked for in
-    ``bytes`` of ``files``; ``traces`` are files of the memory, ``yours`` exports in the inbox."""
-
-    files: int = 0
-    bytes: int = 0
-    texts: int = 0
-    traces: tuple[str, ...] = ()
-    yours: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What was forgotten, by an id of its own ("e3"): counts, and the proof. ``state`` is "open" as long as files of
-    the home are still to be made anew, ``vectors`` how many were erased from the ledger."""
-
-    id: str
-    at: str
-    state: str
-    messages: int
-    sessions: int
-    characters: int
-    vectors: int
-    formats: dict[str, int]
-    proof: Proof
-    facts: int = 0
 
 
 # --- what is meant --------------------------------------------------------------------------------------

@@ -26,8 +26,7 @@ from appliance.types import (
 )
 
 if TYPE_CHECKING:
-    from appliance.memory.forget import Doomed
-    from appliance.types import Context, FileReport, Hits, IngestReport, Problem, SummaryHit
+    from appliance.types import Context, Doomed, FileReport, Hits, IngestReport, Problem, SummaryHit
 
 COUNTS = ("conversations", "messages", "new", "updated", "duplicates")
 """What is counted of each file that is read, and of all together."""

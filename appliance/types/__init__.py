@@ -12,6 +12,7 @@ Metadata keys that parsers set when the export says so, and nothing else reads m
 from __future__ import annotations
 
 from appliance.types.browsed import Activity, Choices, Outline, WatchedFile
+from appliance.types.forgotten import Doomed, Proof, Receipt
 from appliance.types.found import (
     Context,
     ContextItem,
@@ -72,6 +73,7 @@ __all__ = [
     "Choices",
     "Context",
     "ContextItem",
+    "Doomed",
     "Dropped",
     "Event",
     "Fact",
@@ -97,7 +99,9 @@ __all__ = [
     "Outline",
     "Part",
     "Problem",
+    "Proof",
     "Quote",
+    "Receipt",
     "Record",
     "Removed",
     "Role",

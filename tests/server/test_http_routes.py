@@ -217,7 +217,10 @@ def test_the_status_is_what_the_command_line_prints(memory: Appliance, client: T
     said(client, "hello", session_id="a")
     answer = client.get("/v1/status").json()
     assert answer["version"] == __version__ and answer["counts"]["messages"] == 1
-    assert answer == json.loads(json.dumps(shapes.status_shape(memory.status(), str(memory.home.root))))
+    there = json.loads(json.dumps(shapes.status_shape(memory.status(), str(memory.home.root))))
+    # What the process takes differs between two looks.
+    assert answer.pop("memory").keys() == there.pop("memory").keys()
+    assert answer == there
     assert client.get("/health").json()["version"] == __version__
 
 

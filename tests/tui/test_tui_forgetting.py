@@ -13,8 +13,9 @@ from textual.widgets import Checkbox, Input, Static
 from appliance import Appliance
 from appliance.errors import DaemonGone
 from appliance.forgetting import Forgetting as Rooms
+from appliance.types import Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.forgets import Receipt, of_receipt, size
+from appliance_tui.forgets import of_receipt, size
 from appliance_tui.screens.forgetting import NOTHING_NAMED, Forgetting
 from appliance_tui.screens.recall import Recall
 from appliance_tui.widgets.rows import Rows

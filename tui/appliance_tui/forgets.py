@@ -4,54 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
-    from appliance.types import Message, OnProgress
+    from appliance.types import Message, OnProgress, Receipt
 
 SHOWN = 200
 """Messages of which the first words are shown: more are not read before one says yes."""
-
-
-class Proof(Protocol):
-    """What was looked through for traces, as the memory has it."""
-
-    @property
-    def files(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def texts(self) -> int: ...
-    @property
-    def traces(self) -> tuple[str, ...]: ...
-    @property
-    def yours(self) -> tuple[str, ...]: ...
-
-
-class Receipt(Protocol):
-    """What was forgotten, as the memory has it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def at(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def messages(self) -> int: ...
-    @property
-    def sessions(self) -> int: ...
-    @property
-    def characters(self) -> int: ...
-    @property
-    def vectors(self) -> int: ...
-    @property
-    def formats(self) -> dict[str, int]: ...
-    @property
-    def facts(self) -> int: ...
-    @property
-    def proof(self) -> Proof: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from appliance.server.mcp import pages, shapes, words
 from appliance.server.mcp.reading import fact_line, facts, message_line
 
 if TYPE_CHECKING:
-    from appliance.memory.forget import Doomed
     from appliance.memory.session import Session
     from appliance.server.mcp.reach import Reach
-    from appliance.types import Fact
+    from appliance.types import Doomed, Fact
 
 SAMPLE = 5
 """Messages that a preview shows of what would go."""

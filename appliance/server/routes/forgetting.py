@@ -10,12 +10,12 @@ from fastapi import Path
 from starlette.responses import Response
 
 from appliance.errors import NotFound
-from appliance.memory.forget import Receipt
 from appliance.server import shapes
 from appliance.server.models import ForgetAsked
 from appliance.server.problems import as_things_stand
 from appliance.server.reach import Caller, Reader, Writer
 from appliance.server.routes.base import answer, group, may
+from appliance.types import Receipt
 
 router = group("forgetting")
 

@@ -17,7 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Footer, Input, ProgressBar, Static
 
 from appliance_tui.actions import bindings
-from appliance_tui.forgets import Doomed, Receipt, Wish, look, of_doomed, of_receipt, plural
+from appliance_tui.forgets import Doomed, Wish, look, of_doomed, of_receipt, plural
 from appliance_tui.messages import Happened
 from appliance_tui.widgets.rows import MUTED, Rows
 from appliance_tui.widgets.words import from_home, minute, one_line
@@ -25,7 +25,7 @@ from appliance_tui.working import OneAtATime, begin
 
 if TYPE_CHECKING:
     from appliance.server.client import Appliance
-    from appliance.types import Message
+    from appliance.types import Message, Receipt
     from appliance_tui.app import ApplianceApp
 
 PAUSE = 0.15
