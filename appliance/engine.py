@@ -1,4 +1,4 @@
-"""The composition root: opens a home, joins the rooms, and gives the verbs, each a few lines.
+"""The composition root: opens a home with its rooms (``house``), and gives the verbs, each a few lines.
 
 In:  ``ingest`` and ``add_message`` → ingest.pipeline → ingest.embed.
 Out: ``search`` → recall.pipeline; ``context`` → remembering.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import appliance_models
 from appliance import config, paths
 from appliance.errors import UsageError
+from appliance.house import House
 from appliance.llm import endpoint
 from appliance.measures import Measures
 from appliance.paths import Paths, as_paths
@@ -44,20 +45,12 @@ from appliance.types import (
 from appliance.upkeep import Background, Events, Gate, GoesOn, Task, work_off
 
 if TYPE_CHECKING:
-    from appliance.asking import Asking
-    from appliance.forgetting import Forgetting
     from appliance.ingest.watch import Watcher
-    from appliance.memory.browsing import Browsing
-    from appliance.memory.facts import Facts
-    from appliance.memory.keeping import Keeping
     from appliance.memory.sessions import Sessions
-    from appliance.memory.summaries import Summaries
-    from appliance.memory.working import WorkingMemory
-    from appliance.taking import Taking
     from appliance_models import Embedder
 
 
-class Engine:
+class Engine(House):
     """An open memory in this process, which owns its home. Use it as a context manager, from any number of threads.
 
     ``Engine.open`` makes one; all times are UTC where known, all ids are text ("m345", "s12").
@@ -144,7 +137,7 @@ class Engine:
     ) -> None:
         self.close()
 
-    # --- the rooms ------------------------------------------------------------------------------------
+    # --- the rooms, and what goes on in them -----------------------------------------------------------
 
     @Room
     def sessions(self) -> Sessions:
@@ -158,69 +151,6 @@ class Engine:
                 self._background.wake, self._working, self.events.tell,
             )
         )  # fmt: skip
-
-    @Room
-    def summaries(self) -> Summaries:
-        """What was said in short, at three levels."""
-        from appliance import summarising
-
-        return summarising.summaries(
-            self._database, self._serving, self.settings, self.events.tell, self._model
-        )
-
-    @Room
-    def facts(self) -> Facts:
-        """What is known of the person, as it changed."""
-        from appliance.memory import facts
-
-        return facts.Facts(facts.Host(self._database, self.settings.user, self.settings.name))
-
-    @Room
-    def keeping(self) -> Keeping:
-        """What matters: pins, use, importance."""
-        from appliance.memory.keeping import Keeping
-
-        return Keeping(self._database, self._background.wake)
-
-    @Room
-    def browsing(self) -> Browsing:
-        """What lies there, to look through it on a screen."""
-        from appliance.memory.browsing import Browsing
-
-        return Browsing(self.home, self._database, self.settings.user, self.settings.watch.folders)
-
-    @Room
-    def forgetting(self) -> Forgetting:
-        """What is to go for good, and the proof that it has."""
-        from appliance.forgetting import Forgetting
-
-        return Forgetting(self.home, self._database, self._serving, self.settings.user, self.events.tell)
-
-    @Room
-    def _working(self) -> WorkingMemory:
-        """The windows of the conversations under way."""
-        from appliance import summarising, windowing
-
-        return windowing.working_memory(
-            self._database, self.settings, self.events.tell, summarising.notes(self._model)
-        )
-
-    @Room
-    def _taking(self) -> Taking:
-        """The way in."""
-        from appliance.taking import Taking
-
-        return Taking(
-            self.home, self.settings, self._database, self._serving, self._working, self._gate, self.events.tell,
-            self._background.wake,
-        )  # fmt: skip
-
-    @Room
-    def _asking(self) -> Asking:
-        """The language model that reads for facts too."""
-        from appliance.asking import Asking
-
-        return Asking(self.facts, self._model)
 
     def _due(self) -> Sequence[Task]:
         """What is done in the background, in this order."""

@@ -19,22 +19,23 @@ from appliance.ingest import embed, rechunk
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.embed import Bench, Pace
 from appliance.measures import Measures
+from appliance.modelling import Models, identity
 from appliance.paths import Home
-from appliance.recall.at_hand import AtHand, JustSaid
-from appliance.recall.shelf import Reranking, Shelf
+from appliance.recall.at_hand import JustSaid
+from appliance.recall.shelf import Shelf
 from appliance.store import chunks, derived, lexical, variants
 from appliance.store.check import Window
-from appliance.store.chunks import PASSAGE_FORM, Generation
+from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.derived import Derived
 from appliance.types import Event, OnProgress
-from appliance.upkeep import Gate
+from appliance.upkeep import Gate, meanwhile
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from appliance_models import CrossEncoder, Embedder
+    from appliance_models import Embedder
 
 SOON = 64
 """A search first embeds what waits, if it is no more than this many chunks."""
@@ -81,7 +82,6 @@ class Serving:
         self._measures = measures
         self._tell = tell
         self._guard = threading.RLock()
-        self._loading = threading.Lock()
         self._draining = threading.Lock()
         self._rebuilding = threading.Lock()
         self._wanted: set[object] = set()
@@ -90,13 +90,9 @@ class Serving:
         self._unsettled = 0
         self._untold = 0
         self._told_at = 0.0
-        self._queries = AtHand()
         self._left = threading.Condition()
         self._readers = 0
-        self._model_name = embedder.name if embedder else settings.model.name
-        self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
-        self._given = frozenset(self._embedders)
-        self._reranker: CrossEncoder | None = None
+        self._models = Models(home, settings, measures, embedder)
         self._derived: Derived | None = None
 
     def close(self) -> None:
@@ -106,7 +102,7 @@ class Serving:
     @property
     def model_name(self) -> str:
         """The model that a new home would begin with."""
-        return self._model_name
+        return self._models.name
 
     # --- the generation, its model and its stores -------------------------------------------------------
 
@@ -123,48 +119,13 @@ class Serving:
         with self._guard:
             found = self.generation()
             if found is None:
-                model = self.load(self._model_name)
+                model = self._models.load(self._models.name)
                 with self._database.write() as tx:
                     return chunks.begin_generation(
-                        tx, self._model_name, _identity(model), model.dimension, active=True
+                        tx, self._models.name, identity(model), model.dimension, active=True
                     )
-            self.model_of(found)
+            self._models.of(found)
             return found
-
-    def load(self, name: str) -> Embedder:
-        """The embedding model of a name.
-
-        Raises:
-            ModelUnavailable: it is missing or damaged.
-        """
-        if name in self._embedders:  # without the guard: this is asked within transactions
-            return self._embedders[name]
-        with self._loading:
-            if name not in self._embedders:
-                try:
-                    self._embedders[name] = appliance_models.load(
-                        name, (self._home.models,), threads=self._settings.model.threads or None
-                    )
-                except appliance_models.ModelError as error:
-                    raise ModelUnavailable(
-                        str(error), hint="'appliance models list' shows what there is"
-                    ) from error
-            return self._embedders[name]
-
-    def model_of(self, generation: Generation) -> Embedder:
-        """The model that made a generation.
-
-        Raises:
-            ModelUnavailable: it can't be loaded, or the files of its name are now another model's.
-        """
-        model = self.load(generation.model)
-        if _identity(model) != generation.identity:
-            raise ModelUnavailable(
-                f"the model {generation.model} is not the one that made the stored vectors"
-                f" ({_identity(model)} now, {generation.identity} then)",
-                hint="'appliance reindex --vectors' computes them again; full text goes on working meanwhile",
-            )
-        return model
 
     def stores(self) -> Derived | None:
         """The open ledger and index of the generation that serves."""
@@ -201,14 +162,14 @@ class Serving:
     def target(self) -> tuple[int, Chunker]:
         """The generation that serves and how to chunk for it, asked within the transaction that stores."""
         found = self.generation() or self.begin()
-        return found.id, self.chunker(self.model_of(found))
+        return found.id, self.chunker(self._models.of(found))
 
     def window(self) -> Window | None:
         """What the serving model reads of a passage; None in a home that nothing was ever stored in."""
         found = self.generation()
         if found is None:
             return None
-        model = self.model_of(found)
+        model = self._models.of(found)
         return Window(model.max_tokens, model.count_tokens)
 
     def chunker(self, model: Embedder) -> Chunker:
@@ -279,7 +240,7 @@ class Serving:
                 stores = self.stores()
                 if stores is None:
                     return done
-                bench = self._bench(stores, self.model_of(stores.generation), pace)
+                bench = self._bench(stores, self._models.of(stores.generation), pace)
                 put = embed.one_round(bench)
                 self._unsettled += put.chunks + put.gists
                 due = not put or self._unsettled >= SETTLE_AFTER
@@ -289,7 +250,9 @@ class Serving:
                 if not put and rounds:
                     stores.make_private()
             if not put:
-                if not rounds:  # another thread has done it meanwhile, or there was nothing: that is told, too
+                if (
+                    not rounds
+                ):  # another thread has done it meanwhile, or there was nothing: that is told, too
                     progress(done, self.pending())
                 break
             done, rounds, pending = done + put.chunks, rounds + 1, self.pending()
@@ -344,16 +307,16 @@ class Serving:
             yield self._shelf(leases, dense)
 
     def _shelf(self, leases: ExitStack, dense: bool) -> Shelf | None:
-        reranking = self._reranking() if dense else None
+        reranking = self._models.reranking() if dense else None
         while (found := self.generation()) is not None:
             if dense and self._derived is None:
-                with suppress(StoreCorrupt), self._warming(found.model):
+                with suppress(StoreCorrupt), meanwhile(partial(self._models.warm, found.model)):
                     self.stores()
             model, lacks, fresh = None, "", {}
             behind = bool(self._said) or 0 < chunks.waits(self._database.read(), found.id, SOON + 1) <= SOON
             if dense or behind:
                 try:
-                    model = self.model_of(found)
+                    model = self._models.of(found)
                 except ModelUnavailable as error:
                     lacks = str(error)
             try:
@@ -369,7 +332,7 @@ class Serving:
                     db=self._database.read(),
                     index=stores.index,
                     generation=found.id,
-                    embed=partial(self._embed_query, model) if model else None,
+                    embed=partial(self._models.embed_query, model) if model else None,
                     lexicon=appliance_models.load_lexicon,
                     lacks=lacks,
                     reranking=reranking,
@@ -378,48 +341,6 @@ class Serving:
                 )
             leases.close()  # a rebuild ended just now: once more, with its model
         return None
-
-    @contextmanager
-    def _warming(self, model: str) -> Iterator[None]:
-        """Within, what the first question needs besides the stores is loaded on another thread, for those who open
-        them: half the time of each is the disk's, or is spent without the interpreter's lock."""
-        if model in self._given:
-            yield  # whoever brings a model of their own gets no text that nobody asked about
-            return
-        other = threading.Thread(target=self._warm, args=(model,), name="appliance-warm", daemon=True)
-        other.start()
-        try:
-            yield
-        finally:
-            other.join()
-
-    def _warm(self, model: str) -> None:
-        with suppress(Exception):  # what fails here fails again where it is asked for, and is told there
-            self.load(model).embed_query("warm")
-            appliance_models.load_lexicon()
-
-    def _embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
-        known = self._queries.get(model.identity, text)
-        self._measures.count("query_cache_misses" if known is None else "query_cache_hits")
-        if known is None:
-            with self._measures.searching("query"):
-                known = model.embed_query(text)
-            self._queries.keep(model.identity, text, known)
-        return known
-
-    def _reranking(self) -> Reranking | None:
-        """How the best are reranked, if the settings name a model for it; loading it takes its time once."""
-        wanted = self._settings.rerank
-        if not wanted.model:
-            return None
-        with self._guard:
-            try:
-                self._reranker = self._reranker or appliance_models.load_reranker(
-                    wanted.model, (self._home.models,), threads=self._settings.model.threads or None
-                )
-            except appliance_models.ModelError as error:
-                return Reranking(None, wanted.top, wanted.budget_ms, str(error))
-        return Reranking(self._reranker, wanted.top, wanted.budget_ms)
 
     # --- rebuilding -----------------------------------------------------------------------------------
 
@@ -465,11 +386,11 @@ class Serving:
 
     def _rebuild_vectors(self, name: str | None, progress: OnProgress) -> int:
         found = self.generation()
-        name = name or (found.model if found else self._model_name)
-        model = self.load(name)
+        name = name or (found.model if found else self._models.name)
+        model = self._models.load(name)
         self._forget_unfinished()
         with self._database.write() as tx:
-            new = chunks.begin_generation(tx, name, _identity(model), model.dimension, active=False)
+            new = chunks.begin_generation(tx, name, identity(model), model.dimension, active=False)
         stores = self._open(new)
         try:
             rechunk.messages(self._database, new.id, self.chunker(model))
@@ -512,7 +433,3 @@ class Serving:
             with self._database.write() as tx:
                 chunks.discard(tx, left.id)
             derived.remove(self._home, left.id)
-
-
-def _identity(model: Embedder) -> str:
-    return f"{model.identity} {PASSAGE_FORM}"

@@ -218,6 +218,18 @@ class Gate:
         mine.waited = waited
 
 
+@contextmanager
+def meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Within, other work is done on a thread of its own, and ended at the end: for two things that both wait, for the
+    disk or without the interpreter's lock."""
+    other = threading.Thread(target=work, name="appliance-meanwhile", daemon=True)
+    other.start()
+    try:
+        yield
+    finally:
+        other.join()
+
+
 LOOK_AGAIN = 60.0
 """Seconds after which a background looks by itself for what has come due: a conversation that fell silent."""
 
