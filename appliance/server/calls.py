@@ -71,6 +71,12 @@ def owner(room: str) -> Any:
     return getattr(import_module(f"appliance.{at.module}"), at.name)
 
 
+def load() -> None:
+    """Load every room, for those who serve: nobody who asks waits for a module."""
+    for room in ROOMS:
+        owner(room)
+
+
 ONCE = {
     "ingest", "embed_pending", "tend", "reindex", "branch", "clear", "delete", "make", "confirm", "correct", "reject",
     "forget",

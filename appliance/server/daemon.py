@@ -21,7 +21,7 @@ import uvicorn
 from appliance import __version__, config, paths
 from appliance.engine import Engine
 from appliance.errors import ApplianceError, UsageError
-from appliance.server import logs
+from appliance.server import calls, logs
 from appliance.server.app import create_app
 from appliance.server.client import SERVES
 from appliance.server.line import Address
@@ -66,6 +66,7 @@ def serve(
     _share_one_heap()
     with ExitStack() as stack:
         memory = stack.enter_context(Engine.open(home, purpose=SERVES))
+        calls.load()
         settings = memory.settings.server
         host, port = host or settings.host, settings.port if port is None else port
         if not is_loopback(host) and not beyond_loopback:

@@ -126,5 +126,4 @@ def _load() -> None:
     import appliance.server.client  # noqa: F401
     from appliance.server import calls
 
-    for room in calls.ROOMS:
-        calls.owner(room)
+    calls.load()
