@@ -40,8 +40,7 @@ ROOMS: Mapping[str, Verbs] = {
             "export_markdown", "status", "verify", "reindex",
         ),
     ),
-    "sessions": Verbs(
-        "memory.sessions", "Sessions", ("create", "info", "resume", "list", "messages")),
+    "sessions": Verbs("memory.sessions", "Sessions", ("create", "info", "resume", "list", "messages")),
     "session": Verbs(
         "memory.session", "Session",
         (
@@ -49,18 +48,17 @@ ROOMS: Mapping[str, Verbs] = {
             "set_storage_scope", "configure", "clear", "delete",
         ),
     ),
-    "summaries": Verbs(
-        "memory.summaries", "Summaries", ("list", "get", "search", "pending", "state", "make", "tend")),
+    "summaries": Verbs("memory.summaries", "Summaries", ("list", "get", "search", "pending", "state", "make", "tend")),
     "facts": Verbs(
         "memory.facts", "Facts",
         ("list", "profile", "review", "get", "history", "confirm", "correct", "reject", "add", "pending"),
     ),
-    "keeping": Verbs(
-        "memory.keeping", "Keeping", ("pin", "unpin", "pinned", "importance", "recalled")),
+    "keeping": Verbs("memory.keeping", "Keeping", ("pin", "unpin", "pinned", "importance", "recalled")),
     "browsing": Verbs(
-        "memory.browsing", "Browsing", ("counts", "outline", "messages", "choices", "activity", "files", "folders")),
-    "forgetting": Verbs(
-        "forgetting", "Forgetting", ("preview", "forget", "receipts")),
+        "memory.browsing", "Browsing",
+        ("counts", "outline", "messages", "choices", "activity", "files", "folders"),
+    ),
+    "forgetting": Verbs("forgetting", "Forgetting", ("preview", "forget", "receipts")),
 }  # fmt: skip
 """The verbs of each room of a memory; "session" is any one conversation, by its id."""
 

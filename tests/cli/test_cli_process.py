@@ -186,21 +186,26 @@ def test_a_home_that_is_a_file_is_refused(process: Process, home: Path, chats: P
     assert process("ingest", chats).returncode == 3
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
-def test_a_search_loads_no_facts_no_summaries_and_no_parsers(
-    home: Path, chats: Path, process: Process, mode: str
-) -> None:
-    assert process("ingest", chats).returncode == 0
+def loaded(*arguments: str) -> set[str]:
+    """The modules that a command has loaded when it ends."""
     script = (
         "import sys; from appliance.cli import main; code = main(sys.argv[1:])\n"
         "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, "search", "ferry", "--mode", mode],
-        capture_output=True, env=environment(), timeout=60, check=True,
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True, env=environment(), cwd=ROOT, timeout=60, check=True,
     )  # fmt: skip
-    loaded = done.stderr.decode().splitlines()[-1].split()
-    assert "appliance.recall.pipeline" in loaded
+    return set(done.stderr.decode().splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_search_loads_no_facts_no_summaries_and_no_parsers(
+    home: Path, chats: Path, process: Process, mode: str
+) -> None:
+    assert process("ingest", chats).returncode == 0
+    found = loaded("search", "ferry", "--mode", mode)
+    assert "appliance.recall.pipeline" in found
     rooms = (
         "memory.facts",
         "memory.summari",
@@ -209,25 +214,12 @@ def test_a_search_loads_no_facts_no_summaries_and_no_parsers(
         "forgetting",
         "server.attached",
     )
-    assert not [name for name in loaded if name.removeprefix("appliance.").startswith(rooms)]
+    assert not [name for name in found if name.removeprefix("appliance.").startswith(rooms)]
 
 
 @pytest.mark.parametrize("verb", [["--help"], ["search", "--help"], ["version"], ["path"], ["--version"]])
 def test_nothing_heavy_is_loaded_before_it_is_used(home: Path, verb: list[str]) -> None:
-    script = (
-        "import sys; from appliance.cli import main; code = main(sys.argv[1:])\n"
-        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *verb],
-        capture_output=True,
-        env=environment(),
-        cwd=ROOT,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert not HEAVY & set(done.stderr.decode().split())
+    assert not HEAVY & loaded(*verb)
 
 
 def terminal(*arguments: str, **variables: str) -> str:

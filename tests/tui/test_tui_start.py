@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from textual.containers import Vertical
 from textual.pilot import Pilot
 from textual.widgets import Button, Static
 from typer.testing import CliRunner
@@ -26,7 +25,7 @@ from typer.testing import CliRunner
 from appliance import Appliance, config
 from appliance.cli.app import app as verbs
 from appliance.cli.app import run as command_line
-from appliance.errors import ConfigError
+from appliance.errors import ConfigError, StoreError
 from appliance.paths import Home
 from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS
@@ -266,8 +265,6 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
         app = app_on(home)
         async with app.run_test(size=size) as pilot:
             await until(pilot, lambda: bool(app.told))
-            if not app.screen.query(FirstRun):
-                await app.screen.query_one("#body", Vertical).mount(FirstRun())
             lines = app.screen.query_one("#welcome-lines", Static)
             await until(pilot, lambda: str(home / "inbox") in str(lines.visual))
             assert "appliance ingest" in str(lines.visual) and "drop" in str(lines.visual)
@@ -305,3 +302,20 @@ def test_the_samples_are_another_users_and_go_without_a_trace(home: Path) -> Non
             assert left.status()["counts"]["messages"] == 0
 
     run(body())
+
+
+def test_an_index_that_can_not_be_opened_does_not_end_the_screen(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Appliance) -> None:
+        raise StoreError("the server does not answer")
+
+    monkeypatch.setattr(Appliance, "get_ready", refuse)
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test() as pilot:
+            await until(pilot, lambda: bool(app.told))
+            assert app.failure is None and app.is_running
+
+    asyncio.run(body())

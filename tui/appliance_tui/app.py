@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -132,7 +132,8 @@ class ApplianceApp(App[None]):
 
         try:
             await self.link.ask(self._listen)
-            await self.link.ask(lambda memory: memory.get_ready())
+            with suppress(ApplianceError):  # an index that can't be opened: whoever searches is told
+                await self.link.ask(lambda memory: memory.get_ready())
             await asyncio.sleep(SETTLES)
             self.settled.set()
             await self.refresh_told()

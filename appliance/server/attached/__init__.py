@@ -17,9 +17,8 @@ from appliance.config import Settings
 from appliance.engine import Engine
 from appliance.paths import as_paths
 from appliance.rooms import Room
-from appliance.server import calls
 from appliance.server.attached.events import AttachedEvents
-from appliance.server.attached.verbs import asking, remote
+from appliance.server.attached.verbs import asking, carried_out, remote
 from appliance.server.client import Appliance
 from appliance.server.line import Line
 from appliance.types import FileReport, IngestReport
@@ -51,6 +50,7 @@ def _room(name: str) -> Any:
     return Room(lambda memory: remote(name)(memory._line))
 
 
+@carried_out("memory")
 class Attached(Appliance):
     """A memory that another process owns."""
 
@@ -105,10 +105,10 @@ class Attached(Appliance):
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> Watcher:
         """As Engine.watcher."""
-        given = [str(Path(folder).expanduser().absolute()) for folder in folders]
-        asked = {"folders": given, "user_id": user_id, "namespace": namespace}
         from appliance.server.attached.watcher import AttachedWatcher
 
+        given = [str(Path(folder).expanduser().absolute()) for folder in folders]
+        asked = {"folders": given, "user_id": user_id, "namespace": namespace}
         return AttachedWatcher(self._line, asked, on_read, on_trouble)
 
     def tend(self, goes_on: Callable[[], bool] = lambda: True) -> int:
@@ -121,10 +121,6 @@ class Attached(Appliance):
 
 _ingest = asking("memory", "ingest", Engine.ingest)
 _tend = asking("memory", "tend", Engine.tend)
-
-for _verb in calls.ROOMS["memory"].verbs:
-    if _verb not in vars(Attached):
-        setattr(Attached, _verb, asking("memory", _verb, vars(Engine)[_verb]))
 
 
 def _as_given(path: str, named: Mapping[str, str]) -> str:

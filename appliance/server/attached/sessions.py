@@ -7,11 +7,11 @@ from typing import Any
 from appliance.memory.private import PrivateSession
 from appliance.memory.session import PrivateHost, Session
 from appliance.memory.sessions import Sessions
-from appliance.server import calls
-from appliance.server.attached.verbs import asking, remote
+from appliance.server.attached.verbs import asking, carried_out, remote
 from appliance.server.line import Line
 
 
+@carried_out("sessions")
 class AttachedSessions(Sessions):
     """Those that are kept are the daemon's. A private one is in this process, and nowhere else."""
 
@@ -34,7 +34,3 @@ class AttachedSessions(Sessions):
 
 
 _begin = asking("sessions", "create", Sessions.create)
-
-for _verb in calls.ROOMS["sessions"].verbs:
-    if _verb not in vars(AttachedSessions):
-        setattr(AttachedSessions, _verb, asking("sessions", _verb, vars(Sessions)[_verb]))

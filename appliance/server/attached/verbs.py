@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from functools import cache, wraps
 from inspect import signature
-from typing import Any
+from typing import Any, TypeVar
 
 from appliance.server import calls
 from appliance.server.line import Line
+
+T = TypeVar("T")
 
 
 def asking(room: str, verb: str, member: Any) -> Any:
@@ -33,15 +36,27 @@ def asking(room: str, verb: str, member: Any) -> Any:
     return property(ask) if isinstance(member, property) else ask
 
 
+def carried_out(room: str) -> Callable[[type[T]], type[T]]:
+    """Gives a class the verbs of its room, but for those that it has of its own."""
+    owner, verbs = calls.owner(room), calls.ROOMS[room].verbs
+
+    def given(kind: type[T]) -> type[T]:
+        for verb in verbs:
+            if verb not in vars(kind):
+                setattr(kind, verb, asking(room, verb, vars(owner)[verb]))
+        return kind
+
+    return given
+
+
 @cache
 def remote(room: str) -> Any:
     """The class of a room whose verbs the daemon carries out. It holds the line, and of a conversation its id."""
-    owner, verbs = calls.owner(room), calls.ROOMS[room].verbs
+    owner = calls.owner(room)
 
     def begin(self: Any, line: Line, *id: str) -> None:
         self._line = line
         if id:
             (self.id,) = id
 
-    members = {verb: asking(room, verb, vars(owner)[verb]) for verb in verbs}
-    return type(f"Attached{owner.__name__}", (owner,), {"__init__": begin, **members})
+    return carried_out(room)(type(f"Attached{owner.__name__}", (owner,), {"__init__": begin}))
