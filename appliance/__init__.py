@@ -16,42 +16,157 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appliance.errors import ApplianceError
-    from appliance.memory.session import Session
-    from appliance.server.client import Appliance
-    from appliance.types import Context, Hit, Hits, IngestReport, Message, SessionInfo, WhyNot
+    from appliance.client import Appliance, Erasure, Facts, Overview, Pins, Session, Sessions, Summaries
+    from appliance.config import Settings
+    from appliance.errors import (
+        ApplianceError,
+        ConfigError,
+        DaemonGone,
+        EndpointError,
+        HomeError,
+        HomeLocked,
+        InputError,
+        ModelUnavailable,
+        NotFound,
+        StoreCorrupt,
+        StoreError,
+        StoreVersion,
+        UsageError,
+    )
+    from appliance.paths import Home
+    from appliance.subscriptions import Events, Watcher
+    from appliance.types import (
+        Activity,
+        Context,
+        ContextItem,
+        Dropped,
+        ErasurePreview,
+        ErasureReport,
+        Event,
+        Fact,
+        FileReport,
+        FilterChoices,
+        Histogram,
+        Hit,
+        Hits,
+        Importance,
+        IngestReport,
+        InputProblem,
+        Layer,
+        Message,
+        MetricsSnapshot,
+        Outline,
+        Progress,
+        Quote,
+        Receipt,
+        RemovalResult,
+        Scope,
+        SessionInfo,
+        SessionPage,
+        Source,
+        SourceCoverage,
+        Summary,
+        SummaryHit,
+        VerifyReport,
+        WatchedFile,
+        WhyNot,
+        Window,
+    )
 
 __version__ = "0.1.0"
 
-_ROOMS = {
-    "Appliance": "server.client",
-    "ApplianceError": "errors",
-    "Context": "types",
-    "Hit": "types",
-    "Hits": "types",
-    "IngestReport": "types",
-    "Message": "types",
-    "Session": "memory.session",
-    "SessionInfo": "types",
-    "WhyNot": "types",
+_LAZY_EXPORTS = {
+    name: module
+    for module, names in {
+        "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
+        "config": "Settings",
+        "errors": (
+            "ApplianceError ConfigError DaemonGone EndpointError HomeError HomeLocked InputError "
+            "ModelUnavailable NotFound StoreCorrupt StoreError StoreVersion UsageError"
+        ),
+        "paths": "Home",
+        "subscriptions": "Events Watcher",
+        "types": (
+            "Activity Context ContextItem Dropped ErasurePreview ErasureReport Event Fact FileReport "
+            "FilterChoices Histogram Hit Hits Importance IngestReport InputProblem Layer Message "
+            "MetricsSnapshot Outline Progress Quote Receipt RemovalResult Scope SessionInfo SessionPage "
+            "Source SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+        ),
+    }.items()
+    for name in names.split()
 }
+"""The module of each public name."""
 
 __all__ = [
+    "Activity",
     "Appliance",
     "ApplianceError",
+    "ConfigError",
     "Context",
+    "ContextItem",
+    "DaemonGone",
+    "Dropped",
+    "EndpointError",
+    "Erasure",
+    "ErasurePreview",
+    "ErasureReport",
+    "Event",
+    "Events",
+    "Fact",
+    "Facts",
+    "FileReport",
+    "FilterChoices",
+    "Histogram",
     "Hit",
     "Hits",
+    "Home",
+    "HomeError",
+    "HomeLocked",
+    "Importance",
     "IngestReport",
+    "InputError",
+    "InputProblem",
+    "Layer",
     "Message",
+    "MetricsSnapshot",
+    "ModelUnavailable",
+    "NotFound",
+    "Outline",
+    "Overview",
+    "Pins",
+    "Progress",
+    "Quote",
+    "Receipt",
+    "RemovalResult",
+    "Scope",
     "Session",
     "SessionInfo",
+    "SessionPage",
+    "Sessions",
+    "Settings",
+    "Source",
+    "SourceCoverage",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreVersion",
+    "Summaries",
+    "Summary",
+    "SummaryHit",
+    "UsageError",
+    "VerifyReport",
+    "WatchedFile",
+    "Watcher",
     "WhyNot",
+    "Window",
     "__version__",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
+    if name not in _LAZY_EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY_EXPORTS[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_EXPORTS})

@@ -1,16 +1,17 @@
 """The settings: defaults, then ``config.toml`` in the home, then ``APPLIANCE_*`` variables.
 
-A setting that is unknown or of the wrong type is an error that names it and the place it came from;
-nothing is ignored silently. Only the composition root reads this; stages get what they need.
-msgspec validates, because it costs 30 ms to import where pydantic-settings costs 300.
+An unknown setting or a wrong type is an error that names the setting and where it came from; no setting is ignored
+silently. Only the composition root reads the settings; stages get what they need. msgspec validates them: its import
+costs 30 ms, that of pydantic-settings 300.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -18,19 +19,19 @@ from msgspec import Meta
 from appliance.errors import ConfigError
 from appliance.paths import HOME_VARIABLE, Home
 
-PREFIX = "APPLIANCE_"
+ENVIRONMENT_PREFIX = "APPLIANCE_"
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every group of settings."""
+    """Base of every group of settings. A string below a setting says what it means, in its unit."""
 
 
 class ModelSettings(Section, frozen=True):
     name: str = "all-minilm-l6-v2-int8"
     threads: Annotated[int, Meta(ge=0)] = 0
-    """Threads for the model; 0 takes all processors that the process may use."""
+    """Threads for the model; 0 uses all processors that the process may use."""
 
 
 class IndexSettings(Section, frozen=True):
@@ -51,44 +52,41 @@ class SearchSettings(Section, frozen=True):
     without: tuple[str, ...] = ()
     """Legs that never run (dense, own, window, quoted, title, time); in the environment separated like a PATH."""
     per_session: Annotated[int, Meta(ge=0)] = 0
-    """At most so many hits of one session; 0 sets no limit."""
+    """Most hits from one session; 0 sets no limit."""
 
 
 class RerankSettings(Section, frozen=True):
     model: str = ""
     """An imported cross-encoder that reads the best hits together with the question; empty leaves it out."""
     top: Annotated[int, Meta(ge=1, le=1000)] = 30
-    """How many of the best it reads."""
+    """How many of the best hits it reads."""
     budget_ms: Annotated[float, Meta(ge=1.0, le=600_000.0)] = 150.0
-    """Milliseconds that a search waits for it; what it has not read by then stays as it was."""
+    """Milliseconds that a search waits for it; hits that it has not read by then keep their score."""
 
 
 class ContextSettings(Section, frozen=True):
     budget: Annotated[int, Meta(ge=64)] = 8000
     encoding: str = "o200k_base"
-    """The encoding, or the name of the assistant's model, that tokens are counted for."""
+    """The encoding that tokens are counted in, or the name of the assistant's model."""
     preset: Literal["assistant", "support", "tutor", "code"] = "assistant"
-    """How the budget is shared out among profile, retrieved memories, summary and recent turns."""
-    shares: dict[Literal["profile", "retrieved", "summary", "recent"], Share] = msgspec.field(
-        default_factory=dict
-    )
-    """Shares of your own, for calls that name no preset; the layers that these don't name share the rest as the
-    preset has it."""
+    """How profile, retrieved memories, summary and recent turns share the budget."""
+    shares: dict[Literal["profile", "retrieved", "summary", "recent"], Share] = msgspec.field(default_factory=dict)
+    """Your own shares, for calls that name no preset; the other layers share the rest as in the preset."""
     auto_recall: bool = True
-    """Whether anything but the session's own window is looked up and given."""
+    """Whether a context has memories from beyond the session's own window."""
     profile: str = "balanced"
-    """The weights by which memories are chosen."""
+    """The weights that choose the memories."""
     per_session: Annotated[int, Meta(ge=1)] = 12
-    """Memories of one session before others have had their turn."""
+    """Most memories from one session while other sessions have any."""
 
     def __post_init__(self) -> None:
         if (total := sum(self.shares.values())) > 1 + 1e-9:
-            raise ValueError(f"shares add up to {total:g}: together they may be 1 at most")
+            raise ValueError(f"context.shares must add up to at most 1, not {total:g}")
 
 
 class SessionSettings(Section, frozen=True):
     ttl: Annotated[int, Meta(ge=0)] = 0
-    """Seconds without a new message after which a conversation made here is deleted; 0 keeps it for ever."""
+    """Seconds without a new message after which a session started here is deleted; 0 keeps it forever."""
 
 
 class WorkingSettings(Section, frozen=True):
@@ -98,82 +96,82 @@ class WorkingSettings(Section, frozen=True):
     budget: Annotated[int, Meta(ge=64)] = 2000
     """Tokens of summary and latest turns together (summary_buffer)."""
     threshold: Share = 0.8
-    """From this share of the budget on, the oldest turns are summarised."""
+    """The share of the budget at which compaction starts: the oldest turns are summarised."""
     target: Share = 0.6
-    """Down to this share of the budget."""
+    """The share of the budget at which compaction stops."""
     keep: Annotated[int, Meta(ge=1)] = 3
-    """The latest turns that always stand as they were said."""
+    """How many of the latest turns always stay in full."""
     turns: Annotated[int, Meta(ge=1)] = 20
-    """How many of the latest turns there are (buffer_window)."""
+    """How many of the latest turns a window has (buffer_window)."""
 
     def __post_init__(self) -> None:
         if self.target > self.threshold:
-            raise ValueError(f"target ({self.target}) is above threshold ({self.threshold})")
+            raise ValueError(f"working.target ({self.target}) must not exceed working.threshold ({self.threshold})")
 
 
 class SummarySettings(Section, frozen=True):
     every: Annotated[int, Meta(ge=2)] = 12
-    """New messages after which a running conversation is summarised anew."""
+    """New messages after which an active session is summarised again."""
     silent: Annotated[float, Meta(ge=0.0)] = 600.0
-    """Seconds without a new message after which it counts as ended."""
+    """Seconds without a new message after which a session counts as ended."""
 
 
 class LlmSettings(Section, frozen=True):
     base_url: str = ""
-    """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty does without."""
+    """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty for none."""
     model: str = ""
     api_key: str = ""
     timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
-    """Seconds that an answer may take as a whole."""
+    """Seconds that a complete answer may take."""
 
 
 class WatchSettings(Section, frozen=True):
     folders: tuple[str, ...] = ()
-    """Folders that are watched beside the inbox in the home; in the environment separated like a PATH."""
+    """Folders to watch besides the inbox in the home; in the environment separated like a PATH."""
     settle: Annotated[float, Meta(ge=0.0, le=3600.0)] = 2.0
-    """Seconds that a file must not have changed before it is read."""
+    """Seconds that a file must stay unchanged before it is read."""
     rescan: Annotated[float, Meta(ge=1.0)] = 600.0
-    """Seconds between two looks at everything, because the system's events get lost."""
+    """Seconds between two complete scans, because the system's file events can get lost."""
 
 
 class ServerSettings(Section, frozen=True):
-    """What ``appliance serve`` listens on, and how much it takes at once."""
+    """What ``appliance serve`` listens on, and how much it accepts at once."""
 
     host: str = "127.0.0.1"
-    """The address; another than a loopback one must also be asked for on the command line."""
+    """The address; one beyond loopback also needs --beyond-loopback on the command line."""
     port: Annotated[int, Meta(ge=0, le=65535)] = 7707
-    """0 takes a free one; 'appliance status' says which."""
+    """0 takes a free port; 'appliance status' shows which."""
     body: Annotated[int, Meta(ge=1024)] = 16 * 1024 * 1024
-    """Bytes that a request may have, but for an upload."""
+    """Largest request in bytes, uploads excepted."""
     upload: Annotated[int, Meta(ge=1024)] = 4 * 1024 * 1024 * 1024
-    """Bytes that an uploaded export may have."""
+    """Largest uploaded export in bytes."""
     rate: Annotated[float, Meta(ge=0.0)] = 100.0
-    """Requests a second for each token, twice as many in a burst; 0 sets no limit."""
+    """Requests per second for each token, twice as many in a burst; 0 sets no limit."""
 
 
 class ProxySettings(Section, frozen=True):
     """What ``/v1/chat/completions`` adds to a chat, and how long it waits for the model at ``llm.base_url``."""
 
     budget: Annotated[int, Meta(ge=0)] = 2000
-    """Tokens of memory that a request is given, unless it says otherwise; 0 gives none."""
+    """Tokens of memory added to a request that names no budget; 0 adds none."""
     timeout: Annotated[float, Meta(gt=0.0, le=86_400.0)] = 600.0
-    """Seconds without a word from the model after which a request is given up; a small machine thinks for minutes."""
+    """Seconds without output from the model after which a request fails; a small machine takes minutes."""
 
 
 class TuiSettings(Section, frozen=True):
     """How ``appliance tui`` looks, and which keys do what."""
 
     theme: Literal["", "dark", "light", "contrast", "plain"] = ""
-    """Empty takes the dark one, or the plain one where NO_COLOR is set."""
+    """Empty means dark, or plain where NO_COLOR is set."""
     motion: bool = True
-    """Whether things may move by themselves: smooth scrolling and the like."""
+    """Whether the screen animates, as in smooth scrolling."""
     keys: dict[str, str | dict[str, str]] = msgspec.field(default_factory=dict)
-    """Keys of your own by an action's id, ``"recall.pin" = "ctrl+b"``; without the quotation marks TOML makes a group
-    of it, which means the same."""
+    """Your own keys by action, ``"recall.pin" = "ctrl+b"``; the nested table that TOML reads without quotation marks
+    means the same."""
 
 
 class ProfileSettings(Section, frozen=True):
-    """Weights of a ranking of your own: those of a built-in profile but for the ones given."""
+    """Your own scoring profile: the weights of a built-in profile, some of them replaced."""
 
     like: str = "evidence"
     weights: dict[str, float] = msgspec.field(default_factory=dict)
@@ -181,9 +179,9 @@ class ProfileSettings(Section, frozen=True):
 
 class Settings(Section, frozen=True):
     user: str = "me"
-    """Whose memories are meant when a call names no user."""
+    """The user of calls that name none."""
     name: str = ""
-    """What you are called in your chats, for exports that only say "me"."""
+    """Your name in your chats, for exports that only say "me"."""
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
     index: IndexSettings = msgspec.field(default_factory=IndexSettings)
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
@@ -202,42 +200,47 @@ class Settings(Section, frozen=True):
 
 
 def load(home: Home, environment: Mapping[str, str] | None = None) -> Settings:
-    """The effective settings of a home.
+    """Return the effective settings of a home.
+
+    Args:
+        environment: The variables to read; by default those of this process.
 
     Raises:
-        ConfigError: a file that is not TOML, a setting that is unknown or out of range.
+        ConfigError: A file is not TOML, or a setting is unknown or out of range.
     """
-    settings, _ = load_with_origins(home, environment)
-    return settings
+    return load_with_origins(home, environment)[0]
 
 
-def load_with_origins(
-    home: Home, environment: Mapping[str, str] | None = None
-) -> tuple[Settings, dict[str, str]]:
-    """The effective settings, and for each ("model.name") where its value came from."""
+def load_with_origins(home: Home, environment: Mapping[str, str] | None = None) -> tuple[Settings, dict[str, str]]:
+    """Return the effective settings, and the origin of each ("model.name"): a file, a variable, or "default"."""
     environment = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     origins = dict.fromkeys(flatten(msgspec.to_builtins(Settings())), "default")
-    for origin, layer in (
-        (str(home.config), _from_file(home)),
-        ("environment", _from_environment(environment)),
-    ):
-        _check(layer, origin, strict=origin != "environment")
+    for origin, layer in ((str(home.config), _from_file(home)), ("environment", _from_environment(environment))):
+        _validate(layer, origin, strict=origin != "environment")
         for name in flatten(layer):
-            origins[name] = origin if origin != "environment" else _variable(name)
+            origins[name] = origin if origin != "environment" else _environment_variable(name)
         _merge(values, layer)
-    return _check(values, "settings", strict=False), origins
+    return _validate(values, "settings", strict=False), origins
 
 
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """``{"model": {"name": "x"}}`` as ``{"model.name": "x"}``."""
-    flat: dict[str, Any] = {}
+def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``{"model": {"name": "x"}}`` as ``{"model.name": "x"}``."""
+    return {".".join(path): value for path, value in _leaves(tree)}
+
+
+def _leaves(tree: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{prefix}{name}."))
+            yield from _leaves(value, (*path, name))
         else:
-            flat[prefix + name] = value
-    return flat
+            yield (*path, name), value
+
+
+def _nested(path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    for name in reversed(path):
+        value = {name: value}
+    return dict(value)
 
 
 def _from_file(home: Home) -> dict[str, Any]:
@@ -246,51 +249,98 @@ def _from_file(home: Home) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"can't be read ({error})", where=str(home.config)) from error
+        raise ConfigError(f"The file can't be read ({error}).", where=str(home.config)) from error
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not valid TOML: {error}", where=str(home.config)) from error
+        raise ConfigError(f"Invalid TOML: {error}.", where=str(home.config)) from error
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     defaults = flatten(msgspec.to_builtins(Settings()))
-    known = {_variable(name): name for name in defaults}
+    known = {_environment_variable(name): name for name in defaults}
     tree: dict[str, Any] = {}
     for variable, value in environment.items():
-        if not variable.startswith(PREFIX) or variable == HOME_VARIABLE:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == HOME_VARIABLE:
             continue
         if variable not in known:
-            raise ConfigError("no such setting", where=variable, hint="known are " + ", ".join(sorted(known)))
-        one: dict[str, Any] = {}
-        *groups, leaf = known[variable].split(".")
-        node = one
-        for group in groups:
-            node = node.setdefault(group, {})
-        several = isinstance(defaults[known[variable]], list | tuple)
-        node[leaf] = value.split(os.pathsep) if several else value
-        _check(one, variable, strict=False)
-        _merge(tree, one)
+            raise ConfigError("Unknown setting.", where=variable, hint=f"Known settings: {', '.join(sorted(known))}.")
+        is_list = isinstance(defaults[known[variable]], list | tuple)
+        single = _nested(tuple(known[variable].split(".")), value.split(os.pathsep) if is_list else value)
+        _validate(single, variable, strict=False)
+        _merge(tree, single)
     return tree
 
 
-def _variable(name: str) -> str:
-    return PREFIX + name.replace(".", "_").upper()
+def _environment_variable(name: str) -> str:
+    return ENVIRONMENT_PREFIX + name.replace(".", "_").upper()
 
 
-def _check(values: Mapping[str, Any], origin: str, *, strict: bool) -> Settings:
-    """``strict=False`` reads numbers out of text, which is all that the environment has."""
+def _validate(values: Mapping[str, Any], origin: str, *, strict: bool) -> Settings:
+    """Convert values to settings; ``strict=False`` reads numbers from text, which is all that the environment has."""
     try:
         return msgspec.convert(values, Settings, strict=strict)
     except msgspec.ValidationError as error:
-        raise ConfigError(
-            str(error), where=origin, hint="'appliance config' lists every setting with its value"
-        ) from error
+        message = _find_wrong_setting(values, strict) or str(error).partition(" - at ")[0]
+        hint = "'appliance config' lists every setting with its value."
+        raise ConfigError(f"{message}.", where=origin, hint=hint) from error
 
 
-def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_LIMITS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+
+_WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got ")
+_OUT_OF_RANGE = re.compile(r"Expected `[^`]+` ([<>]=?) (\S+)")
+_UNKNOWN_FIELD = re.compile(r"Object contains unknown field `|Invalid enum value .* - at `key` in")
+_LIST_ITEM = re.compile(r"\[\d+\]`$")
+
+
+def _find_wrong_setting(values: Mapping[str, Any], strict: bool) -> str | None:
+    """Say which setting is wrong and why, by converting each alone; None if only their combination is wrong.
+
+    msgspec's own message names neither the value nor the key of a dict.
+    """
+    for path, value in _leaves(values):
+        try:
+            msgspec.convert(_nested(path, value), Settings, strict=strict)
+        except msgspec.ValidationError as error:
+            name, shown = ".".join(path), _as_json(value)
+            text = str(error)
+            if _UNKNOWN_FIELD.match(text):
+                return f"Unknown setting {name}"
+            if match := _WRONG_TYPE.match(text):
+                kind = " or ".join(_KINDS.get(part, part) for part in match[1].split(" | "))
+                return f"{name} must be {'a list of ' if _LIST_ITEM.search(text) else ''}{kind}, not {shown}"
+            if match := _OUT_OF_RANGE.match(text):
+                return f"{name} must be {_LIMITS[match[1]]} {match[2].removesuffix('.0')}, not {shown}"
+            if text.startswith("Invalid enum value "):
+                *choices, last = map(_as_json, _choices(path))
+                return f"{name} must be {', '.join(choices)} or {last}, not {shown}"
+    return None
+
+
+def _as_json(value: Any) -> str:
+    # JSON has no NaN.
+    return str(value) if isinstance(value, float) else msgspec.json.encode(value).decode()
+
+
+def _choices(path: tuple[str, ...]) -> tuple[Any, ...]:
+    kind: Any = Settings
+    for name in path:
+        kind = get_type_hints(kind)[name]
+    return get_args(kind)
+
+
+def _merge(target: dict[str, Any], layer: Mapping[str, Any]) -> None:
     for name, value in layer.items():
         if isinstance(value, Mapping):
-            _merge(into.setdefault(name, {}), value)
+            _merge(target.setdefault(name, {}), value)
         else:
-            into[name] = value
+            target[name] = value

@@ -3,20 +3,19 @@
     ApplianceError                what happened, where, what to do next        exit code
     ├── UsageError                wrong arguments or an impossible request          2
     │   └── ConfigError           a setting is unknown, unreadable or out of range  2
-    ├── StoreError                the store refuses                                 3
+    ├── StoreError                the store can't do it, or refuses                 3
     │   ├── HomeError             the home is missing, unreadable or unwritable     3
     │   ├── HomeLocked            another process owns the home                     3
-    │   ├── DaemonGone            the process that owned the home ended meanwhile   3
-    │   ├── StoreVersion          written by a newer version than this one          3
+    │   ├── DaemonGone            the daemon that owned the home has ended          3
+    │   ├── StoreVersion          written by a version that this one can't read     3
     │   └── StoreCorrupt          a file of the home is damaged                     3
     ├── NotFound                  no such session, message or file                  4
     ├── ModelUnavailable          an embedding model is missing or damaged          5
     ├── EndpointError             the local language model does not answer          5
     └── InputError                an input can't be read at all                     1
 
-Each error says what happened (``str(error)``), and may say where (``where``: a file and a place in
-it) and what to do next (``hint``). The command line prints all three and ends with ``exit_code``;
-nothing else in the program decides an exit code.
+An error says what happened (``str(error)``), and may say where (``where``: a file and a place in it) and what to do
+next (``hint``). The command line prints all three and exits with ``exit_code``; nothing else decides an exit code.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class ApplianceError(Exception):
 
 
 class UsageError(ApplianceError):
-    """The call can't be carried out as it was made."""
+    """The arguments are wrong, or the request is impossible."""
 
     exit_code = 2
 
@@ -48,7 +47,7 @@ class ConfigError(UsageError):
 
 
 class StoreError(ApplianceError):
-    """The store refuses."""
+    """The store can't carry out the request, or refuses it."""
 
     exit_code = 3
 
@@ -62,11 +61,11 @@ class HomeLocked(StoreError):
 
 
 class DaemonGone(StoreError):
-    """The process that owned the home has ended meanwhile; what it had acknowledged is kept."""
+    """The daemon that owned the home has ended; everything that it acknowledged is kept."""
 
 
 class StoreVersion(StoreError):
-    """The store was written by a newer version of this program."""
+    """The store was written by a newer version of this program, or by one that was never released."""
 
 
 class StoreCorrupt(StoreError):
@@ -86,12 +85,10 @@ class ModelUnavailable(ApplianceError):
 
 
 class EndpointError(ApplianceError):
-    """The endpoint of the local language model does not answer, or with what is no answer."""
+    """The endpoint of the local language model does not answer, or its answer makes no sense."""
 
     exit_code = 5
 
 
 class InputError(ApplianceError):
     """An input can't be read at all; inputs that can be read in part are reported instead."""
-
-    exit_code = 1

@@ -1,4 +1,4 @@
-"""Where everything lies. One folder, the home, holds all of it."""
+"""The home folder, the paths in it, and how its files are written."""
 
 from __future__ import annotations
 
@@ -18,166 +18,129 @@ FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
 
+class _HomePath:
+    """An attribute of ``Home``: the path of a file or folder with this name in it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: Home, owner: type[Home]) -> Path:
+        return home.root / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The folder that holds everything, and the places in it."""
+    """The folder that holds everything, and the paths in it."""
 
     root: Path
 
-    @property
-    def config(self) -> Path:
-        return self.root / "config.toml"
-
-    @property
-    def database(self) -> Path:
-        return self.root / "recall.db"
-
-    @property
-    def vectors(self) -> Path:
-        return self.root / "vectors"
-
-    @property
-    def index(self) -> Path:
-        return self.root / "index"
-
-    @property
-    def models(self) -> Path:
-        return self.root / "models"
-
-    @property
-    def inbox(self) -> Path:
-        return self.root / "inbox"
-
-    @property
-    def bench(self) -> Path:
-        return self.root / "bench"
+    config = _HomePath("config.toml")
+    database = _HomePath("recall.db")
+    vectors = _HomePath("vectors")
+    index = _HomePath("index")
+    models = _HomePath("models")
+    inbox = _HomePath("inbox")
+    bench = _HomePath("bench")
+    logs = _HomePath("logs")
+    daemon = _HomePath("daemon.json")
+    """The daemon's address and process id, while it runs."""
+    socket = _HomePath("socket")
+    token = _HomePath("token")
+    """The owner's token for HTTP."""
+    tokens = _HomePath("tokens.json")
+    """The tokens given to other programs: their digests and their rights."""
+    uploads = _HomePath("uploads")
+    """Exports that arrive over HTTP, until they have been read."""
+    lock = _HomePath("lock")
 
     def bench_of(self, user: str) -> Path:
-        """Where a user's questions and measurements lie: to forget the user is to remove it. A digest names
-        it, because a user's id may be any text."""
+        """The folder of one user's questions and measurements, which forgetting the user removes. Its name is a
+        digest, because a user's id may be any text."""
         return self.bench / blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def daemon(self) -> Path:
-        """What a daemon says of itself: where it listens, and its process."""
-        return self.root / "daemon.json"
-
-    @property
-    def socket(self) -> Path:
-        return self.root / "socket"
-
-    @property
-    def token(self) -> Path:
-        """The owner's token for HTTP."""
-        return self.root / "token"
-
-    @property
-    def tokens(self) -> Path:
-        """What is known of the tokens that were given to others: digests and what they may do."""
-        return self.root / "tokens.json"
-
-    @property
-    def uploads(self) -> Path:
-        """Exports that are being sent over HTTP, until they have been read."""
-        return self.root / "uploads"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    def places(self) -> dict[str, Path]:
+    def locations(self) -> dict[str, Path]:
         """Every location, by name."""
-        names = (
-            "root", "config", "database", "vectors", "index", "models", "inbox", "bench", "logs", "daemon",
-            "socket", "token", "tokens", "uploads", "lock",
-        )  # fmt: skip
-        return {("home" if name == "root" else name): getattr(self, name) for name in names}
+        names = [name for name, value in vars(Home).items() if isinstance(value, _HomePath)]
+        return {"home": self.root, **{name: getattr(self, name) for name in names}}
 
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""One path or several, as a person names them."""
+"""One path or several."""
 
 
-def as_paths(given: Paths) -> list[Path]:
-    """One path or several as a list, with "~" for the user's folder."""
-    several = [given] if isinstance(given, str | os.PathLike) else given
-    return [Path(path).expanduser() for path in several]
+def as_paths(paths: Paths) -> list[Path]:
+    """Return one path or several as a list; "~" stands for the user's folder."""
+    path_list = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return [Path(path).expanduser() for path in path_list]
 
 
-def find_home(given: str | os.PathLike[str] | None = None) -> Home:
-    """The home to use: ``given``, else ``APPLIANCE_HOME``, else the platform's data folder.
+def find_home(folder: str | os.PathLike[str] | None = None) -> Home:
+    """Return the home to use: ``folder``, else ``APPLIANCE_HOME``, else the platform's data folder.
 
-    Only finds it; see ``create_home`` and ``require_home``.
+    The folder need not exist: see ``create_home`` and ``require_home``.
     """
-    named = given or os.environ.get(HOME_VARIABLE)
-    if named:
-        return Home(Path(named).expanduser().absolute())
+    if configured := folder or os.environ.get(HOME_VARIABLE):
+        return Home(Path(configured).expanduser().absolute())
     import platformdirs
 
     return Home(Path(platformdirs.user_data_dir(APP_NAME, appauthor=False)))
 
 
 def require_home(home: Home) -> Home:
-    """The home, when it exists and holds a store.
+    """Return the home if it exists and holds a store.
 
     Raises:
-        HomeError: there is none, or it can't be used.
+        HomeError: There is none, or it can't be used.
     """
     if not home.database.is_file():
-        what = "no memory in this folder" if home.root.is_dir() else "no such folder"
         raise HomeError(
-            what,
+            "There is no memory in this folder." if home.root.is_dir() else "There is no such folder.",
             where=str(home.root),
-            hint="begin one with 'appliance ingest PATH' or 'appliance add TEXT', "
-            f"or name another with --home or {HOME_VARIABLE}",
+            hint="Start a memory with 'appliance ingest PATH' or 'appliance add TEXT', "
+            f"or name another folder with --home or {HOME_VARIABLE}.",
         )
     return create_home(home)
 
 
 def create_home(home: Home) -> Home:
-    """Make the home and its folders where they are missing, private to the user.
+    """Create the home and its folders where they are missing, private to the user.
 
     Raises:
-        HomeError: the path is a file, or can't be made, read or written.
+        HomeError: The path is a file, or can't be created, read or written.
     """
     try:
         for folder in (home.root, home.vectors, home.index, home.models, home.inbox):
-            if folder.is_dir():
-                continue
-            folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            if not folder.is_dir():
+                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise HomeError(
-            f"can't make this folder ({error.strerror})",
+            f"This folder can't be created: {error.strerror}.",
             where=str(error.filename or home.root),
-            hint="name a folder that you can write to with --home or " + HOME_VARIABLE,
+            hint=f"Name a folder that you can write to with --home or {HOME_VARIABLE}.",
         ) from error
     if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):
         raise HomeError(
-            "this folder can't be read and written",
+            "You have no permission to read and write this folder.",
             where=str(home.root),
-            hint="give yourself the rights to it, or name another with --home or " + HOME_VARIABLE,
+            hint=f"Change its permissions, or name another folder with --home or {HOME_VARIABLE}.",
         )
     return home
 
 
 def make_private(folder: Path) -> None:
-    """Close a folder and all that is in it to other users (0700 and 0600)."""
+    """Close a folder and everything in it to other users (modes 0700 and 0600)."""
     folder.chmod(FOLDER_MODE)
-    for entry in _under(folder):
+    for entry in _walk(folder):
         if entry.is_symlink():
-            continue  # what it leads to is not ours
-        wanted = FOLDER_MODE if entry.is_dir(follow_symlinks=False) else FILE_MODE
+            continue  # its target may lie outside the home
+        mode = FOLDER_MODE if entry.is_dir(follow_symlinks=False) else FILE_MODE
         with suppress(FileNotFoundError):
-            if stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) != wanted:
-                os.chmod(entry.path, wanted)
+            if stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode) != mode:
+                os.chmod(entry.path, mode)
 
 
-def write_small_file(path: Path, data: bytes) -> None:
-    """Replace a small file whole: a crash leaves the old one or the new one, never a part."""
+def write_file_atomically(path: Path, data: bytes) -> None:
+    """Replace a small file as a whole: a crash leaves the old content or the new, never a part."""
     temporary = path.with_name(path.name + ".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
@@ -189,8 +152,8 @@ def write_small_file(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename or a new file in ``folder`` survive a power cut (a no-op where folders can't be
-    opened, as on Windows)."""
+    """Make a rename or a new file in ``folder`` survive a power cut. Does nothing where folders can't be opened, as on
+    Windows."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -201,33 +164,33 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def sizes(folder: Path) -> Iterator[os.stat_result]:
-    """The measures of every file in a folder; files that go meanwhile are passed over."""
-    for entry in _under(folder):
+def file_stats(folder: Path) -> Iterator[os.stat_result]:
+    """Yield the stat result of every file in a folder and its subfolders; skips files that disappear meanwhile."""
+    for entry in _walk(folder):
         with suppress(FileNotFoundError):
-            found = entry.stat()
-            if stat.S_ISREG(found.st_mode):
-                yield found
+            result = entry.stat()
+            if stat.S_ISREG(result.st_mode):
+                yield result
 
 
 def files(folder: Path) -> list[Path]:
-    """Every file in a folder, in order; what goes meanwhile may be among them.
+    """Return every file in a folder and its subfolders, sorted; some may have disappeared since.
 
     Raises:
-        OSError: a folder in it can't be read.
+        OSError: A subfolder can't be read.
     """
-    return sorted(Path(entry.path) for entry in _under(folder) if entry.is_file())
+    return sorted(Path(entry.path) for entry in _walk(folder) if entry.is_file())
 
 
-def _under(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All that is in a folder, links to others not followed. One that goes meanwhile is passed over: the index replaces
-    its own as it works, on which Path.rglob raises."""
-    waiting = [os.fspath(folder)]
-    while waiting:
+def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Everything in a folder; links to other folders are not followed. Skips folders that disappear meanwhile: the
+    index replaces its own while it works, and Path.rglob would raise."""
+    pending_folders = [os.fspath(folder)]
+    while pending_folders:
         try:
-            with os.scandir(waiting.pop()) as entries:
-                found = list(entries)
+            with os.scandir(pending_folders.pop()) as scanned:
+                entries = list(scanned)
         except FileNotFoundError:
             continue
-        yield from found
-        waiting += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+        yield from entries
+        pending_folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]

@@ -39,10 +39,7 @@ def run(arguments: tuple[str, ...], home: Path) -> str:
         "LINES": str(LINES),
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "appliance", *arguments],
-        stdout=slave,
-        stderr=subprocess.DEVNULL,
-        env=environment,
+        [sys.executable, "-m", "appliance", *arguments], stdout=slave, stderr=subprocess.DEVNULL, env=environment
     )
     os.close(slave)
     output = b""
@@ -74,9 +71,7 @@ def main(target: Path) -> None:
             console.print(Text.from_ansi(run(arguments, home).rstrip("\n")), "\n", sep="")
     # The fonts that rich's template would fetch from the web are left out: nothing here loads from elsewhere.
     template = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    template = template.replace(
-        "Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace"
-    )
+    template = template.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace")
     svg = console.export_svg(title="appliance", unique_id="appliance", code_format=template)
     target.write_text(svg, encoding="utf-8")
 

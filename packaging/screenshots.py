@@ -1,4 +1,4 @@
-"""Draws the screens that stand in the README: the real program on the demo data, as SVGs.
+"""Makes the screenshots of the README: the real program on the demo data, as SVGs.
 
 .venv/bin/python packaging/screenshots.py docs/screens
 """
@@ -23,32 +23,32 @@ from appliance_tui.app import ApplianceApp
 
 SIZE = (118, 34)
 NOW = 1_773_500_000_000_000_000
-"""The moment at which the demo's clock stands still: some days after its last message."""
+"""The time at which the clock is frozen, in nanoseconds: some days after the demo's last message."""
 
-PATIENCE = 60.0
-STILL = 20
-"""Looks in a row at which a screen has to be the same."""
+TIMEOUT_SECONDS = 60.0
+STABLE_CHECKS = 20
+"""Checks in a row at which a screen must be unchanged to count as settled."""
 
 Scene = Callable[[ApplianceApp, Pilot[None]], Awaitable[None]]
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    end = asyncio.get_running_loop().time() + PATIENCE
-    while not holds():
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    end = asyncio.get_running_loop().time() + TIMEOUT_SECONDS
+    while not condition():
         if asyncio.get_running_loop().time() > end:
-            raise SystemExit("the screen did not come about")
+            raise SystemExit("timed out waiting for a screen")
         await pilot.pause(0.05)
 
 
-async def typed(app: ApplianceApp, pilot: Pilot[None], text: str) -> None:
+async def type_query(app: ApplianceApp, pilot: Pilot[None], text: str) -> None:
     line = app.screen.query_one("#query", Input)
     line.value = ""
     line.insert_text_at_cursor(text)
-    await until(pilot, lambda: getattr(app.screen, "answered", text) == text)
+    await until(pilot, lambda: getattr(app.screen, "answered_query", text) == text)
 
 
 async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    await typed(app, pilot, "which food is dangerous for Ben")
+    await type_query(app, pilot, "which food is dangerous for Ben")
 
 
 async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -71,35 +71,29 @@ async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("f4")
 
 
-SCENES: dict[str, Scene] = {
-    "recall": recall,
-    "why": why,
-    "reading": reading,
-    "context": context,
-    "memory": memory,
-}
+SCENES: dict[str, Scene] = {"recall": recall, "why": why, "reading": reading, "context": context, "memory": memory}
 
 
-async def settled(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    """Return when the screen has been the same for a while."""
-    last, since = "", 0
-    while since < STILL:
+async def settle(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """Return when the screen has not changed for a while."""
+    previous, unchanged = "", 0
+    while unchanged < STABLE_CHECKS:
         for line in app.screen.query(Input):
             line.cursor_blink = False
         await pilot.pause(0.05)
-        now = drawn(app)
-        last, since = now, since + 1 if now == last else 0
+        current = render(app)
+        previous, unchanged = current, unchanged + 1 if current == previous else 0
 
 
-def drawn(app: ApplianceApp) -> str:
-    """The screen as an SVG that is the same each time, and loads nothing from elsewhere."""
+def render(app: ApplianceApp) -> str:
+    """The screen as a reproducible SVG that loads nothing from the network."""
     svg = app.export_screenshot(title="appliance tui")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
     return re.sub(r"\bterminal-\d+-", "terminal-", svg)
 
 
-def pictures() -> dict[str, str]:
-    """Each scene's SVG, by its name."""
+def render_scenes() -> dict[str, str]:
+    """The SVG of each scene, by name."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
         for name in [name for name in os.environ if name.startswith("APPLIANCE_")]:
@@ -108,23 +102,23 @@ def pictures() -> dict[str, str]:
         home = Path(folder, "memory")
         with Appliance.open(home, worker=False) as opened:
             opened.ingest(list(samples()))
-            opened.tend()
-        return {name: asyncio.run(_picture(home, scene)) for name, scene in SCENES.items()}
+            opened.run_pending_jobs()
+        return {name: asyncio.run(_render_scene(home, scene)) for name, scene in SCENES.items()}
 
 
-async def _picture(home: Path, scene: Scene) -> str:
+async def _render_scene(home: Path, scene: Scene) -> str:
     app = ApplianceApp(lambda: Appliance.open(home, worker=False), theme="dark", motion=False)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.told)
+        await until(pilot, lambda: app.status_text)
         await scene(app, pilot)
-        await settled(app, pilot)
-        return drawn(app)
+        await settle(app, pilot)
+        return render(app)
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name, svg in pictures().items():
+    for name, svg in render_scenes().items():
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 

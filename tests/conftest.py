@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +13,47 @@ from hypothesis import HealthCheck, settings
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.examples import FULL, QUICK
 
 # How fast examples are made and tried says something of the machine, on which another test runs beside, and not of us.
-settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("here")
+settings.register_profile(FULL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=20)
+settings.load_profile(QUICK)
+
+# A process that a test starts would compile the whole program anew each time.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded for 5,000 tests stays: the collector need not look through it while they run."""
+    gc.freeze()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One worker more than there are cores: a third of the time a test waits, for a disk, a process or a screen."""
+    return (os.cpu_count() or 1) + 1
+
+
+LONGEST_ID = 100
+"""Characters of a text that stand in a test's id. Ids go between the processes of a run and into every report: those of
+hostile texts were 50 MB altogether."""
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """A long text is named by its beginning and its length."""
+    if not isinstance(val, str | bytes) or len(val) <= LONGEST_ID:
+        return None
+    begins = val[:20] if isinstance(val, str) else val[:20].decode("latin-1")
+    return f"{begins.encode('unicode_escape').decode()}-{len(val)}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With all of their examples, properties belong to the slow tests."""
+    if settings.get_current_profile_name() == FULL:
+        for item in items:
+            if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,17 +15,16 @@ from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.config import ServerSettings
-from appliance.server import tokens
-from appliance.server.app import create_app
-from appliance.server.service import Service
-
-PATIENCE = 10.0
-"""Seconds that a server may take to begin."""
+from appliance.server.access import tokens
+from appliance.server.access.grants import Service
+from appliance.server.http.app import create_app
+from tests.engines import engine_of
+from tests.waits import until
 
 
 def service(memory: Appliance, **settings: Any) -> Service:
     """A service without a limit of its rate, unless one is given."""
-    return Service(memory, memory.home, ServerSettings(**{"rate": 0.0, **settings}))
+    return Service(memory, engine_of(memory), memory.home, ServerSettings(**{"rate": 0.0, **settings}))
 
 
 def application(memory: Appliance, **settings: Any) -> FastAPI:
@@ -39,12 +37,12 @@ def bearer(token: str) -> dict[str, str]:
 
 def owner(memory: Appliance) -> dict[str, str]:
     """The headers of the owner."""
-    return bearer(tokens.owners(memory.home))
+    return bearer(tokens.owner_token(memory.home))
 
 
 def given(memory: Appliance, name: str, **scope: Any) -> dict[str, str]:
     """The headers of somebody whom a token is given."""
-    return bearer(tokens.new(memory.home, name, **scope)[0])
+    return bearer(tokens.issue(memory.home, name, **scope)[0])
 
 
 @contextmanager
@@ -64,11 +62,9 @@ def running(app: FastAPI, *, uds: Path | None = None) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
-    began = time.monotonic()
     try:
-        while not server.started:
-            assert time.monotonic() - began < PATIENCE and thread.is_alive(), "the server did not begin"
-            time.sleep(0.005)
+        until(lambda: server.started or not thread.is_alive(), "the server's beginning")
+        assert server.started, "the server did not begin"
         yield str(uds) if uds is not None else f"http://127.0.0.1:{_port(server)}"
     finally:
         app.state.streams.close()

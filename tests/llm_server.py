@@ -25,6 +25,8 @@ class Served:
     base_url: str
     asked: list[dict[str, Any]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
+    silent: int = 0
+    """Connections that are held open without an answer."""
 
 
 def completion(text: str) -> bytes:
@@ -57,7 +59,9 @@ def serving(answer: Answer, dribble: float = 0.0) -> Iterator[Served]:
             served.heads.append(head.decode())
             answered = answer(body)
             if answered is None:
+                served.silent += 1
                 stopping.wait(PATIENCE)
+                served.silent -= 1
                 return
             data = completion(answered) if isinstance(answered, str) else answered
             try:

@@ -1,4 +1,4 @@
-"""Conversations long enough to be summarised."""
+"""Conversations long enough to be summarised, and what holds of every summary."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from appliance import Appliance
 
 THEMES = (
     "harbour crane oil lever winch rope sailor storm pier lantern",
@@ -33,9 +35,7 @@ def noted(body: Mapping[str, Any]) -> str:
     if is_for_facts(body):
         return "[]"
     question = body["messages"][1]["content"]
-    found = re.search(
-        r"^\[(\d+)\] [^\n]*?\): ([^.\n]+\.)", question.partition("NEXT TURNS:\n")[2], re.MULTILINE
-    )
+    found = re.search(r"^\[(\d+)\] [^\n]*?\): ([^.\n]+\.)", question.partition("NEXT TURNS:\n")[2], re.MULTILINE)
     if found:
         return f"- {found[2]} [{found[1]}]"
     parts = re.findall(r"([^.:\n\[\]]+\.) \[(\d+)\]", question)
@@ -61,3 +61,15 @@ def chat(session: str, messages: int, *, seed: int = 0, role: str = "both") -> l
 def write(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def check_summaries(memory: Appliance) -> None:
+    """Every quote is verbatim, every summary is of messages that are there, and all stores agree."""
+    for summary in memory.summaries.list():
+        texts = {m.id: m.text for m in memory.sessions.messages(summary.session_id)}
+        assert summary.first_id in texts and summary.last_id in texts
+        for quote in summary.quotes:
+            assert texts[quote.message_id][quote.start : quote.end] == quote.text != ""
+            if summary.made_by == "extractive":
+                assert " ".join(quote.text.split()) in summary.text
+    assert not memory.verify().problems

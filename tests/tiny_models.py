@@ -96,9 +96,7 @@ def trunk_folder(folder: Path) -> Path:
     shipped = (SHIPPED_PACKS / DEFAULT_MODEL / "model.onnx").read_bytes()
     (folder / "onnx" / "model.onnx").write_bytes(shipped + _bytes(7, graph))
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(
-        json.dumps(config | {"max_position_embeddings": 512}), encoding="utf-8"
-    )
+    (folder / "config.json").write_text(json.dumps(config | {"max_position_embeddings": 512}), encoding="utf-8")
     return folder
 
 
@@ -119,9 +117,7 @@ def _bytes(field: int, value: bytes) -> bytes:
 
 
 def _node(operator: str, inputs: Sequence[str], output: str, **numbers: int) -> bytes:
-    attributes = [
-        _bytes(1, name.encode()) + _number(3, value) + _number(20, 2) for name, value in numbers.items()
-    ]
+    attributes = [_bytes(1, name.encode()) + _number(3, value) + _number(20, 2) for name, value in numbers.items()]
     return b"".join(
         [
             *(_bytes(1, name.encode()) for name in inputs),
@@ -134,12 +130,7 @@ def _node(operator: str, inputs: Sequence[str], output: str, **numbers: int) -> 
 
 
 def _tensor(name: str, kind: int, shape: Sequence[int], raw: bytes) -> bytes:
-    return (
-        b"".join(_number(1, size) for size in shape)
-        + _number(2, kind)
-        + _bytes(8, name.encode())
-        + _bytes(9, raw)
-    )
+    return b"".join(_number(1, size) for size in shape) + _number(2, kind) + _bytes(8, name.encode()) + _bytes(9, raw)
 
 
 def _value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:

@@ -1,5 +1,5 @@
-"""Measuring: recall and latency on a known benchmark's file, and on a person's own history.
+"""Benchmarks: recall and latency on a public data set, and on a person's own history.
 
-``material`` reads conversations with questions, ``recall`` asks them of every system, ``measures`` says how
-well the answers were ranked.
+``datasets`` reads conversations with questions, ``recall`` runs every system on them, and ``ir_metrics`` measures the
+rankings.
 """

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from appliance.bench.material import Conversation, Element, LeftOut, Native, Question
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion, DatasetElement, NativeRecord, SkippedCounts
 from appliance.errors import InputError
 
 NAME = "BEAM"
@@ -20,7 +20,7 @@ KEYS = frozenset({"messages", "questions"})
 _Id = int | str
 
 
-class _Message(msgspec.Struct):
+class _BeamMessage(msgspec.Struct):
     id: _Id
     role: Literal["user", "assistant", "system", "tool"]
     content: str
@@ -28,37 +28,37 @@ class _Message(msgspec.Struct):
     time_anchor: str | None = None
 
 
-class _Asked(msgspec.Struct):
+class _BeamQuestion(msgspec.Struct):
     question: str
     type: str
     evidence: list[_Id]
 
 
-class _Sample(msgspec.Struct):
+class _BeamSample(msgspec.Struct):
     id: _Id
-    messages: list[_Message]
-    questions: list[_Asked]
+    messages: list[_BeamMessage]
+    questions: list[_BeamQuestion]
 
 
-def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Conversation]:
-    """A chat is a conversation."""
+def conversations(elements: Iterable[DatasetElement], left_out: SkippedCounts) -> Iterator[BenchmarkCorpus]:
+    """A corpus for each chat."""
     for element in elements:
-        sample = element.as_type(_Sample)
+        sample = element.convert_to(_BeamSample)
         name = f"beam{sample.id}"
         records = tuple(_records(sample, name, element.where))
         session_of = {record["message_id"]: record["session_id"] for record in records}
         questions = []
-        for asked in sample.questions:
-            cited = frozenset(map(str, asked.evidence))
+        for sample_question in sample.questions:
+            cited = frozenset(map(str, sample_question.evidence))
             if not cited:
                 left_out["questions that cite nothing"] += 1
                 continue
             sessions = frozenset(session_of[one] for one in cited if one in session_of)
-            questions.append(Question(asked.question, cited, asked.type, sessions))
-        yield Conversation(name, records, tuple(questions))
+            questions.append(BenchmarkQuestion(sample_question.question, cited, sample_question.type, sessions))
+        yield BenchmarkCorpus(name, records, tuple(questions))
 
 
-def _records(sample: _Sample, name: str, where: str) -> Iterator[Native]:
+def _records(sample: _BeamSample, name: str, where: str) -> Iterator[NativeRecord]:
     anchor: str | None = None
     for number, message in enumerate(sample.messages):
         if message.time_anchor:
@@ -66,7 +66,7 @@ def _records(sample: _Sample, name: str, where: str) -> Iterator[Native]:
                 anchor = datetime.strptime(message.time_anchor, "%B-%d-%Y").isoformat()
             except ValueError as error:
                 raise InputError(
-                    f"{message.time_anchor!r} is no day like 'March-15-2024'",
+                    f"{message.time_anchor!r} is not a day like 'March-15-2024'.",
                     where=f"{where}, messages[{number}].time_anchor",
                 ) from error
         yield {

@@ -1,7 +1,7 @@
 """LoCoMo (Maharana et al. 2024): people who chat over months, and questions that cite dialogue lines.
 
-A line is a message with its speaker as author and the caption of its picture in the content. Categories 1 to
-4 are asked; category 5 has no answer.
+A line is a message with its speaker as author and the caption of its picture in the content. Questions of category 5
+have no answer and are left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from appliance.bench.material import Conversation, Element, LeftOut, Native, Question, checked
+from appliance.bench.datasets import (
+    BenchmarkCorpus,
+    BenchmarkQuestion,
+    DatasetElement,
+    NativeRecord,
+    SkippedCounts,
+    convert,
+)
 from appliance.errors import InputError
 
 NAME = "LoCoMo"
@@ -26,46 +33,47 @@ _SESSION = re.compile(r"session_(\d+)")
 _LINE_ID = re.compile(r"D\d+:\d+")
 
 
-class _Line(msgspec.Struct):
+class _LocomoLine(msgspec.Struct):
     dia_id: str
     speaker: str
     text: str
     blip_caption: str | None = None
 
 
-class _Asked(msgspec.Struct):
+class _LocomoQuestion(msgspec.Struct):
     question: str
     category: int
     evidence: list[str] = []
 
 
-class _Sample(msgspec.Struct):
+class _LocomoSample(msgspec.Struct):
     sample_id: str
     conversation: dict[str, Any]
-    qa: list[_Asked]
+    qa: list[_LocomoQuestion]
 
 
-def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Conversation]:
-    """A sample is a conversation."""
+def conversations(elements: Iterable[DatasetElement], left_out: SkippedCounts) -> Iterator[BenchmarkCorpus]:
+    """A corpus for each sample."""
     for element in elements:
-        sample = element.as_type(_Sample)
+        sample = element.convert_to(_LocomoSample)
         records = tuple(_records(sample, element.where))
         session_of = {record["message_id"]: record["session_id"] for record in records}
-        yield Conversation(sample.sample_id, records, tuple(_questions(sample, session_of, left_out)))
+        yield BenchmarkCorpus(sample.sample_id, records, tuple(_questions(sample, session_of, left_out)))
 
 
-def _records(sample: _Sample, where: str) -> Iterator[Native]:
-    talk = sample.conversation
-    for number in sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key))):
+def _records(sample: _LocomoSample, where: str) -> Iterator[NativeRecord]:
+    lines = sample.conversation
+    for number in sorted(int(found[1]) for key in lines if (found := _SESSION.fullmatch(key))):
         session = f"session_{number}"
-        given = talk.get(f"{session}_date_time")
+        timestamp_text = lines.get(f"{session}_date_time")
         try:
-            began = datetime.strptime(str(given), "%I:%M %p on %d %B, %Y")
+            began = datetime.strptime(str(timestamp_text), "%I:%M %p on %d %B, %Y")
         except ValueError as error:
             raise InputError(
-                f"{given!r} is no time like '1:56 pm on 8 May, 2023'", where=f"{where}, {session}_date_time"
+                f"{timestamp_text!r} is not a time like '1:56 pm on 8 May, 2023'.",
+                where=f"{where}, {session}_date_time",
             ) from error
-        for line in checked(talk[session], list[_Line], f"{where}, {session}"):
+        for line in convert(lines[session], list[_LocomoLine], f"{where}, {session}"):
             caption = f"\n[image: {line.blip_caption}]" if line.blip_caption else ""
             yield {
                 "session_id": f"{sample.sample_id}-{number}",
@@ -77,14 +85,16 @@ def _records(sample: _Sample, where: str) -> Iterator[Native]:
             }
 
 
-def _questions(sample: _Sample, session_of: dict[str, str], left_out: LeftOut) -> Iterator[Question]:
-    for asked in sample.qa:
-        if asked.category == UNANSWERABLE:
+def _questions(
+    sample: _LocomoSample, session_of: dict[str, str], left_out: SkippedCounts
+) -> Iterator[BenchmarkQuestion]:
+    for qa in sample.qa:
+        if qa.category == UNANSWERABLE:
             left_out[f"questions of category {UNANSWERABLE}, which have no answer"] += 1
             continue
-        cited = frozenset(line for one in asked.evidence for line in _LINE_ID.findall(one))
+        cited = frozenset(line for line_id in qa.evidence for line in _LINE_ID.findall(line_id))
         if not cited:
             left_out["questions that cite nothing"] += 1
             continue
         sessions = frozenset(session_of[line] for line in cited if line in session_of)
-        yield Question(asked.question, cited, str(asked.category), sessions)
+        yield BenchmarkQuestion(qa.question, cited, str(qa.category), sessions)

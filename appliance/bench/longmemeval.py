@@ -1,8 +1,8 @@
-"""LongMemEval (Wu et al. 2024): every question has a history of its own, of chats with an assistant.
+"""LongMemEval (Wu et al. 2024): every question has its own history of chats with an assistant.
 
-Relevant messages are the turns marked ``has_answer``, relevant sessions the ``answer_session_ids``; a question
-whose history marks no turn is measured by session alone. Questions whose id ends in "_abs" have no answer,
-and empty turns nothing to find: both are left out and counted.
+The relevant messages are the turns marked ``has_answer``, the relevant sessions the ``answer_session_ids``. A question
+without a marked turn is measured by session only. Questions whose id ends in "_abs", which have no answer, and empty
+turns are left out and counted.
 """
 
 from __future__ import annotations
@@ -15,66 +15,64 @@ from typing import Literal
 
 import msgspec
 
-from appliance.bench.material import Conversation, Element, LeftOut, Native, Question
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion, DatasetElement, NativeRecord, SkippedCounts
 from appliance.errors import InputError
 
 NAME = "LongMemEval"
 KEYS = frozenset({"question_id", "haystack_sessions"})
 
-# "2023/05/20 (Sat) 02:21": the day's name is in English whatever the machine's language, and says nothing new.
+# "2023/05/20 (Sat) 02:21": the name of the day is redundant and is not checked.
 _MOMENT = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?: \(\w+\))? (\d\d?):(\d\d)")
 
 
-class _Turn(msgspec.Struct):
+class _LongMemEvalTurn(msgspec.Struct):
     role: Literal["user", "assistant", "system", "tool"]
     content: str
     has_answer: bool | None = None
 
 
-class _Sample(msgspec.Struct):
+class _LongMemEvalSample(msgspec.Struct):
     question_id: str
     question_type: str
     question: str
     question_date: str
     haystack_session_ids: list[str]
     haystack_dates: list[str]
-    haystack_sessions: list[list[_Turn]]
+    haystack_sessions: list[list[_LongMemEvalTurn]]
     answer_session_ids: list[str]
 
 
-def conversations(elements: Iterable[Element], left_out: LeftOut) -> Iterator[Conversation]:
-    """A question with its history is a conversation."""
+def conversations(elements: Iterable[DatasetElement], left_out: SkippedCounts) -> Iterator[BenchmarkCorpus]:
+    """A corpus for each question with its history."""
     for element in elements:
-        sample = element.as_type(_Sample)
+        sample = element.convert_to(_LongMemEvalSample)
         if sample.question_id.endswith("_abs"):
             left_out["questions without an answer (_abs)"] += 1
             continue
-        if (
-            not len(sample.haystack_sessions)
-            == len(sample.haystack_session_ids)
-            == len(sample.haystack_dates)
-        ):
+        if not len(sample.haystack_sessions) == len(sample.haystack_session_ids) == len(sample.haystack_dates):
             raise InputError(
                 f"{len(sample.haystack_sessions)} sessions, {len(sample.haystack_session_ids)} ids and"
-                f" {len(sample.haystack_dates)} dates: they must be equally many",
+                f" {len(sample.haystack_dates)} dates; the numbers must be equal.",
                 where=element.where,
             )
         relevant: set[str] = set()
         records = tuple(_records(sample, element.where, relevant, left_out))
-        # Never before the last session: what a search is asked as of then must not hide a part of the history.
+        # Not before the last session, because a search as of this time must not hide a part of the history.
         asked = _moment(sample.question_date, f"{element.where}, question_date")
-        question = Question(
+        question = BenchmarkQuestion(
             sample.question,
             frozenset(relevant),
             sample.question_type,
             frozenset(sample.answer_session_ids),
             max([asked, *(record["timestamp"] for record in records)]),
         )
-        yield Conversation(sample.question_id, records, (question,))
+        yield BenchmarkCorpus(sample.question_id, records, (question,))
 
 
-def _records(sample: _Sample, where: str, relevant: set[str], left_out: LeftOut) -> Iterator[Native]:
-    turns: Counter[str] = Counter()  # by session: one that comes twice goes on
+def _records(
+    sample: _LongMemEvalSample, where: str, relevant: set[str], left_out: SkippedCounts
+) -> Iterator[NativeRecord]:
+    turns: Counter[str] = Counter()  # by session: a repeated session continues its numbers
     histories = zip(sample.haystack_session_ids, sample.haystack_dates, sample.haystack_sessions, strict=True)
     for number, (session, date, history) in enumerate(histories):
         sent = _moment(date, f"{where}, haystack_dates[{number}]")
@@ -102,4 +100,4 @@ def _moment(text: str, where: str) -> str:
             return datetime(*(int(part) for part in found.groups())).isoformat()  # type: ignore[arg-type]
     except ValueError:
         pass  # a thirteenth month
-    raise InputError(f"{text!r} is no time like '2023/05/20 (Sat) 02:21'", where=where)
+    raise InputError(f"{text!r} is not a time like '2023/05/20 (Sat) 02:21'.", where=where)

@@ -1,6 +1,6 @@
-"""Measures retrieval through the public API, as a user would call it.
+"""Measures retrieval on data sets through the public API.
 
-Each conversation goes into a home of its own in a temporary folder, which one ingest fills for all systems.
+Each conversation is ingested once, for all systems, into its own home in a temporary folder.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from pathlib import Path
 
 import msgspec
 
-from appliance.bench.material import Conversation, Question
-from appliance.bench.measures import DEEPEST, DEPTHS, by_message, by_session, mean, percentile
-from appliance.bench.systems import SYSTEMS, ask, grounds
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion
+from appliance.bench.ir_metrics import MAX_DEPTH, RECALL_DEPTHS, mean, message_measures, percentile, session_measures
+from appliance.bench.systems import SYSTEMS, note_kinds, search
+from appliance.client import Appliance
 from appliance.config import load
-from appliance.engine import Engine
 from appliance.errors import InputError, UsageError
-from appliance.paths import Home, create_home, write_small_file
+from appliance.paths import Home, create_home, write_file_atomically
 from appliance.types import Hits
 from appliance_models import Embedder
 
 OnStep = Callable[[str, int, int], None]
-"""Told what is being done in which conversation, how much of it is done and how much there is (0: unknown)."""
+"""Called with the current step and conversation, how much is done, and how much there is (0 if unknown)."""
 
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One question answered by one system: its category, its measures and how long the search took (s)."""
+class QuestionResult:
+    """The result of one question for one system: its category, its measures, and the seconds of the search."""
 
     kind: str
     figures: Mapping[str, float]
@@ -40,21 +40,29 @@ class Row:
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What a run has measured so far. ``unknown`` are questions that cite a message which is not there: they
-    count, and what they cite is missed. ``same`` are messages that came twice under one id. ``notes`` is what
-    searches said of themselves, and how many did."""
+class RecallReport:
+    """The results of a run so far.
+
+    Attributes:
+        conversations: Conversations with questions.
+        messages: Ingested messages.
+        questions: Questions.
+        unknown_citations: Questions that cite a message that does not exist. They count, with that message missed.
+        duplicate_ids: Messages whose id occurred before.
+        rows: The results by system.
+        notes: The notes of the searches, with their number.
+    """
 
     conversations: int = 0
     messages: int = 0
     questions: int = 0
-    unknown: int = 0
-    same: int = 0
-    rows: dict[str, list[Row]] = field(default_factory=dict)
+    unknown_citations: int = 0
+    duplicate_ids: int = 0
+    rows: dict[str, list[QuestionResult]] = field(default_factory=dict)
     notes: Counter[str] = field(default_factory=Counter)
 
     def figures(self, system: str) -> dict[str, object]:
-        """A system's measures over all questions and by category, and its times in milliseconds."""
+        """A system's measures over all questions and by category, and its latency in milliseconds."""
         rows = self.rows[system]
         kinds = sorted({row.kind for row in rows})
         return {
@@ -65,36 +73,41 @@ class Outcome:
 
 
 def run(
-    conversations: Iterable[Conversation],
+    conversations: Iterable[BenchmarkCorpus],
     systems: Sequence[str] = SYSTEMS,
     *,
-    depths: Sequence[int] = DEPTHS,
+    depths: Sequence[int] = RECALL_DEPTHS,
     embedder: Embedder | None = None,
     settings: Path | None = None,
     on_step: OnStep = lambda what, done, total: None,
-) -> Outcome:
-    """Ask every question of every system.
+) -> RecallReport:
+    """Run every question on every system.
 
-    ``embedder`` is used in place of the configured model: one that is loaded serves all conversations.
-    ``settings`` is a config.toml for the homes, where a system is a profile of the person's own.
+    Args:
+        conversations: The conversations with their questions.
+        systems: Names of scoring profiles.
+        depths: The depths of recall.
+        embedder: Replaces the configured model, so that it is loaded only once.
+        settings: A config.toml for the homes, needed if a system is a configured profile.
+        on_step: Called with the progress.
 
     Raises:
-        InputError: a conversation can't be taken in.
-        UsageError: the settings name a server for the index, which a benchmark must not fill.
+        InputError: A conversation can't be ingested.
+        UsageError: The settings name an index server, which a benchmark must not fill.
     """
-    outcome = Outcome(rows={system: [] for system in systems})
+    outcome = RecallReport(rows={system: [] for system in systems})
     for conversation in conversations:
         if not conversation.questions:
             continue
         with tempfile.TemporaryDirectory(prefix="appliance-bench-") as folder:
-            _one(conversation, Path(folder), outcome, systems, depths, embedder, settings, on_step)
+            _run_conversation(conversation, Path(folder), outcome, systems, depths, embedder, settings, on_step)
     return outcome
 
 
-def _one(
-    conversation: Conversation,
+def _run_conversation(
+    conversation: BenchmarkCorpus,
     folder: Path,
-    outcome: Outcome,
+    outcome: RecallReport,
     systems: Sequence[str],
     depths: Sequence[int],
     embedder: Embedder | None,
@@ -103,55 +116,57 @@ def _one(
 ) -> None:
     home = folder / "home"
     if settings is not None:
-        write_small_file(create_home(Home(home)).config, settings.read_bytes())
+        write_file_atomically(create_home(Home(home)).config, settings.read_bytes())
     if load(Home(home)).index.url:
         raise UsageError(
-            "a benchmark's messages don't belong on the server that index.url names",
-            hint="measure without APPLIANCE_INDEX_URL, and profiles of your own in a home without index.url",
+            "A benchmark can't use the server in index.url: its messages don't belong there.",
+            hint="Unset APPLIANCE_INDEX_URL, and measure your own profiles in a home without index.url.",
         )
-    path, ids = write(conversation, folder)
-    with Engine.open(home, worker=False, embedder=embedder, purpose="a benchmark") as memory:
-        taken = memory.ingest(
+    path, ids = write_jsonl(conversation, folder)
+    with Appliance.open(home, worker=False, embedder=embedder, purpose="a benchmark") as memory:
+        report = memory.ingest(
             path,
             format="native",
             on_file=lambda _, messages: on_step(f"{conversation.name}: reading", messages, len(ids)),
-            on_embedded=lambda done, waits: on_step(f"{conversation.name}: embedding", done, done + waits),
+            on_embedded=lambda done, pending: on_step(f"{conversation.name}: embedding", done, done + pending),
         )
-        problems = [problem for file in taken.files for problem in file.errors]
+        problems = [problem for file in report.files for problem in file.errors]
         if problems:
-            raise InputError(
-                problems[0].message, where=f"{conversation.name}, message of {problems[0].where}"
-            )
+            raise InputError(problems[0].message, where=f"{conversation.name}, message of {problems[0].where}")
         outcome.conversations += 1
-        outcome.messages += taken.total("new")
-        outcome.same += taken.total("messages") - taken.total("new")
+        outcome.messages += report.total("new")
+        outcome.duplicate_ids += report.total("messages") - report.total("new")
         for number, question in enumerate(conversation.questions):
             on_step(f"{conversation.name}: asking", number, len(conversation.questions))
             outcome.questions += 1
-            outcome.unknown += not question.relevant <= ids
-            # Each question begins with another system: who comes second finds the caches warm.
-            turn = number % len(systems)
-            for system in (*systems[turn:], *systems[:turn]):
-                began = time.perf_counter()
-                hits = ask(memory, system, question.text, max(*depths, DEEPEST), as_of=question.asked_at)
-                seconds = time.perf_counter() - began
-                outcome.rows[system].append(Row(question.kind, measured(hits, question, depths), seconds))
-                outcome.notes.update(grounds(system, hits))
+            outcome.unknown_citations += not question.relevant <= ids
+            # Each question begins with another system, because the second one finds warm caches.
+            rotation = number % len(systems)
+            for system in (*systems[rotation:], *systems[:rotation]):
+                started = time.perf_counter()
+                hits = search(memory, system, question.text, max(*depths, MAX_DEPTH), as_of=question.asked_at)
+                seconds = time.perf_counter() - started
+                outcome.rows[system].append(
+                    QuestionResult(question.kind, question_measures(hits, question, depths), seconds)
+                )
+                outcome.notes.update(note_kinds(system, hits))
 
 
-def measured(hits: Hits, question: Question, depths: Sequence[int] = DEPTHS) -> dict[str, float]:
-    """The measures of one question that the set allows. A hit counts as the message that it shows,
-    and not as what is folded under it."""
+def question_measures(
+    hits: Hits, question: BenchmarkQuestion, depths: Sequence[int] = RECALL_DEPTHS
+) -> dict[str, float]:
+    """The measures of one question that the data set allows. A hit counts as the message that it shows, not as the
+    variants folded under it."""
     figures: dict[str, float] = {}
     if question.relevant:
-        figures |= by_message([hit.external_id for hit in hits], question.relevant, depths)
+        figures |= message_measures([hit.external_id for hit in hits], question.relevant, depths)
     if question.sessions is not None:
-        figures |= by_session([hit.external_session_id for hit in hits], question.sessions)
+        figures |= session_measures([hit.external_session_id for hit in hits], question.sessions)
     return figures
 
 
-def write(conversation: Conversation, folder: Path) -> tuple[Path, frozenset[str]]:
-    """A conversation as a file of native JSONL, and the ids of its messages."""
+def write_jsonl(conversation: BenchmarkCorpus, folder: Path) -> tuple[Path, frozenset[str]]:
+    """Write a conversation as native JSONL. Returns the file and the ids of its messages."""
     path = folder / "conversation.jsonl"
     ids = set()
     with path.open("wb") as file:
@@ -162,11 +177,11 @@ def write(conversation: Conversation, folder: Path) -> tuple[Path, frozenset[str
 
 
 def latency(seconds: Sequence[float]) -> dict[str, float]:
-    """Percentiles of wall times, in milliseconds; empty where nothing was asked."""
+    """Percentiles of wall times, in milliseconds; empty without any times."""
     if not seconds:
         return {}
     return {name: round(percentile(seconds, share) * 1000, 1) for name, share in PERCENTILES.items()}
 
 
-def _means(rows: Sequence[Row]) -> dict[str, float]:
+def _means(rows: Sequence[QuestionResult]) -> dict[str, float]:
     return {"questions": len(rows), **mean(row.figures for row in rows)}

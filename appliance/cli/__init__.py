@@ -1,7 +1,7 @@
-"""The command line: each verb parses its flags, calls the engine, and prints.
+"""The command line: each verb parses its options, calls the client, and prints.
 
-One module a group of verbs; ``app`` joins them. Importing this package loads nothing but the standard
-library, so that an interrupt is met from the first moment on.
+``app`` joins the verbs. Importing this package loads only the standard library, so that an interrupt is handled from
+the start.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-PRIVATE = 0o077
-"""The umask: whatever this process makes, in the home or elsewhere, is its user's alone."""
+PRIVATE_UMASK = 0o077
+"""Only the user can read the files that this process creates, in the home or elsewhere."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line (the process's own without ``arguments``) and return its exit code."""
-    os.umask(PRIVATE)
+    """Run one command line, by default that of this process, and return its exit code."""
+    os.umask(PRIVATE_UMASK)
     try:
         from appliance.cli.app import run
     except KeyboardInterrupt:

@@ -1,24 +1,24 @@
-"""``config``, ``path`` and ``version``: what is set, where things lie, what this is. None opens a memory."""
+"""``config``, ``path`` and ``version``: settings, locations and versions. None of them opens a memory."""
 
 from __future__ import annotations
 
 import sys
 
 from appliance import __version__
-from appliance.cli import options, out
+from appliance.cli import options, output
 
-SECRET = ("llm.api_key",)
-HIDDEN = "(set)"
-"""Stands for what others must not read over a shoulder, or in a report of a problem."""
+SECRET_SETTINGS = ("llm.api_key",)
+MASKED_VALUE = "(set)"
+"""Printed in place of a secret, which must not show on a screen or in a bug report."""
 
 LIBRARIES = ("qdrant-edge-py", "onnxruntime")
-"""The two that hold native code which reads and writes the home's files or makes its vectors."""
+"""The libraries whose native code writes the files of the home or computes its vectors."""
 
 
 def config(home: options.Home = None, json: options.Json = False) -> None:
-    """List every setting with its value and where it came from.
+    """List every setting with its value and origin.
 
-    Settings are read from config.toml in the home, then from APPLIANCE_* variables.
+    APPLIANCE_* variables override config.toml in the home.
 
     \b
     Examples:
@@ -30,20 +30,20 @@ def config(home: options.Home = None, json: options.Json = False) -> None:
     from appliance import config as settings
     from appliance.paths import find_home
 
-    found = find_home(home)
-    effective, origins = settings.load_with_origins(found)
+    home_paths = find_home(home)
+    effective, origins = settings.load_with_origins(home_paths)
     values = settings.flatten(msgspec.to_builtins(effective))
-    values |= {name: HIDDEN for name in SECRET if values[name]}
+    values |= {name: MASKED_VALUE for name in SECRET_SETTINGS if values[name]}
     if json:
         listed = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
-        out.document({"file": out.path(found.config), "settings": listed})
+        output.print_json({"file": output.display_path(home_paths.config), "settings": listed})
         return
-    out.columns([[name, _shown(value), origins[name]] for name, value in values.items()])
-    out.say(f"set them in {out.path(found.config)} or by APPLIANCE_* variables")
+    output.print_columns([[name, '""' if value == "" else str(value), origins[name]] for name, value in values.items()])
+    output.say(f"Change them in {output.display_path(home_paths.config)} or with APPLIANCE_* variables.")
 
 
 def path(home: options.Home = None, json: options.Json = False) -> None:
-    """List where everything lies.
+    """List the locations of all files of the memory.
 
     \b
     Examples:
@@ -52,40 +52,32 @@ def path(home: options.Home = None, json: options.Json = False) -> None:
     """
     from appliance.paths import find_home
 
-    places = {name: out.path(place) for name, place in find_home(home).places().items()}
+    locations = {name: output.display_path(place) for name, place in find_home(home).locations().items()}
     if json:
-        out.document(places)
+        output.print_json(locations)
     else:
-        out.fields(places)
+        output.print_fields(locations)
 
 
 def version(home: options.Home = None, json: options.Json = False) -> None:
-    """Print the versions of the program and of what it stands on.
+    """Print the versions of the program and of the libraries that it uses.
 
     \b
     Examples:
       appliance version
       appliance version --json
     """
-    versions = {"appliance": __version__, "python": sys.version.split()[0], "sqlite": _sqlite()}
-    versions |= {library: _installed(library) for library in LIBRARIES}
-    if json:
-        out.document(versions)
-    else:
-        out.fields(versions)
-
-
-def _shown(value: object) -> str:
-    return '""' if value == "" else str(value)
-
-
-def _sqlite() -> str:
     import sqlite3
 
-    return sqlite3.sqlite_version
+    versions = {"appliance": __version__, "python": sys.version.split()[0], "sqlite": sqlite3.sqlite_version}
+    versions |= {library: _library_version(library) for library in LIBRARIES}
+    if json:
+        output.print_json(versions)
+    else:
+        output.print_fields(versions)
 
 
-def _installed(library: str) -> str:
+def _library_version(library: str) -> str:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 

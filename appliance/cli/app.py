@@ -1,4 +1,4 @@
-"""The verbs in their groups, and the one place where an outcome becomes an exit code.
+"""The verbs in their groups, and the only place that turns an outcome into an exit code.
 
 0 done · 1 done in part, or a bug · 2 wrong usage or settings · 3 the store refuses
 4 not found · 5 a model is missing or damaged · 130 interrupted
@@ -18,31 +18,31 @@ from typer.core import TyperGroup
 from appliance import __version__
 from appliance.cli import (
     about,
-    care,
+    bench,
+    demo,
     facts,
-    find,
-    forgetting,
-    intake,
-    keeping,
+    forget,
+    ingest,
+    maintenance,
     mcp,
-    measuring,
     models,
-    out,
-    read,
-    screen,
-    serving,
+    output,
+    pins,
+    search,
+    serve,
     sessions,
+    show,
     summaries,
     tokens,
-    tour,
-    watching,
+    tui,
+    watch,
 )
 from appliance.errors import ApplianceError, StoreError
 
-INTERRUPTED = 130
-BUG = 1
+INTERRUPTED_EXIT_CODE = 130
+BUG_EXIT_CODE = 1
 
-MACHINE = {
+MACHINE_ERRNOS = {
     errno.EACCES,
     errno.EDQUOT,
     errno.EIO,
@@ -52,55 +52,55 @@ MACHINE = {
     errno.EPERM,
     errno.EROFS,
 }
-"""What the machine refuses; anything else that the system says is a slip of ours."""
+"""Errors of the machine; any other OSError is a bug of this program."""
 
-# typer does not export the base of its usage errors, and has it from click or from itself by its version.
+# typer does not export the base of its usage errors; by version, it is click's or its own.
 _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
 VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
-    "Begin": {"demo": tour.demo},
-    "In": {"ingest": intake.ingest, "watch": watching.watch, "add": intake.add},
-    "Out": {
-        "search": find.search,
-        "context": find.context,
+    "Getting started": {"demo": demo.demo},
+    "Import": {"ingest": ingest.ingest, "watch": watch.watch, "add": ingest.add},
+    "Search and read": {
+        "search": search.search,
+        "context": search.context,
         "sessions": sessions.verbs,
-        "show": read.show,
+        "show": show.show,
         "summaries": summaries.verbs,
         "facts": facts.verbs,
-        "export": read.export,
+        "export": show.export,
     },
-    "Keep": {"pin": keeping.pin, "unpin": keeping.unpin, "correct": keeping.correct},
-    "Care": {
-        "status": care.status,
-        "verify": care.verify,
-        "reindex": care.reindex,
-        "forget": forgetting.forget,
+    "Edit": {"pin": pins.pin, "unpin": pins.unpin, "correct": pins.correct},
+    "Maintain": {
+        "status": maintenance.status,
+        "verify": maintenance.verify,
+        "reindex": maintenance.reindex,
+        "forget": forget.forget,
         "models": models.verbs,
         "tokens": tokens.verbs,
-        "bench": measuring.verbs,
+        "bench": bench.verbs,
     },
-    "Run": {"tui": screen.tui, "serve": serving.serve, "mcp": mcp.verbs},
+    "Run": {"tui": tui.tui, "serve": serve.serve, "mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 
 
-class Program(TyperGroup):
-    """The whole command line: help by groups, every outcome as an exit code."""
+class CommandGroup(TyperGroup):
+    """The whole command line: help in groups, every outcome as an exit code."""
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        """The verbs under their groups' names."""
+        """List the verbs in their groups."""
         for group, verbs in VERBS.items():
             with formatter.section(group):
                 formatter.write_dl([(verb, self.commands[verb].get_short_help_str(200)) for verb in verbs])
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run and exit; typer's own way of ending knows neither our exit codes nor ``--json``."""
-        sys.exit(outcome(self, sys.argv[1:] if args is None else list(args)))
+        """Run and exit. typer's own method knows neither our exit codes nor ``--json``."""
+        sys.exit(run_command(self, sys.argv[1:] if args is None else list(args)))
 
 
-def outcome(program: Program, arguments: list[str]) -> int:
-    """Run one command line; what went wrong is told, and is an exit code."""
-    out.prepare()
+def run_command(program: CommandGroup, arguments: list[str]) -> int:
+    """Run one command line, report an error, and return the exit code."""
+    output.prepare_streams()
     as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     try:
         with program.make_context("appliance", arguments) as context:
@@ -116,72 +116,67 @@ def outcome(program: Program, arguments: list[str]) -> int:
         _report_usage(error, as_json)
         return int(error.exit_code)
     except BrokenPipeError:
-        # Whoever read us has had enough, and there is nobody to tell.
-        out.let_go()
+        # The reader of stdout has ended, as "head" does.
+        output.discard_stdout()
         return 0
     except (KeyboardInterrupt, typer.Abort):
-        out.say("\nInterrupted. What was committed stays; the same command goes on from there.")
-        return INTERRUPTED
+        output.say("\nInterrupted. Everything committed so far is kept; run the same command again to continue.")
+        return INTERRUPTED_EXIT_CODE
     except OSError as error:
-        if error.errno not in MACHINE:
-            traceback.print_exc()
-            _report_bug(error, as_json)
-            return BUG
-        where = None if error.filename is None else out.path(error.filename)
-        if where is None:  # a stream, and most likely our own stdout
-            out.let_go()
-        refusal = StoreError(error.strerror or str(error), where=where, hint="see to the disk and its rights")
+        if error.errno not in MACHINE_ERRNOS:
+            return _report_bug(error, as_json)
+        where = None if error.filename is None else output.display_path(error.filename)
+        if where is None:  # a stream, most likely our own stdout
+            output.discard_stdout()
+        refusal = StoreError(f"{error.strerror or error}.", where=where, hint="Check the disk and its permissions.")
         _report(refusal, as_json)
         return refusal.exit_code
     except Exception as error:
-        traceback.print_exc()
-        _report_bug(error, as_json)
-        return BUG
+        return _report_bug(error, as_json)
 
 
 def _report(error: ApplianceError, as_json: bool) -> None:
-    out.say(f"error: {error}" + (f"\n  {error.hint}" if error.hint else ""))
+    output.say_error(str(error), error.hint)
     if as_json:
-        _error_document(type(error).__name__, str(error.args[0]), error.where, error.hint)
+        _print_error(type(error).__name__, str(error.args[0]), error.where, error.hint)
 
 
 def _report_usage(error: Any, as_json: bool) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "appliance"
-    hint = f"'{command} --help' shows how"
-    out.say(f"error: {error.format_message()}\n  {hint}")
+    hint = f"See '{command} --help'."
+    output.say_error(error.format_message(), hint)
     if as_json:
-        _error_document("UsageError", error.format_message(), command, hint)
+        _print_error("UsageError", error.format_message(), command, hint)
 
 
-def _report_bug(error: Exception, as_json: bool) -> None:
-    hint = (
-        "this is a bug: please report it to the project's issue tracker, with the lines on stderr"
-        " and what 'appliance version' prints"
-    )
-    out.say(f"\nerror: {type(error).__name__}: {error}\n  {hint}")
+def _report_bug(error: Exception, as_json: bool) -> int:
+    hint = "This is a bug. Please report it with the lines above and the output of 'appliance version'."
+    traceback.print_exc()
+    output.say("")
+    output.say_error(f"{type(error).__name__}: {error}", hint)
     if as_json:
-        _error_document(type(error).__name__, str(error), None, hint)
+        _print_error(type(error).__name__, str(error), None, hint)
+    return BUG_EXIT_CODE
 
 
-def _error_document(kind: str, message: str, where: str | None, hint: str | None) -> None:
-    out.document({"error": {"type": kind, "message": message, "where": where, "hint": hint}})
+def _print_error(kind: str, message: str, where: str | None, hint: str | None) -> None:
+    output.print_json({"error": {"type": kind, "message": message, "where": where, "hint": hint}})
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        out.line(f"appliance {__version__}")
+def _print_version(requested: bool) -> None:
+    if requested:
+        output.print_line(f"appliance {__version__}")
         raise typer.Exit
 
 
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True),
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """A memory of your own: chat exports in, the right memories out, all on this machine.
+    """Your own memory: import chat exports, then search them. Everything stays on this machine.
 
     \b
     Examples:
@@ -189,17 +184,17 @@ def _root(
       appliance ingest ~/Downloads/chatgpt-export.zip
       appliance search "when does the lease end"
 
-    'appliance VERB --help' tells more about a verb. All is kept in one folder ('appliance path').
+    'appliance VERB --help' describes a verb. The memory is one folder; 'appliance path' shows where.
     """
     if context.invoked_subcommand is None:
-        out.line(context.get_help())
+        output.print_line(context.get_help())
 
 
 def _build() -> typer.Typer:
-    # Plain help: rich's would cost more time than all the rest of it.
+    # Plain help: rich's would take longer than everything else.
     built = typer.Typer(
         name="appliance",
-        cls=Program,
+        cls=CommandGroup,
         callback=_root,
         invoke_without_command=True,
         add_completion=False,
@@ -216,7 +211,7 @@ def _build() -> typer.Typer:
 
 
 app = _build()
-"""The typer application, for tests and for shells that complete."""
+"""The typer application, for tests and for shell completion."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""``mcp``: the memory for assistants that speak the Model Context Protocol, and the clients' settings for it."""
+"""``mcp``: serve the memory to assistants over the Model Context Protocol, and edit the clients' settings for it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appliance.cli import options, out
+from appliance.cli import options, output
+from appliance.cli.options import flag, option
 from appliance.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from appliance.server.mcp.clients import Local, Remote
-    from appliance.server.mcp.settings_files import Change
+    from appliance.server.mcp.clients import RemoteServerEntry, StdioServerEntry
+    from appliance.server.mcp.settings_files import SettingsChange
 
 verbs = typer.Typer()
 
-SECRET = 0o077
-"""Bits of a file's mode by which others could read a token in it."""
+OTHERS_PERMISSION_BITS = 0o077
+"""Bits of a file's mode that let other users read a token in it."""
 
-Namespace = Annotated[
-    str | None, typer.Option("--namespace", metavar="N", help="Only this namespace.", show_default=False)
-]
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Offer nothing that writes.", show_default=False)]
+Namespace = Annotated[str | None, option("--namespace", "N", "Serve only this namespace.")]
+ReadOnly = Annotated[bool, flag("--read-only", "Offer no tools that write.")]
 ClientName = Annotated[
     str,
     typer.Argument(
@@ -31,8 +30,8 @@ ClientName = Annotated[
         help="claude-desktop, claude-code, cursor, vscode, windsurf, zed, lm-studio, opencode or codex.",
     ),
 ]
-Name = Annotated[str, typer.Option("--name", metavar="NAME", help="What the server is called there.")]
-Write = Annotated[bool, typer.Option("--write", help="Change the client's file.", show_default=False)]
+Name = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the server in the client.")]
+Write = Annotated[bool, flag("--write", "Change the client's settings file.")]
 
 
 @verbs.callback(invoke_without_command=True)
@@ -44,9 +43,9 @@ def mcp(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Serve the memory to an assistant over MCP on stdin and stdout; or set a client up for it.
+    """Serve the memory to an assistant over MCP on stdin and stdout, or set up a client for it.
 
-    A client starts this by itself: 'appliance mcp install CLIENT' shows what to put where.
+    Clients start this command themselves. 'appliance mcp install CLIENT' shows the settings that they need.
 
     \b
     Examples:
@@ -55,16 +54,16 @@ def mcp(
       appliance mcp install cursor --write
     """
     if context.invoked_subcommand is not None:
-        options.hand_down(context, home, json)
+        options.inherit_options(context, home, json)
         context.default_map = {
-            name: {**given, "user": user, "namespace": namespace, "read_only": read_only}
-            for name, given in (context.default_map or {}).items()
+            name: {**inherited, "user": user, "namespace": namespace, "read_only": read_only}
+            for name, inherited in (context.default_map or {}).items()
         }
         return
-    # The SDK makes some hundred thousand objects that stay: looking for garbage among them takes a tenth of its time.
+    # The SDK makes some hundred thousand lasting objects; searching them for garbage takes a tenth of its import time.
     gc.disable()
+    from appliance.server.access.grants import Grant
     from appliance.server.mcp import stdio
-    from appliance.server.service import Grant
 
     gc.freeze()
     gc.enable()
@@ -75,15 +74,9 @@ def mcp(
 def install(
     client: ClientName,
     write: Write = False,
-    http: Annotated[
-        bool,
-        typer.Option(
-            "--http", help="Point at the daemon's address instead of a command.", show_default=False
-        ),
-    ] = False,
+    http: Annotated[bool, flag("--http", "Connect to the daemon's address instead of starting a command.")] = False,
     token_file: Annotated[
-        Path | None,
-        typer.Option("--token-file", metavar="FILE", help="With --http: another token than the owner's."),
+        Path | None, typer.Option("--token-file", metavar="FILE", help="With --http: a token other than the owner's.")
     ] = None,
     name: Name = "appliance",
     user: options.User = None,
@@ -92,10 +85,10 @@ def install(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Show what a client's settings need for this memory, or put it there.
+    """Show or write the settings that a client needs.
 
-    With --write everything else in the file stays, a copy of it as it was is kept beside it, and a file with comments,
-    or one that is broken, is not touched.
+    --write leaves the rest of the file as it is and keeps a copy of the old file next to it. It refuses a file with
+    comments or errors.
 
     \b
     Examples:
@@ -105,42 +98,31 @@ def install(
     """
     from appliance.server.mcp import clients, settings_files
 
-    one = clients.client(client)
+    client_spec = clients.find_client(client)
     if http:
-        one.over_http()
-    server = (
-        _remote(home, token_file, user, namespace, read_only)
-        if http
-        else _local(home, token_file, user, namespace, read_only)
-    )
-    entry = one.entry(server)
-    path = one.file(clients.this_machine())
+        client_spec.http_entry_maker()
+    server = (_http_server if http else _stdio_server)(home, token_file, user, namespace, read_only)
+    entry = client_spec.entry(server)
+    path = client_spec.file(clients.current_locations())
+    shown_path = output.display_path(path)
     if not write:
-        text = settings_files.shown(path, one.keys, name, entry)
+        text = settings_files.shown(path, client_spec.keys, name, entry)
         if json:
-            out.document(
-                {"client": one.name, "path": out.path(path), "name": name, "entry": entry, "text": text}
+            output.print_json(
+                {"client": client_spec.name, "path": shown_path, "name": name, "entry": entry, "text": text}
             )
             return
-        out.write(text.encode())
-        out.say(f"put this into {out.path(path)}, beside what is there (--write does it), then {one.then}")
+        output.write(text.encode())
+        output.say(f"Add this to {shown_path}, or run again with --write. Next: {client_spec.next_step}.")
         if http:
-            out.say("note: it holds a token that opens your memory; keep it to yourself")
+            output.say("note: It contains a token that opens your memory. Keep it secret.")
         return
-    change = settings_files.put(path, one.keys, name, entry)
-    _tell(
-        one.name,
-        name,
-        change,
-        json,
-        f"{one.title} has it in" if change.changed else f"{one.title} had it already:",
-    )
+    change = settings_files.put(path, client_spec.keys, name, entry)
+    _print_change(client_spec.name, name, change, json, "Added to" if change.changed else "No change: already in")
     if change.changed:
-        out.say(one.then)
-    if http and change.path.stat().st_mode & SECRET:
-        out.say(
-            f"note: others can read {out.path(change.path)}, which holds a token now: chmod 600 closes it"
-        )
+        output.say(f"Next: {client_spec.next_step}.")
+    if http and change.path.stat().st_mode & OTHERS_PERMISSION_BITS:
+        output.say(f"note: Other users can read {shown_path}, which now contains a token. Run 'chmod 600' on it.")
 
 
 @verbs.command("uninstall")
@@ -151,7 +133,7 @@ def uninstall(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Take this memory out of a client's settings again; everything else there stays.
+    """Remove this memory from a client's settings. Everything else in the file stays.
 
     \b
     Examples:
@@ -160,54 +142,59 @@ def uninstall(
     """
     from appliance.server.mcp import clients, settings_files
 
-    one = clients.client(client)
-    path = one.file(clients.this_machine())
+    client_spec = clients.find_client(client)
+    path = client_spec.file(clients.current_locations())
     if not write:
-        place = ".".join((*one.keys, name))
+        key_path = ".".join((*client_spec.keys, name))
         if json:
-            out.document({"client": one.name, "path": out.path(path), "name": name, "place": place})
+            output.print_json(
+                {"client": client_spec.name, "path": output.display_path(path), "name": name, "place": key_path}
+            )
         else:
-            out.line(f"{out.path(path)}: {place}")
-            out.say("take this out of the file, or let --write do it")
+            output.print_line(f"{output.display_path(path)}: {key_path}")
+            output.say("Remove this entry from the file, or run again with --write.")
         return
-    change = settings_files.put(path, one.keys, name, None)
-    _tell(one.name, name, change, json, "taken out of" if change.changed else "it is not in")
+    change = settings_files.put(path, client_spec.keys, name, None)
+    _print_change(client_spec.name, name, change, json, "Removed from" if change.changed else "No change: not in")
 
 
-def _tell(client: str, name: str, change: Change, json: bool, words: str) -> None:
-    backup = None if change.backup is None else out.path(change.backup)
+def _print_change(client: str, name: str, change: SettingsChange, json: bool, verb: str) -> None:
+    backup = None if change.backup is None else output.display_path(change.backup)
     if json:
-        where = {"client": client, "path": out.path(change.path), "name": name}
-        out.document({**where, "changed": change.changed, "backup": backup})
+        where = {"client": client, "path": output.display_path(change.path), "name": name}
+        output.print_json({**where, "changed": change.changed, "backup": backup})
         return
-    out.line(f"{words} {out.path(change.path)}")
+    output.print_line(f"{verb} {output.display_path(change.path)}")
     if backup:
-        out.say(f"the file as it was: {backup}")
+        output.say(f"The old file is kept as {backup}.")
 
 
-def _local(
+def _stdio_server(
     home: str | None, token_file: Path | None, user: str | None, namespace: str | None, read_only: bool
-) -> Local:
+) -> StdioServerEntry:
     from appliance.paths import HOME_VARIABLE, find_home
     from appliance.server.mcp import clients
 
     if token_file is not None:
-        raise UsageError("--token-file goes with --http", hint="a command needs no token")
-    program, *before = clients.command()
-    narrowed = [
+        raise UsageError("--token-file needs --http.", hint="A command needs no token.")
+    program, *program_arguments = clients.server_command()
+    scope_arguments = [
         *(["--user", user] if user is not None else []),
         *(["--namespace", namespace] if namespace is not None else []),
         *(["--read-only"] if read_only else []),
     ]
-    return clients.Local(program, (*before, "mcp", *narrowed), {HOME_VARIABLE: str(find_home(home).root)})
+    return clients.StdioServerEntry(
+        program, (*program_arguments, "mcp", *scope_arguments), {HOME_VARIABLE: str(find_home(home).root)}
+    )
 
 
-def _remote(
+def _http_server(
     home: str | None, token_file: Path | None, user: str | None, namespace: str | None, read_only: bool
-) -> Remote:
-    """
+) -> RemoteServerEntry:
+    """The entry for the daemon's address, with the token from the file.
+
     Raises:
-        UsageError: a scope is named, which the token decides.
+        UsageError: a scope is named, or the file holds no token.
         NotFound: there is no token yet.
     """
     from appliance.config import load
@@ -216,35 +203,31 @@ def _remote(
 
     if user is not None or namespace is not None or read_only:
         raise UsageError(
-            "over HTTP the token decides whose memory it is",
-            hint="name a token of that scope with --token-file",
+            "--user, --namespace and --read-only can't be used with --http: the token decides.",
+            hint="Create a token with 'appliance tokens new', and name its file with --token-file.",
         )
-    found = find_home(home)
-    file = token_file or found.token
+    home_paths = find_home(home)
+    file = token_file or home_paths.token
     try:
         token = file.read_text("utf-8").strip()
     except OSError as error:
         raise NotFound(
-            f"no token there ({error.strerror})",
-            where=str(file),
-            hint="'appliance serve' makes one when it starts",
+            f"No token ({error.strerror}).", where=str(file), hint="'appliance serve' creates one when it starts."
         ) from error
     if not token.isascii() or not token.isprintable() or not token or " " in token:
-        raise UsageError(
-            "holds no token", where=str(file), hint="name a file that holds a token and nothing else"
-        )
-    server = load(found).server
-    running = _running(found.daemon)
-    return clients.Remote(f"{running or f'http://{server.host}:{server.port}'}/mcp", token)
+        raise UsageError("Not a token.", where=str(file), hint="Name a file that contains only a token.")
+    server = load(home_paths).server
+    running = _running_url(home_paths.daemon)
+    return clients.RemoteServerEntry(f"{running or f'http://{server.host}:{server.port}'}/mcp", token)
 
 
-def _running(file: Path) -> str | None:
-    """Where the daemon listens that runs now, as it says itself."""
+def _running_url(file: Path) -> str | None:
+    """The address of the running daemon, from its own file; None if there is none."""
     import msgspec
 
     try:
-        said = msgspec.json.decode(file.read_bytes())
+        address = msgspec.json.decode(file.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
-    url = said.get("url") if isinstance(said, dict) else None
+    url = address.get("url") if isinstance(address, dict) else None
     return url.rstrip("/") if isinstance(url, str) else None

@@ -1,4 +1,4 @@
-"""``models``: the models that are there, embedders and rerankers, whether they are whole, and taking in another."""
+"""``models``: list, verify and import embedding models and rerankers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appliance.cli import options, out
+from appliance.cli import options, output
+from appliance.cli.options import argument, option
 from appliance.errors import ModelUnavailable, NotFound, UsageError
 from appliance.paths import Home, create_home, find_home
 
@@ -19,7 +20,7 @@ verbs = typer.Typer()
 
 @verbs.callback(invoke_without_command=True)
 def models(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
-    """List, check and import models: embedders, and rerankers that read the best hits once more.
+    """List, verify and import models: embedders, and rerankers that read the best hits again.
 
     \b
     Examples:
@@ -30,7 +31,7 @@ def models(context: typer.Context, home: options.Home = None, json: options.Json
     if context.invoked_subcommand is None:
         list_models(home, json)
     else:
-        options.hand_down(context, home, json)
+        options.inherit_options(context, home, json)
 
 
 @verbs.command("list")
@@ -47,28 +48,26 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     found = find_home(home)
     settings = config.load(found)
     configured = settings.model.name
-    listed = [_described(info, {configured, settings.rerank.model}) for info in _packs(found)]
+    listed = [_model_document(info, {configured, settings.rerank.model}) for info in _packs(found)]
     if json:
-        out.document({"configured": configured, "models": listed})
+        output.print_json({"configured": configured, "models": listed})
         return
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
-    out.table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
-    for wanted in filter(None, (configured, settings.rerank.model)):
-        if wanted not in [model["name"] for model in listed]:
-            out.say(f"note: the settings name {wanted}, which is not one of these")
+    output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
+    for name in filter(None, (configured, settings.rerank.model)):
+        if name not in [model["name"] for model in listed]:
+            output.say(f"note: The settings name {name}, which is not installed.")
 
 
 @verbs.command("verify")
 def verify(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One model; else all.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "One model. Default: all.")] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Hash every file of the models and compare with their manifests.
+    """Check the model files for damage.
 
-    Ends with 5 when a file is missing or has changed.
+    The hash of each file must be that in the manifest. The exit code is 5 if a file is missing or has changed.
 
     \b
     Examples:
@@ -81,43 +80,38 @@ def verify(
     chosen = [info for info in packs if name in (None, info.name)]
     if not chosen:
         present = ", ".join(info.name for info in packs) or "none"
-        raise ModelUnavailable(f"no model called {name!r}", hint=f"present: {present}")
+        raise ModelUnavailable(f"There is no model {name!r}.", hint=f"Installed: {present}.")
     files: list[dict[str, Any]] = []
     for info in chosen:
         try:
             checked = verify_pack(info.folder)
         except ModelError as error:
-            files.append(_file(info.name, "manifest.json", "changed", str(error)))
+            files.append(_file_report(info.name, "manifest.json", "changed", str(error)))
             continue
-        files += [_file(info.name, report.name, report.status, report.detail) for report in checked]
+        files += [_file_report(info.name, report.name, report.status, report.detail) for report in checked]
     wrong = [file for file in files if file["status"] != "ok"]
     if json:
-        out.document({"ok": not wrong, "files": files})
+        output.print_json({"ok": not wrong, "files": files})
     else:
-        out.table(("model", "file", "state"), [(f["model"], f["file"], f["status"]) for f in files])
+        output.print_table(("model", "file", "state"), [(f["model"], f["file"], f["status"]) for f in files])
     for file in wrong:
-        out.say(f"{file['model']}: {file['detail']}")
+        output.say(f"{file['model']}: {file['detail']}")
     if wrong:
-        out.say("reinstall the program if it is a shipped model, else remove its folder and import it again")
+        output.say("If the model is shipped, reinstall the program; otherwise remove its folder and import it again.")
         raise typer.Exit(ModelUnavailable.exit_code)
 
 
 @verbs.command("import")
 def import_model(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A model folder with an ONNX graph, or a pack.")
-    ],
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="Its name here; else the folder's.", show_default=False),
-    ] = None,
+    folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, or a pack.")],
+    name: Annotated[str | None, option("--name", "NAME", "Name of the model. Default: the folder's.")] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Copy a model from a folder into the home, try it, and give it a manifest.
+    """Import a model from a folder.
 
-    DIR is a model as it is published (config.json, tokenizer.json, onnx/model.onnx), or a pack. A
-    cross-encoder with one label is taken in as a reranker.
+    The model is copied into the home, tested, and gets a manifest. DIR is a published model (config.json,
+    tokenizer.json, onnx/model.onnx) or a pack. A cross-encoder with one label is imported as a reranker.
 
     \b
     Examples:
@@ -128,9 +122,9 @@ def import_model(
 
     folder = folder.expanduser()
     if not folder.is_dir():
-        raise NotFound("no such folder", where=out.path(folder))
+        raise NotFound("No such folder.", where=output.display_path(folder))
     if name is not None and (not name or Path(name).name != name or name.startswith(".")):
-        raise UsageError(f"{name!r} can't be the name of a model", hint="a plain folder name")
+        raise UsageError(f"Invalid model name {name!r}.", hint="Use a plain folder name.")
     into = create_home(find_home(home)).models
     try:
         manifest = import_pack(folder, into, name)
@@ -138,19 +132,19 @@ def import_model(
         raise ModelUnavailable(str(error)) from error
     except ModelError as error:
         raise UsageError(str(error)) from error
-    if json:
-        out.document(
-            {"name": manifest.name, "kind": manifest.kind}
-            | {"dimension": manifest.dimension, "folder": out.path(into / manifest.name)}
-        )
     if manifest.kind == "reranker":
-        if not json:
-            out.line(f"imported {manifest.name}, a reranker")
-        out.say(f'rerank.model = "{manifest.name}" in the settings lets it read the best hits once more')
-        return
-    if not json:
-        out.line(f"imported {manifest.name}, {manifest.dimension} dimensions")
-    out.say(f"'appliance reindex --model {manifest.name}' moves the memory to it")
+        kind, hint = "a reranker", f'To use it, set rerank.model = "{manifest.name}" in the settings.'
+    else:
+        kind = f"{manifest.dimension} dimensions"
+        hint = f"'appliance reindex --model {manifest.name}' changes the memory to it."
+    if json:
+        output.print_json(
+            {"name": manifest.name, "kind": manifest.kind}
+            | {"dimension": manifest.dimension, "folder": output.display_path(into / manifest.name)}
+        )
+    else:
+        output.print_line(f"imported {manifest.name}, {kind}")
+    output.say(hint)
 
 
 def _packs(home: Home) -> list[ModelInfo]:
@@ -159,14 +153,14 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _described(info: ModelInfo, configured: set[str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: set[str]) -> dict[str, Any]:
     manifest = info.manifest
     return {
         "name": info.name,
         "kind": manifest.kind if manifest else None,
         "configured": info.name in configured,
         "shipped": info.shipped,
-        "folder": out.path(info.folder),
+        "folder": output.display_path(info.folder),
         "dimension": manifest.dimension if manifest else None,
         "max_tokens": manifest.max_tokens if manifest else None,
         "licence": manifest.licence if manifest else None,
@@ -183,9 +177,9 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
         str(model["max_tokens"] or ""),
         model["licence"] or "",
         "shipped" if model["shipped"] else "imported",
-        model["problem"] or ("configured" if model["configured"] else "there"),
+        model["problem"] or ("configured" if model["configured"] else "installed"),
     )
 
 
-def _file(model: str, file: str, status: str, detail: str) -> dict[str, Any]:
+def _file_report(model: str, file: str, status: str, detail: str) -> dict[str, Any]:
     return {"model": model, "file": file, "status": status, "detail": detail}

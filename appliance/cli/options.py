@@ -1,130 +1,159 @@
-"""The options that several verbs share, and what every verb does to reach a memory."""
+"""The options that several verbs share, and the ways in which a verb opens a memory."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appliance.errors import NotFound, UsageError
+from appliance.errors import InputError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from appliance import paths
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import SessionInfo
 
+SESSION_ID = re.compile(r"s[1-9]\d*")
 
-def _not_empty(value: str | None) -> str | None:
+
+def argument(metavar: str, help: str) -> Any:
+    """An argument; its help does not show the default."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def option(names: str, metavar: str, help: str, **more: Any) -> Any:
+    """An option with a value; its help does not show the default. ``names`` are separated by spaces."""
+    return typer.Option(*names.split(), metavar=metavar, help=help, show_default=False, **more)
+
+
+def flag(names: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(*names.split(), help=help, show_default=False)
+
+
+def _check_home(value: str | None) -> str | None:
     # An unset shell variable must not quietly mean another memory.
     if value == "":
-        raise UsageError("--home is empty", hint="name a folder, or leave --home out")
+        raise UsageError("--home is empty.", hint="Name a folder, or leave --home out.")
+    return value
+
+
+def _check_budget(value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise UsageError("--budget must be at least 1.")
     return value
 
 
 Home = Annotated[
     str | None,
-    typer.Option(
-        "--home",
-        metavar="DIR",
-        help="The folder of the memory; else APPLIANCE_HOME, else the platform's data folder.",
-        callback=_not_empty,
-        show_default=False,
+    option(
+        "--home", "DIR", "Folder of the memory. Default: APPLIANCE_HOME, else the platform's data folder.",
+        callback=_check_home,
     ),
+]  # fmt: skip
+Json = Annotated[bool, flag("--json", "Print one JSON document.")]
+User = Annotated[str | None, option("--user", "U", "Whose memory to use. Default: the configured user's.")]
+TargetUser = Annotated[str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.")]
+Namespace = Annotated[str, option("--namespace", "N", "Use this namespace of the user.")]
+Profile = Annotated[str | None, option("--profile", "NAME", "Rank by evidence, balanced, or your own weights.")]
+Limit = Annotated[int | None, option("--limit -k", "N", "At most this many.", min=1)]
+Budget = Annotated[
+    int | None, option("--budget", "TOKENS", "Most tokens of a context; never exceeded.", callback=_check_budget)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.", show_default=False)]
-User = Annotated[
-    str | None,
-    typer.Option(
-        "--user", metavar="U", help="Whose memory; the configured user's unless named.", show_default=False
-    ),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="Rank by evidence, balanced, or weights of your own.",
-        show_default=False,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option("--limit", "-k", metavar="N", min=1, help="How many at most.", show_default=False),
-]
+DryRun = Annotated[bool, flag("--dry-run", "Show what would be removed; change nothing.")]
 
 
-def shares(given: Sequence[str]) -> dict[str, float]:
-    """Shares as they stand on a command line, "retrieved=0.6".
+def parse_shares(values: Sequence[str]) -> dict[str, float]:
+    """Parse shares such as "retrieved=0.6".
 
     Raises:
-        UsageError: one is not so.
+        UsageError: a share has another form.
     """
-    found: dict[str, float] = {}
-    for one in given:
-        layer, _, number = one.partition("=")
+    result: dict[str, float] = {}
+    for value in values:
+        layer, _, number = value.partition("=")
         try:
-            found[layer.strip()] = float(number)
+            result[layer.strip()] = float(number)
         except ValueError as error:
-            raise UsageError(f"--share {one!r} is no share", hint="such as --share retrieved=0.6") from error
-    return found
+            raise UsageError(
+                f"Invalid share {value!r}.", hint="Use LAYER=NUMBER, as in --share retrieved=0.6."
+            ) from error
+    return result
 
 
-def hand_down(context: typer.Context, home: str | None, json: bool) -> None:
-    """Let options that stand before a verb's own verb ("sessions --json new") count for it."""
+def inherit_options(context: typer.Context, home: str | None, json: bool) -> None:
+    """Let options before a subcommand ("sessions --json new") count for the subcommand."""
     context.default_map = {context.invoked_subcommand or "": {"home": home, "json": json}}
 
 
-_SESSION_ID = re.compile(r"s[1-9]\d*")
-
-
-def reading(home: str | None, verb: str) -> Appliance:
-    """Open the memory that is there; a context manager.
+def open_existing(home: str | None, verb: str) -> Appliance:
+    """Open an existing memory, as a context manager.
 
     Raises:
-        HomeError: there is none.
+        HomeError: there is no memory.
     """
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
 
     return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
 
 
 @contextmanager
-def searching(home: str | None, verb: str) -> Iterator[Appliance]:
-    """As ``reading``, for what is going to look into the index: it is read while the program is being loaded."""
+def open_for_search(home: str | None, verb: str) -> Iterator[Appliance]:
+    """Open an existing memory and read its index ahead while the program is still loading."""
     from appliance.paths import find_home
 
-    with read_ahead(find_home(home)), reading(home, verb) as memory:
+    with prefetch_index(find_home(home)), open_existing(home, verb) as memory:
         yield memory
 
 
-def read_ahead(home: paths.Home) -> AbstractContextManager[None]:
-    """Within, the index of a memory is read that this process is going to open."""
-    from appliance.store.index import ahead
+def prefetch_index(home: paths.Home) -> AbstractContextManager[None]:
+    """Read the index ahead within this context, unless a daemon has it open."""
+    from appliance.store.index import readahead
 
-    return nullcontext() if home.daemon.exists() else ahead.begun(home.index)
+    return nullcontext() if home.daemon.exists() else readahead.reading_ahead(home.index)
 
 
-def writing(home: str | None, verb: str, *, worker: bool = False) -> Appliance:
-    """Open the memory, begin it if there is none; a context manager. ``worker`` embeds in the background."""
-    from appliance.server.client import Appliance
+def open_or_create(home: str | None, verb: str, *, worker: bool = False) -> Appliance:
+    """Open the memory, or create it, as a context manager. ``worker`` embeds in the background."""
+    from appliance.client import Appliance
 
     return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
 
 
 def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:
-    """The session that a user means by an id ("s12") or an external id; None for an external id that the
-    user has no session of. Never another user's.
+    """The user's session with this id ("s12") or external id; None if the user has none with this external id.
 
     Raises:
-        NotFound: no such id, or another user's.
+        NotFound: there is no such id, or it belongs to another user.
         UsageError: several sources use this external id.
     """
     try:
         return memory.sessions.info(reference, user_id=memory.settings.user if user is None else user)
     except NotFound:
-        if _SESSION_ID.fullmatch(reference):
+        if SESSION_ID.fullmatch(reference):
             raise
         return None
+
+
+def decode_stdin(data: bytes, where: str = "stdin", *, is_start: bool = True) -> str:
+    """Decode text from stdin; a byte order mark at its start is dropped.
+
+    Raises:
+        InputError: it is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig" if is_start else "utf-8")
+    except UnicodeDecodeError as error:
+        hint = "Convert it to UTF-8 first, for instance with iconv."
+        raise InputError(f"Not UTF-8 text at byte {error.start}.", where=where, hint=hint) from error
+
+
+def read_text(text: str) -> str:
+    """The text of an argument, or with "-" that of stdin without its last line end."""
+    if text != "-":
+        return text
+    return decode_stdin(sys.stdin.buffer.read()).removesuffix("\n").removesuffix("\r")

@@ -1,97 +1,71 @@
-"""``sessions``: conversations listed, begun, taken up again, and looked after."""
+"""``sessions``: list conversations, start and resume them, and look after them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from appliance.cli import options, out, privately, windows
+from appliance.cli import options, output, private_session
+from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.memory.session import Session
-    from appliance.server.client import Appliance
-    from appliance.store.listing import Sort
-    from appliance.types import SessionInfo, StorageScope
+    from appliance.client import Appliance
+    from appliance.types import SessionInfo, SessionOrder, StorageScope
 
 verbs = typer.Typer()
 
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 60 * 60, "d": 24 * 60 * 60, "w": 7 * 24 * 60 * 60}
+_UNIT_SECONDS = {"": 1, "s": 1, "m": 60, "h": 60 * 60, "d": 24 * 60 * 60, "w": 7 * 24 * 60 * 60}
 
-Reference = Annotated[str, typer.Argument(metavar="ID", help="A session, by id (s12) or external id.")]
-Namespace = Annotated[
-    str, typer.Option("--namespace", metavar="N", help="In this namespace of the user.", show_default=False)
-]
-Agent = Annotated[
-    str | None,
-    typer.Option("--agent", metavar="A", help="In which this agent takes part.", show_default=False),
-]
-Meta = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--meta", metavar="KEY=VALUE", help="With this metadata; may be repeated.", show_default=False
-    ),
-]
+SCOPES = "all|conversational|summaries_only|none"
+
+SCOPE_LABELS = {
+    "all": "Shared with other conversations",
+    "conversational": "Only its conversational messages are shared with other conversations",
+    "summaries_only": "Only its summaries are shared with other conversations",
+    "none": "Not shared with other conversations",
+}
+"""What each storage scope means."""
+
+Reference = Annotated[str, argument("ID", "A session, by id (s12) or external id.")]
+Latest = Annotated[str | None, argument("[ID]", "A session. Default: the last active one started here.")]
+Agent = Annotated[str | None, option("--agent", "A", "Only sessions with this agent.")]
+Meta = Annotated[list[str] | None, option("--meta", "KEY=VALUE", "Metadata (repeatable).")]
+Yes = Annotated[bool, flag("--yes", "Don't ask for confirmation.")]
 
 
 @verbs.callback(invoke_without_command=True)
 def list_sessions(
     context: typer.Context,
     user: options.User = None,
-    namespace: Namespace = "",
+    namespace: options.Namespace = "",
     agent: Agent = None,
     meta: Meta = None,
     source: Annotated[
         list[str] | None,
-        typer.Option(
-            "--source",
-            metavar="FORMAT",
-            help="From this kind of export; local was begun here. May be repeated.",
-            show_default=False,
-        ),
+        option("--source", "FORMAT", "Filter by export format; local means started here (repeatable)."),
     ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="WHEN", help="Last active on this day or later.", show_default=False),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="WHEN", help="Last active on this day or before.", show_default=False
-        ),
-    ] = None,
+    since: Annotated[str | None, option("--since", "WHEN", "Last active on this day or later.")] = None,
+    until: Annotated[str | None, option("--until", "WHEN", "Last active on this day or earlier.")] = None,
     pinned: Annotated[
-        bool | None, typer.Option("--pinned/--not-pinned", help="Pinned ones only, or the others.")
+        bool | None, typer.Option("--pinned/--not-pinned", help="Only pinned ones, or only the others.")
     ] = None,
-    title: Annotated[
-        str,
-        typer.Option("--title", metavar="WORDS", help="With these words in the title.", show_default=False),
-    ] = "",
+    title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
     sort: Annotated[
-        str,
-        typer.Option(
-            "--sort", metavar="active|created|title|messages|importance", help="What they are sorted by."
-        ),
+        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="SessionOrder order.")
     ] = "active",
-    reverse: Annotated[
-        bool, typer.Option("--reverse", help="The last ones first.", show_default=False)
-    ] = False,
+    reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--after", metavar="PAGE", help="The page behind one that was listed.", show_default=False
-        ),
-    ] = None,
+    after: Annotated[str | None, option("--after", "PAGE", "Continue after a page, as printed below it.")] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """List the conversations, or look after one.
-
-    The last active first.
+    """List conversations, the most recently active first, or manage one.
 
     \b
     Examples:
@@ -102,86 +76,59 @@ def list_sessions(
       appliance sessions new "Garden plans"
     """
     if context.invoked_subcommand is not None:
-        options.hand_down(context, home, json)
+        options.inherit_options(context, home, json)
         return
-    with options.reading(home, "sessions") as memory:
+    with options.open_existing(home, "sessions") as memory:
         found = memory.sessions.list(
             user_id=user,
             namespace=namespace,
             agent_id=agent,
-            metadata=_pairs(meta),
+            metadata=_parse_pairs(meta),
             sources=source or (),
             since=since,
             until=until,
             pinned=pinned,
             title=title,
-            sort=cast("Sort", sort),
+            sort=cast("SessionOrder", sort),
             reverse=reverse,
             limit=limit,
             after=after,
         )
-        asked = memory.settings.user if user is None else user
+        listed_user = memory.settings.user if user is None else user
     if json:
-        out.document({"sessions": list(found), "next": found.next})
+        output.print_json({"sessions": list(found), "next": found.next})
         return
     if not found:
-        out.say(f"no sessions of {asked}; fewer options, or --user names another")
+        output.say(f"No conversations match for user '{listed_user}'.")
         return
-    moment = out.moment if out.on_terminal() else lambda timestamp: timestamp or "no time"
     rows = [
-        (
-            info.id,
-            info.title or info.external_id,
-            info.format,
-            f"{info.messages + info.shared:,}",
-            moment(info.last_at),
-        )
+        (info.id, info.title or info.external_id, info.format, f"{info.messages + info.shared:,}", last)
         for info in found
+        if (last := output.table_timestamp(info.last_at))
     ]
-    out.table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
-    out.say(f"{out.plural(len(found), 'session')}; 'appliance show ID' reads one")
+    output.print_table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
+    output.say(f"{output.plural(len(found), 'session')}. Read one with 'appliance show ID'.")
     if found.next is not None:
-        out.say(f"there are more: the same with --after {found.next}")
+        output.say(f"There are more; list them with --after {found.next}")
 
 
 @verbs.command("new")
 def new(
-    title: Annotated[
-        str | None,
-        typer.Argument(metavar="TITLE", help="What it is about; found in what is said first unless given."),
-    ] = None,
-    external_id: Annotated[
-        str | None,
-        typer.Option("--id", metavar="ID", help="A name of your own to reach it by.", show_default=False),
-    ] = None,
+    title: Annotated[str | None, argument("TITLE", "Its topic. Default: from the first messages.")] = None,
+    external_id: Annotated[str | None, option("--id", "ID", "Your own name for the session.")] = None,
     user: options.User = None,
-    namespace: Namespace = "",
-    agent: Annotated[
-        str, typer.Option("--agent", metavar="A", help="The agent that takes part.", show_default=False)
-    ] = "",
+    namespace: options.Namespace = "",
+    agent: Annotated[str, option("--agent", "A", "The agent that takes part.")] = "",
     meta: Meta = None,
     ttl: Annotated[
         str | None,
-        typer.Option(
-            "--ttl",
-            metavar="TIME",
-            help="Delete it after so long without a message: 90 (seconds), 30m, 12h, 7d, 4w; 0 never.",
-            show_default=False,
-        ),
+        option("--ttl", "TIME", "Delete after this long without a message: 90 (seconds), 30m, 12h, 7d, 4w; 0 never."),
     ] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(
-            "--scope",
-            metavar="all|conversational|summaries_only|none",
-            help="What it gives to other conversations.",
-            show_default=False,
-        ),
-    ] = None,
+    scope: Annotated[str | None, option("--scope", SCOPES, "What other conversations may recall from it.")] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Begin a conversation.
+    """Start a conversation.
 
     \b
     Examples:
@@ -190,35 +137,31 @@ def new(
       appliance sessions new "A surprise" --scope none --ttl 30d
     """
     if external_id == "":
-        raise UsageError("--id is empty", hint="leave it out to have one made")
-    with options.writing(home, "sessions new") as memory:
-        begun = memory.sessions.create(
+        raise UsageError("--id is empty.", hint="Leave it out to have an id made.")
+    with options.open_or_create(home, "sessions new") as memory:
+        info = memory.sessions.create(
             title=title,
             user_id=user,
             namespace=namespace,
             agent_id=agent,
             external_id=external_id,
-            metadata=_pairs(meta),
-            ttl=None if ttl is None else _seconds(ttl),
+            metadata=_parse_pairs(meta),
+            ttl=None if ttl is None else _parse_duration(ttl),
             storage_scope=cast("StorageScope | None", scope),
-        )
-        info = begun.info
-    _tell(info, json, f"'appliance add TEXT --session {info.id}' adds to it")
+        ).info
+    _print_session(info, json, f"Add messages with 'appliance add TEXT --session {info.id}'.")
 
 
 @verbs.command("resume")
 def resume(
-    reference: Annotated[
-        str | None,
-        typer.Argument(metavar="ID", help="A session; the last active one of those begun here unless given."),
-    ] = None,
+    reference: Latest = None,
     user: options.User = None,
-    namespace: Namespace = "",
+    namespace: options.Namespace = "",
     agent: Agent = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Take up the last conversation again, or a named one: where it stood, and how to go on.
+    """Show the end of a conversation and how to continue it.
 
     \b
     Examples:
@@ -227,84 +170,71 @@ def resume(
     """
     from appliance.cli import transcript
 
-    with options.reading(home, "sessions resume") as memory:
+    with options.open_existing(home, "sessions resume") as memory:
         session = memory.sessions.resume(reference, user_id=user, namespace=namespace, agent_id=agent)
-        info, last = session.info, session.messages()[-transcript.NEIGHBOURS :]
+        info, last = session.info, session.messages()[-transcript.NEIGHBOUR_COUNT :]
         summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
     if json:
-        out.document({"session": info, "summary": summary, "messages": last})
+        output.print_json({"session": info, "summary": summary, "messages": last})
         return
     transcript.show_session(info, last, summary)
-    out.say(f"'appliance add TEXT --session {info.id}' goes on; 'appliance show {info.id}' reads all of it")
+    output.say(f"Continue with 'appliance add TEXT --session {info.id}'; read it all with 'appliance show {info.id}'.")
 
 
 @verbs.command("rename")
 def rename(
     reference: Reference,
-    title: Annotated[str, typer.Argument(metavar="TITLE", help="What it is about.")],
+    title: Annotated[str, argument("TITLE", "The new title.")],
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Give a conversation another title, which stays when its export is read again.
+    """Change the title of a conversation. Ingesting its export again keeps the new title.
 
     \b
     Examples:
       appliance sessions rename s12 "Garden plans"
     """
-    with options.reading(home, "sessions rename") as memory:
-        session = _named(memory, reference, user)
+    with options.open_existing(home, "sessions rename") as memory:
+        session = memory.sessions.resume(reference, user_id=user)
         session.rename(title)
         info = session.info
-    _tell(info, json)
+    _print_session(info, json)
 
 
 @verbs.command("branch")
 def branch(
     reference: Reference,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at", metavar="MESSAGE_ID", help="The last message in common; the last of all unless given."
-        ),
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TITLE", help="What it is about.", show_default=False)
-    ] = None,
+    at: Annotated[str | None, option("--at", "MESSAGE_ID", "Last message in common. Default: the last one.")] = None,
+    title: Annotated[str | None, option("--title", "TITLE", "Title of the branch.")] = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Begin a conversation with the past of another, and a future of its own.
+    """Start a conversation with the beginning of another.
 
     \b
     Examples:
       appliance sessions branch s12
       appliance sessions branch s12 --at m345 --title "What if we stayed"
     """
-    with options.reading(home, "sessions branch") as memory:
-        info = _named(memory, reference, user).branch(at, title=title).info
-    _tell(info, json, f"it shares {out.plural(info.shared, 'message')}, up to {info.branch_at}")
-
-
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.", show_default=False)]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would go; change nothing.", show_default=False)
-]
+    with options.open_existing(home, "sessions branch") as memory:
+        info = memory.sessions.resume(reference, user_id=user).branch(at, title=title).info
+    _print_session(info, json, f"It shares {output.plural(info.shared, 'message')}, up to {info.branch_at}.")
 
 
 @verbs.command("clear")
 def clear(
     reference: Reference,
     yes: Yes = False,
-    dry_run: DryRun = False,
+    dry_run: options.DryRun = False,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Remove all messages of a conversation, and keep it.
+    """Remove all messages of a conversation, but keep the conversation.
 
-    What was imported comes back when its export is read again.
+    Ingesting its export again brings imported messages back.
 
     \b
     Examples:
@@ -318,14 +248,14 @@ def clear(
 def delete(
     reference: Reference,
     yes: Yes = False,
-    dry_run: DryRun = False,
+    dry_run: options.DryRun = False,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
     """Remove a conversation with all its messages.
 
-    What branches of it share goes over to them. What was imported comes back when its export is read again.
+    Its branches keep the messages that they share. Ingesting its export again brings imported messages back.
 
     \b
     Examples:
@@ -336,157 +266,157 @@ def delete(
 
 
 @verbs.command("pin")
-def pin(
-    reference: Reference, user: options.User = None, home: options.Home = None, json: options.Json = False
-) -> None:
-    """Keep a conversation, however long nothing happens in it.
+def pin(reference: Reference, user: options.User = None, home: options.Home = None, json: options.Json = False) -> None:
+    """Keep a conversation, even one with a time to live.
 
     \b
     Examples:
       appliance sessions pin s12
     """
-    with options.reading(home, "sessions pin") as memory:
-        session = _named(memory, reference, user)
+    with options.open_existing(home, "sessions pin") as memory:
+        session = memory.sessions.resume(reference, user_id=user)
         session.pin()
         info = session.info
-    _tell(info, json)
+    _print_session(info, json)
 
 
 @verbs.command("unpin")
 def unpin(
     reference: Reference, user: options.User = None, home: options.Home = None, json: options.Json = False
 ) -> None:
-    """Let a conversation go when its time is over, counted from now.
+    """Let a conversation expire again; its time to live starts now.
 
     \b
     Examples:
       appliance sessions unpin s12
     """
-    with options.reading(home, "sessions unpin") as memory:
-        session = _named(memory, reference, user)
+    with options.open_existing(home, "sessions unpin") as memory:
+        session = memory.sessions.resume(reference, user_id=user)
         session.unpin()
         info = session.info
-    _tell(info, json, f"it goes at {info.expires_at}" if info.expires_at else "")
+    _print_session(info, json, f"It expires at {info.expires_at}." if info.expires_at else "")
 
 
 @verbs.command("scope")
 def scope(
     reference: Reference,
-    gives: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[all|conversational|summaries_only|none]",
-            help="All of it, what was said in the open, its summaries, or nothing.",
-        ),
+    storage_scope: Annotated[
+        str | None, argument(f"[{SCOPES}]", "What it shares: all, conversational messages, summaries or nothing.")
     ] = None,
     auto_recall: Annotated[
         bool | None,
-        typer.Option(
-            "--auto-recall/--no-auto-recall",
-            help="Whether memories of others come into its contexts by themselves.",
-        ),
+        typer.Option("--auto-recall/--no-auto-recall", help="Whether its contexts recall from other conversations."),
     ] = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Say what a conversation gives to others, and whether it takes from them.
+    """Show or set what a conversation shares and recalls.
 
-    Within the conversation all of it is found.
+    A search within the conversation always finds all of its messages.
 
     \b
     Examples:
       appliance sessions scope s12 none
       appliance sessions scope s12 summaries_only --no-auto-recall
     """
-    with options.reading(home, "sessions scope") as memory:
-        session = _named(memory, reference, user)
-        with _settling(memory):
-            if gives is not None:
-                session.set_storage_scope(cast("StorageScope", gives))
+    with options.open_existing(home, "sessions scope") as memory:
+        session = memory.sessions.resume(reference, user_id=user)
+        with _index_follows(memory):
+            if storage_scope is not None:
+                session.set_storage_scope(cast("StorageScope", storage_scope))
             if auto_recall is not None:
                 session.configure({"auto_recall": auto_recall})
-        info, takes = session.info, session.auto_recall
-    told = f"gives {info.storage_scope}; {'takes' if takes else 'does not take'} memories of others by itself"
-    _tell(info, json, told)
+        info, recalls_others = session.info, session.auto_recall
+    recall = "recalls from them automatically" if recalls_others else "does not recall from them"
+    _print_session(info, json, f"{SCOPE_LABELS[info.storage_scope]}; {recall}.")
+
+
+@verbs.command("window")
+def window(
+    reference: Latest = None, user: options.User = None, home: options.Home = None, json: options.Json = False
+) -> None:
+    """Show the working memory of a conversation. It is its running summary and latest turns.
+
+    \b
+    Examples:
+      appliance sessions window
+      appliance sessions window s12 --json | jq .window.tokens
+    """
+    from appliance.memory.window import describe_window
+
+    with options.open_existing(home, "sessions window") as memory:
+        working_memory = memory.sessions.resume(reference, user_id=user).window()
+    if json:
+        output.print_json({"window": working_memory})
+    else:
+        output.print_line(describe_window(working_memory))
+
+
+verbs.command("private")(private_session.private)
 
 
 def _remove(
     verb: str, reference: str, user: str | None, home: str | None, *, yes: bool, dry_run: bool, json: bool
 ) -> None:
-    """Clear or delete a session, once it is said what goes and nobody minds."""
-    with options.reading(home, f"sessions {verb}") as memory:
-        session = _named(memory, reference, user)
+    """Clear or delete a session after a confirmation."""
+    with options.open_existing(home, f"sessions {verb}") as memory:
+        session = memory.sessions.resume(reference, user_id=user)
         info = session.info
         remove = session.clear if verb == "clear" else session.delete
         removed = remove(dry_run=True)
-        goes = f"{out.plural(removed.messages, 'message')} of {info.id} ({info.title or info.external_id})"
+        description = f"{output.plural(removed.messages, 'message')} of {info.id} ({info.title or info.external_id})"
         if not dry_run:
-            _ask(f"{verb} {info.id}: {goes}", yes)
-            with _settling(memory):
+            if not yes:
+                _confirm(description)
+            with _index_follows(memory):
                 removed = remove()
     if json:
-        out.document({"session": info, "removed": removed, "dry_run": dry_run})
+        output.print_json({"session": info, "removed": removed, "dry_run": dry_run})
         return
-    out.line(f"{'would remove' if dry_run else 'removed'} {goes}")
+    output.print_line(f"{'would remove' if dry_run else 'removed'} {description}")
     if removed.heir is not None:
-        out.say(f"{out.plural(removed.kept, 'message')} more stay as the past of {removed.heir}")
+        output.say(f"{output.plural(removed.kept, 'message')} remain as the beginning of {removed.heir}.")
 
 
-def _ask(what: str, yes: bool) -> None:
-    import sys
-
-    if yes:
-        return
+def _confirm(description: str) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(f"{what} would go for good", hint="--yes does it; --dry-run changes nothing")
-    if not typer.confirm(f"{out.clean(what)}, for good?", err=True):
-        out.say("nothing was changed")
+        raise UsageError(
+            f"This would permanently remove {description}.", hint="Confirm with --yes, or try --dry-run first."
+        )
+    if not typer.confirm(f"Permanently remove {output.clean(description)}?", err=True):
+        output.say("Nothing was changed.")
         raise typer.Exit(130)
 
 
-class _settling:
-    """Lets the index follow what is done within at once; a backlog of an earlier ingest is left as it was."""
-
-    def __init__(self, memory: Appliance) -> None:
-        self._memory = memory
-        self._backlog = memory.status()["counts"]["pending"] > 0
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if kind is None and not self._backlog:
-            self._memory.embed_pending()
+@contextmanager
+def _index_follows(memory: Appliance) -> Iterator[None]:
+    """Update the index after the changes within, unless an earlier ingest left a backlog."""
+    has_backlog = memory.status()["counts"]["pending"] > 0
+    yield
+    if not has_backlog:
+        memory.embed_pending()
 
 
-def _named(memory: Appliance, reference: str, user: str | None) -> Session:
-    """The session of a reference; only ``user``'s where one is named."""
-    return memory.sessions.resume(reference, user_id=user)
-
-
-def _tell(info: SessionInfo, json: bool, hint: str = "") -> None:
+def _print_session(info: SessionInfo, json: bool, hint: str = "") -> None:
     if json:
-        out.document({"session": info})
+        output.print_json({"session": info})
         return
-    out.line(f"{info.id} {info.title or info.external_id}")
+    output.print_line(f"{info.id} {info.title or info.external_id}")
     if hint:
-        out.say(hint)
+        output.say(hint)
 
 
-def _pairs(given: Sequence[str] | None) -> dict[str, str]:
-    pairs = dict.fromkeys(given or ())
+def _parse_pairs(values: Sequence[str] | None) -> dict[str, str]:
+    pairs = dict.fromkeys(values or ())
     for pair in pairs:
         if "=" not in pair.strip("="):
-            raise UsageError(f"--meta {pair!r} has no value", hint="write KEY=VALUE")
+            raise UsageError(f"--meta {pair!r} has no value.", hint="Use KEY=VALUE.")
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}
 
 
-def _seconds(time: str) -> int:
-    found = re.fullmatch(r"(\d{1,10})([smhdw]?)", time.strip())
-    if found is None:
-        raise UsageError(f"--ttl {time!r} is no time", hint="write seconds, or 30m, 12h, 7d, 4w; 0 for ever")
-    return int(found[1]) * _SECONDS[found[2]]
-
-
-verbs.command("private")(privately.private)
-verbs.command("window")(windows.window)
+def _parse_duration(time: str) -> int:
+    match = re.fullmatch(r"(\d{1,10})([smhdw]?)", time.strip())
+    if match is None:
+        raise UsageError(f"Invalid duration {time!r}.", hint="Use seconds, or 30m, 12h, 7d, 4w; 0 means never.")
+    return int(match[1]) * _UNIT_SECONDS[match[2]]

@@ -1,4 +1,4 @@
-"""``summaries``: what conversations were about; listed, read, made."""
+"""``summaries``: list, read and make summaries of conversations."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
-from appliance.cli import options, out
+from appliance.cli import options, output
+from appliance.cli.options import argument, option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import Event, Level, Summary
 
-BRIEF = 70
-"""Characters of a summary in a list on a terminal."""
+BRIEF_CHARACTERS = 70
+"""Characters of a summary in a table on a terminal."""
 
-LISTS = ("decisions", "commitments", "unresolved", "solved")
-NAMES = ("tools", "files", "entities")
+LIST_FIELDS = ("decisions", "commitments", "unresolved", "solved")
+NAME_FIELDS = ("tools", "files", "entities")
 
 
-class _Group(TyperGroup):
-    """``summaries s12`` is ``summaries list s12``."""
+class _SummariesGroup(TyperGroup):
+    """Reads ``summaries s12`` as ``summaries list s12``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--help" not in args[:1] and not any(arg in self.commands for arg in args):
@@ -34,12 +35,12 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-verbs = typer.Typer(cls=_Group)
+verbs = typer.Typer(cls=_SummariesGroup)
 
 
 @verbs.callback()
 def summaries(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
-    """List summaries of conversations, read one, make those that are due.
+    """List, read and make summaries of conversations.
 
     \b
     Examples:
@@ -48,184 +49,158 @@ def summaries(context: typer.Context, home: options.Home = None, json: options.J
       appliance summaries show sum7
       appliance summaries make
     """
-    options.hand_down(context, home, json)
+    options.inherit_options(context, home, json)
 
 
 @verbs.command("list")
 def list_summaries(
-    session: Annotated[
-        str | None, typer.Argument(metavar="[SESSION]", help="Only of this one.", show_default=False)
-    ] = None,
+    session: Annotated[str | None, argument("[SESSION]", "Only this session's.")] = None,
     level: Annotated[
-        str | None,
-        typer.Option(
-            "--level", metavar="LEVEL", help="Only session, topic, exchange or procedure.", show_default=False
-        ),
+        str | None, option("--level", "session|topic|exchange|procedure", "Only summaries of this level.")
     ] = None,
     user: options.User = None,
     limit: options.Limit = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """List them: those of the last active conversation first, and there the whole before its parts.
+    """List summaries. The most recently active conversation comes first, its own summary before those of its parts.
 
     \b
     Examples:
       appliance summaries --level session -k 20
       appliance summaries s12 --json | jq -r '.summaries[].text'
     """
-    with options.reading(home, "summaries") as memory:
-        found = memory.summaries.list(
-            session_id=session, user_id=user, level=cast("Level | None", level), limit=limit
-        )
+    with options.open_existing(home, "summaries") as memory:
+        found = memory.summaries.list(session_id=session, user_id=user, level=cast("Level | None", level), limit=limit)
         due = memory.summaries.pending()
     if json:
-        out.document({"summaries": found})
+        output.print_json({"summaries": found})
     elif found:
-        moment = _day if out.on_terminal() else lambda timestamp: timestamp or "no time"
-        # On a terminal the words need the room: who wrote them is told where they differ.
-        by = not out.on_terminal() or len({s.made_by for s in found}) > 1
+        # A terminal has little room: the author stands only where it differs.
+        by = not output.is_terminal() or len({s.made_by for s in found}) > 1
         rows = [
             (
                 s.id,
                 s.session_id,
                 s.level,
                 f"{s.messages:,}",
-                moment(s.until),
+                output.table_timestamp(s.until)[: len("2024-03-31") if output.is_terminal() and s.until else None],
                 *([s.made_by] if by else []),
-                _brief(s.text),
+                _shorten(s.text),
             )
             for s in found
         ]
         heads = ("id", "session", "level", "messages", "until", *(["by"] if by else []), "text")
-        out.table(heads, rows, right=("messages",))
-    counted = out.plural(len(found), "summary").replace("summarys", "summaries")
-    out.say(f"{counted}; 'appliance summaries show ID' reads one")
-    _tell_due(due)
-
-
-def _day(timestamp: str | None) -> str:
-    return timestamp[:10] if timestamp else "no time"
+        output.print_table(heads, rows, right=("messages",))
+    output.say(f"{output.plural(len(found), 'summary')}. Read one with 'appliance summaries show ID'.")
+    _say_due(due)
 
 
 @verbs.command("show")
 def show_summary(
-    reference: Annotated[str, typer.Argument(metavar="ID", help="A summary (sum7).")],
+    reference: Annotated[str, argument("ID", "A summary (sum7).")],
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Read a summary with what it rests on.
+    """Show a summary with the quotes that support it.
 
     \b
     Examples:
       appliance summaries show sum7
       appliance summaries show sum7 --json | jq .summary.quotes
     """
-    with options.reading(home, "summaries show") as memory:
+    with options.open_existing(home, "summaries show") as memory:
         found = memory.summaries.get(reference)
     if json:
-        out.document({"summary": found})
+        output.print_json({"summary": found})
         return
-    span = " to ".join(out.moment(t) for t in dict.fromkeys((found.since, found.until)) if t) or "no time"
-    out.line(
-        f"{found.id} · {found.level} of {found.session_id} · {out.plural(found.messages, 'message')},"
-        f" {found.first_id} to {found.last_id} · {span} · {found.made_by}"
+    output.print_line(
+        f"{found.id} · {found.level} of {found.session_id} · {output.plural(found.messages, 'message')},"
+        f" {found.first_id} to {found.last_id} · {output.format_span(found.since, found.until)} · {found.made_by}"
     )
-    out.line()
-    out.line(textwrap.indent(found.text, "    "))
+    output.print_line()
+    output.print_line(textwrap.indent(found.text, "    "))
     for title, lines in _details(found).items():
-        out.line()
-        out.line(title)
-        for each in lines:
-            out.line(f"    {each}")
+        output.print_line()
+        output.print_line(title)
+        for detail_line in lines:
+            output.print_line(f"    {detail_line}")
 
 
 @verbs.command("make")
 def make_summaries(
-    session: Annotated[
-        str | None,
-        typer.Argument(metavar="[SESSION]", help="This one, due or not; else all due.", show_default=False),
-    ] = None,
+    session: Annotated[str | None, argument("[SESSION]", "This session, due or not. Default: all due.")] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Make what is due now, or one conversation's anew. Interrupted, it goes on next time.
+    """Make due summaries, or those of one conversation. An interrupted run continues next time.
 
     \b
     Examples:
       appliance summaries make
       appliance summaries make s12
     """
-    began = time.perf_counter()
+    started = time.perf_counter()
     made: Counter[str] = Counter()
-    troubles: list[str] = []
-    with options.reading(home, "summaries make") as memory:
-        end = memory.events.listen(lambda event: _note(event, made, troubles))
+    fallbacks: list[str] = []
+    with options.open_existing(home, "summaries make") as memory:
+        stop_listening = memory.events.listen(lambda event: _record_event(event, made, fallbacks))
         if session is None:
-            done = tend(memory)
+            done = generate_due(memory)
         else:
             memory.summaries.make(session)
             done = 1
-        end()
+        stop_listening()
         due = memory.summaries.pending()
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     if json:
-        out.document(
-            {
-                "sessions": done,
-                "made": dict(made),
-                "fallback": troubles[-1] if troubles else None,
-                "due": due,
-                "seconds": seconds,
-            }
-        )
+        fallback = fallbacks[-1] if fallbacks else None
+        output.print_json({"sessions": done, "made": dict(made), "fallback": fallback, "due": due, "seconds": seconds})
     else:
-        counts = ", ".join(f"{number:,} of an {level}" if level == "exchange" else f"{number:,} of a {level}"
-                           for level, number in made.items()) or "nothing new"  # fmt: skip
-        out.line(f"{out.plural(done, 'session')} looked at in {seconds:.1f} s, summaries made: {counts}")
-    if troubles:
-        out.say(f"note: the model did not write {len(troubles):,} of them: {troubles[-1]}")
-    _tell_due(due)
+        counts = ", ".join(f"{count:,} {level}" for level, count in made.items()) or "nothing new"
+        output.print_line(f"{output.plural(done, 'session')} checked in {seconds:.1f} s; summaries made: {counts}")
+    if fallbacks:
+        output.say(f"note: {output.plural(len(fallbacks), 'summary')} made without the model: {fallbacks[-1]}")
+    _say_due(due)
 
 
-def tend(memory: Appliance) -> int:
-    """Make what is due, with progress on a terminal; how many sessions it was."""
+def generate_due(memory: Appliance) -> int:
+    """Make the summaries that are due, with progress on a terminal, and return the number of sessions."""
     done = 0
-    with out.steps("summarising") as step:
-        while memory.summaries.tend(lambda: True):
-            done += 1
-            step(done, done + memory.summaries.pending())
+    with output.step_progress() as step:
+        while made := memory.summaries.run_pending(max_seconds=0):
+            done += made
+            step("summarising", done, done + memory.summaries.pending())
     return done
 
 
-def _note(event: Event, made: Counter[str], troubles: list[str]) -> None:
+def _record_event(event: Event, made: Counter[str], fallbacks: list[str]) -> None:
     if event.kind != "summarised":
         return
     made.update({name: count for name, count in event.detail.items() if isinstance(count, int)})
     if "fallback" in event.detail:
-        troubles.append(str(event.detail["fallback"]))
+        fallbacks.append(str(event.detail["fallback"]))
 
 
-def _tell_due(due: int) -> None:
+def _say_due(due: int) -> None:
     if due:
-        wait = "waits" if due == 1 else "wait"
-        out.say(f"{out.plural(due, 'session')} {wait} for summaries: 'appliance summaries make' makes them")
+        output.say(f"{output.plural(due, 'session')} without current summaries. Run 'appliance summaries make'.")
 
 
-def _brief(text: str) -> str:
-    line = out.one_line(text)
-    return line if len(line) <= BRIEF or not out.on_terminal() else f"{line[: BRIEF - 1]}…"
+def _shorten(text: str) -> str:
+    line = output.one_line(text)
+    return line if len(line) <= BRIEF_CHARACTERS or not output.is_terminal() else f"{line[: BRIEF_CHARACTERS - 1]}…"
 
 
 def _details(found: Summary) -> dict[str, Sequence[str]]:
     details: dict[str, Sequence[str]] = {
         name: [f"{item['text']}  {item['message_id']}" for item in items]
-        for name in LISTS
+        for name in LIST_FIELDS
         if (items := found.metadata.get(name))
     }
-    details |= {name: [", ".join(found.metadata[name])] for name in NAMES if found.metadata.get(name)}
+    details |= {name: [", ".join(found.metadata[name])] for name in NAME_FIELDS if found.metadata.get(name)}
     if fallback := found.metadata.get("fallback"):
-        details["not by the model, because"] = [str(fallback)]
+        details["made without the model, because"] = [str(fallback)]
     if found.quotes:
-        details["rests on"] = [f"{quote.message_id}  {out.one_line(quote.text)}" for quote in found.quotes]
+        details["supported by"] = [f"{quote.message_id}  {output.one_line(quote.text)}" for quote in found.quotes]
     return details

@@ -1,4 +1,4 @@
-"""``tokens``: who else may ask over HTTP, each for one user's memory. Works without opening the memory."""
+"""``tokens``: access over HTTP for others, each to one user's memory. Needs no open memory."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appliance.cli import options, out
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
 from appliance.paths import create_home, find_home
 
 if TYPE_CHECKING:
-    from appliance.server.tokens import Given
+    from appliance.server.access.tokens import IssuedToken
 
 verbs = typer.Typer()
 
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+_Name = Annotated[str, argument("NAME", "Name of the token.")]
 
 
 @verbs.callback(invoke_without_command=True)
 def tokens(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
-    """Give out, list and take back tokens for HTTP.
+    """Create, list and revoke tokens for HTTP.
 
     \b
     Examples:
@@ -30,94 +31,86 @@ def tokens(context: typer.Context, home: options.Home = None, json: options.Json
     if context.invoked_subcommand is None:
         list_tokens(home, json)
     else:
-        options.hand_down(context, home, json)
+        options.inherit_options(context, home, json)
 
 
 @verbs.command("new")
 def new(
     name: _Name,
-    user: Annotated[str, typer.Option("--user", metavar="U", help="Whose memory it opens.")],
-    namespace: Annotated[
-        str, typer.Option("--namespace", metavar="N", help="The one that it opens.", show_default=False)
-    ] = "",
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="It changes nothing.", show_default=False)
-    ] = False,
+    user: Annotated[str, typer.Option("--user", metavar="U", help="The user whose memory it opens.")],
+    namespace: Annotated[str, option("--namespace", "N", "The namespace that it opens.")] = "",
+    read_only: Annotated[bool, flag("--read-only", "Allow reading only.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Give out a token for one user's memory in one namespace. It is shown once and kept nowhere.
+    """Create a token for one user's memory in one namespace. It is shown once and not stored.
 
     \b
     Examples:
       appliance tokens new kitchen --user ana
       appliance tokens new wall --user ana --namespace house --read-only
     """
-    from appliance.server import tokens
+    from appliance.server.access import tokens
 
-    token, made = tokens.new(
+    token, record = tokens.issue(
         create_home(find_home(home)), name, user_id=user, namespace=namespace, read_only=read_only
     )
     if json:
-        out.document({"token": token, **_shape(made)})
+        output.print_json({"token": token, **_token_document(record)})
         return
-    out.line(token)
-    out.say(f"{name} opens {_what(made)}; this is the only time that the token is shown")
+    output.print_line(token)
+    output.say(f"'{name}' opens {_scope_text(record)}. This is the only time that the token is shown.")
 
 
 @verbs.command("list")
 def list_tokens(home: options.Home = None, json: options.Json = False) -> None:
-    """List the tokens that were given out, without the tokens themselves.
+    """List the tokens by name, without their secrets.
 
     \b
     Examples:
       appliance tokens list
       appliance tokens list --json
     """
-    from appliance.server import tokens
+    from appliance.server.access import tokens
 
-    found = tokens.given(find_home(home))
+    found = tokens.issued_tokens(find_home(home))
     if json:
-        out.document({"tokens": [_shape(one) for one in found]})
+        output.print_json({"tokens": [_token_document(record) for record in found]})
         return
     if not found:
-        out.say("no tokens were given out; 'appliance tokens new NAME --user U' does it")
+        output.say("No tokens. Create one with 'appliance tokens new NAME --user U'.")
         return
     rows = [
-        (one.name, one.user_id, one.namespace or "-", "reads" if one.read_only else "writes", one.created)
-        for one in found
+        (record.name, record.user_id, record.namespace or "-", "read" if record.read_only else "write", record.created)
+        for record in found
     ]
-    out.table(("name", "user", "namespace", "may", "created"), rows)
+    output.print_table(("name", "user", "namespace", "may", "created"), rows)
 
 
 @verbs.command("revoke")
 def revoke(name: _Name, home: options.Home = None, json: options.Json = False) -> None:
-    """Take a token back: a running server refuses it from its next request on.
+    """Revoke a token; a running server refuses its next request.
 
     \b
     Examples:
       appliance tokens revoke kitchen
     """
-    from appliance.server import tokens
+    from appliance.server.access import tokens
 
-    gone = tokens.revoke(find_home(home), name)
+    revoked = tokens.revoke(find_home(home), name)
     if json:
-        out.document({"revoked": _shape(gone)})
+        output.print_json({"revoked": _token_document(revoked)})
     else:
-        out.line(f"{name} opens nothing any more; it opened {_what(gone)}")
+        output.print_line(f"Revoked '{name}', which opened {_scope_text(revoked)}.")
 
 
-def _shape(one: Given) -> dict[str, object]:
-    """A token as JSON has it: all that is known of it, but its digest."""
-    return {
-        "name": one.name,
-        "user_id": one.user_id,
-        "namespace": one.namespace,
-        "read_only": one.read_only,
-        "created": one.created,
-    }
+def _token_document(record: IssuedToken) -> dict[str, object]:
+    """A token as JSON: everything that is stored of it, except its digest."""
+    import msgspec
+
+    return {name: value for name, value in msgspec.structs.asdict(record).items() if name != "digest"}
 
 
-def _what(one: Given) -> str:
-    where = f" in {one.namespace}" if one.namespace else ""
-    return f"the memory of {one.user_id}{where}{', to read' if one.read_only else ''}"
+def _scope_text(record: IssuedToken) -> str:
+    where = f" in {record.namespace}" if record.namespace else ""
+    return f"the memory of {record.user_id}{where}{' (read-only)' if record.read_only else ''}"

@@ -1,4 +1,4 @@
-"""How a conversation reads: who, when, which marks, then the words."""
+"""How a conversation is printed: author, time, marks and text of each message."""
 
 from __future__ import annotations
 
@@ -7,76 +7,75 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from appliance.cli import out
+from appliance.cli import options, output
 from appliance.errors import NotFound
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import Importance, Message, SessionInfo, Summary
 
-NEIGHBOURS = 3
-"""How many messages before and after one are shown with it."""
+NEIGHBOUR_COUNT = 3
+"""How many messages before and after a message are shown with it."""
 
-BRIEF = 160
-"""A neighbour's characters on a terminal: enough to see what the talk was about."""
+BRIEF_CHARACTERS = 160
+"""Characters of a neighbour on a terminal: enough to see the topic."""
 
-FIRST_SAID, LAST_SAID = 5, 15
-"""How many of the times that something was said are listed, from either end."""
+FIRST_VARIANTS, LAST_VARIANTS = 5, 15
+"""How many of the first and of the last similar messages are listed."""
 
 INDENT = "    "
 
 _MESSAGE_ID = re.compile(r"m[1-9]\d*")
-_SESSION_ID = re.compile(r"s[1-9]\d*")
 
-MARKS: Mapping[str, str] = {
+METADATA_MARKS: Mapping[str, str] = {
     "hidden": "hidden",
     "branch": "other branch",
     "sidechain": "sidechain",
     "edited": "edited",
     "deleted": "deleted",
 }
-"""Metadata that a reader must see to understand a message, and the word for it."""
+"""Metadata that a reader must see to understand a message, and the mark for it."""
 
 
 def resolve(memory: Appliance, reference: str) -> tuple[Message | None, SessionInfo]:
-    """What a reference names: a message with its session, or a session.
+    """Find what a reference names: a message with its session, or (with None) a session.
 
     Raises:
-        NotFound: neither, or several.
+        NotFound: it names neither.
     """
-    if _MESSAGE_ID.fullmatch(reference):
-        message = memory.message(reference)
-        return message, memory.sessions.info(message.session_id)
-    try:
-        return None, memory.sessions.info(reference)
-    except NotFound as no_session:
-        if _SESSION_ID.fullmatch(reference):
-            raise
+    if not _MESSAGE_ID.fullmatch(reference):
         try:
-            message = memory.message(reference)
-        except NotFound as no_message:
-            hint = "'appliance sessions' lists sessions, 'appliance search' finds messages"
-            raise NotFound(f"{no_session}, and {no_message}", hint=hint) from no_message
-        return message, memory.sessions.info(message.session_id)
+            return None, memory.sessions.info(reference)
+        except NotFound:
+            if options.SESSION_ID.fullmatch(reference):
+                raise
+    try:
+        message = memory.message(reference)
+    except NotFound as error:
+        if _MESSAGE_ID.fullmatch(reference):
+            raise
+        hint = "'appliance sessions' lists sessions; 'appliance search' finds messages."
+        raise NotFound(f"There is no session or message {reference!r}.", hint=hint) from error
+    return message, memory.sessions.info(message.session_id)
 
 
-def place(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
-    """Where in its session a message stands, with the ids around it."""
-    ids = [other.id for other in messages]
-    at = ids.index(message.id)
-    return {"position": at + 1, "of": len(ids), "before": ids[max(0, at - NEIGHBOURS) : at],
-            "after": ids[at + 1 : at + 1 + NEIGHBOURS]}  # fmt: skip
+def message_position(message: Message, messages: Sequence[Message]) -> dict[str, Any]:
+    """The position of a message in its session (from 1), with the ids of its neighbours."""
+    ids = [neighbour.id for neighbour in messages]
+    index = ids.index(message.id)
+    return {"position": index + 1, "of": len(ids), "before": ids[max(0, index - NEIGHBOUR_COUNT) : index],
+            "after": ids[index + 1 : index + 1 + NEIGHBOUR_COUNT]}  # fmt: skip
 
 
 def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summary | None = None) -> None:
-    """Print a conversation as it went, its summary on top."""
-    _heading(info)
+    """Print a conversation, its summary first."""
+    _print_heading(info)
     if summary is not None:
-        _print(f"summary  {summary.id}  {summary.made_by}", "dim")
-        _words(summary.text, brief=False, quiet=True)
-        _print("")
+        output.print_styled(f"summary  {summary.id}  {summary.made_by}", "dim")
+        _print_text(summary.text, brief=False, is_dimmed=True)
+        output.print_line()
     for message in messages:
-        _turn(message)
+        _print_message(message)
 
 
 def show_message(
@@ -86,126 +85,99 @@ def show_message(
     variants: Sequence[Message],
     importance: Importance,
 ) -> None:
-    """Print one message whole, all that is known of it, what stands around it, and when its like was said."""
-    _heading(info)
-    where = place(message, messages)
-    at = where["position"] - 1
-    for other in messages[max(0, at - NEIGHBOURS) : at]:
-        _turn(other, brief=True)
-    _turn(message, chosen=True)
-    for other in messages[at + 1 : at + 1 + NEIGHBOURS]:
-        _turn(other, brief=True)
-    facts = {
-        "place": f"{where['position']} of {where['of']} in {info.id}",
+    """Print one message in full between its neighbours, then its details and the similar messages."""
+    _print_heading(info)
+    position = message_position(message, messages)
+    index = position["position"] - 1
+    for neighbour in messages[max(0, index - NEIGHBOUR_COUNT) : index]:
+        _print_message(neighbour, brief=True)
+    _print_message(message, is_target=True)
+    for neighbour in messages[index + 1 : index + 1 + NEIGHBOUR_COUNT]:
+        _print_message(neighbour, brief=True)
+    parts = [f"{name} {part:.2f}" for name, part in importance.parts.items() if round(part, 2) or name == "role"]
+    fields = {
+        "position": f"{position['position']} of {position['of']} in {info.id}",
         "external id": message.external_id,
         "reply to": message.reply_to,
-        **{name: _value(value) for name, value in message.metadata.items()},
-        "importance": _importance(importance),
-        "recalled": _recalled(importance),
+        **{name: _value_text(value) for name, value in message.metadata.items()},
+        "importance": f"{importance.score:.2f} = {' + '.join(parts)}",
+        "recalled": f"{output.plural(importance.times, 'time')}, last {output.format_timestamp(importance.last_at)}"
+        if importance.times
+        else None,
     }
-    out.fields({name: value for name, value in facts.items() if value is not None})
+    output.print_fields({name: value for name, value in fields.items() if value is not None})
     if len(variants) > 1:
-        _said(variants)
+        _print_variants(variants)
 
 
-def _importance(importance: Importance) -> str:
-    """A score and what it is made of: "0.62 = role 0.25 + own 0.13 + …"."""
-    told = [
-        f"{name} {part:.2f}" for name, part in importance.parts.items() if round(part, 2) or name == "role"
-    ]
-    return f"{importance.score:.2f} = {' + '.join(told)}"
-
-
-def _recalled(importance: Importance) -> str | None:
-    if not importance.times:
-        return None
-    return f"{out.plural(importance.times, 'time')}, last {out.moment(importance.last_at)}"
-
-
-def _said(variants: Sequence[Message]) -> None:
-    """Print how often and when the like of a message was said."""
-    _print("")
-    _print(f"said {len(variants):,} times", "bold")
-    shown = [*variants[:FIRST_SAID], *variants[max(FIRST_SAID, len(variants) - LAST_SAID) :]]
-    moment = out.moment if out.on_terminal() else lambda timestamp: timestamp or "no time"
-    out.columns([[moment(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
+def _print_variants(variants: Sequence[Message]) -> None:
+    output.print_line()
+    output.print_styled(f"{len(variants):,} similar messages", "bold")
+    shown = [*variants[:FIRST_VARIANTS], *variants[max(FIRST_VARIANTS, len(variants) - LAST_VARIANTS) :]]
+    output.print_columns([[output.table_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
     if len(shown) < len(variants):
-        out.say(f"the first {FIRST_SAID} and the last {LAST_SAID}; --json has them all")
+        output.say(f"These are the first {FIRST_VARIANTS} and the last {LAST_VARIANTS}; --json lists all.")
 
 
 def marks(message: Message) -> list[str]:
-    """What a reader must know of a message beside its words."""
-    quiet = message.role not in ("user", "assistant") and message.author
-    found: list[str] = [message.role] if quiet else []  # without an author the role stands in its place
+    """What a reader must know of a message besides its text."""
+    is_role_hidden = message.role not in ("user", "assistant") and message.author
+    found: list[str] = [message.role] if is_role_hidden else []  # without an author the role stands in its place
     found += ["pinned"] if message.pinned else []
-    found += [word for key, word in MARKS.items() if message.metadata.get(key)]
-    named = [str(a.get("name") or "unnamed") for a in _objects(message.metadata.get("attachments"))]
-    return found + ([f"with {', '.join(named)}"] if named else [])
-
-
-def _heading(info: SessionInfo) -> None:
-    _print(info.title or info.external_id, "bold cyan")
-    span = " to ".join(out.moment(t) for t in dict.fromkeys((info.first_at, info.last_at)) if t) or "no time"
-    about = [
-        info.id,
-        info.format,
-        out.plural(info.messages + info.shared, "message"),
-        span,
-        f"of {info.user_id}",
+    found += [mark for key, mark in METADATA_MARKS.items() if message.metadata.get(key)]
+    attachments = message.metadata.get("attachments")
+    attachment_names = [
+        str(item.get("name") or "unnamed")
+        for item in (attachments if isinstance(attachments, list) else [])
+        if isinstance(item, Mapping)
     ]
-    about += [f"branch of {info.branch_of} at {info.branch_at}"] if info.branch_of else []
-    _print(" · ".join(about), "dim")
-    _print("")
+    return found + ([f"with {', '.join(attachment_names)}"] if attachment_names else [])
 
 
-def _turn(message: Message, *, brief: bool = False, chosen: bool = False) -> None:
-    terminal = out.on_terminal()
-    when = out.moment(message.timestamp) if terminal else message.timestamp or "no time"
-    who = message.author or message.role
-    marked = marks(message)
-    told = f"[{', '.join(marked)}]" if marked else ""
-    quiet = brief or message.role in ("system", "tool") or bool(message.metadata.get("hidden"))
+def _print_heading(info: SessionInfo) -> None:
+    output.print_styled(info.title or info.external_id, "bold cyan")
+    details = [info.id, info.format, output.plural(info.messages + info.shared, "message")]
+    details += [output.format_span(info.first_at, info.last_at), f"user {info.user_id}"]
+    details += [f"branch of {info.branch_of} at {info.branch_at}"] if info.branch_of else []
+    output.print_styled(" · ".join(details), "dim")
+    output.print_line()
+
+
+def _print_message(message: Message, *, brief: bool = False, is_target: bool = False) -> None:
+    terminal = output.is_terminal()
+    time = output.table_timestamp(message.timestamp)
+    author = message.author or message.role
+    message_marks = marks(message)
+    marks_text = f"[{', '.join(message_marks)}]" if message_marks else ""
+    is_dimmed = brief or message.role in ("system", "tool") or bool(message.metadata.get("hidden"))
     if terminal:
         from rich.text import Text
 
-        style = "dim" if quiet else "bold green" if message.role == "assistant" else "bold"
-        head = Text(("▶ " if chosen else "") + out.one_line(who), style=style)
-        head.append("  " + "  ".join(filter(None, (when, message.id, out.one_line(told)))), style="dim")
-        out.console().print(head, soft_wrap=True)
+        style = "dim" if is_dimmed else "bold green" if message.role == "assistant" else "bold"
+        head = Text(("▶ " if is_target else "") + output.one_line(author), style=style)
+        head.append("  " + "  ".join(filter(None, (time, message.id, output.one_line(marks_text)))), style="dim")
+        output.console().print(head, soft_wrap=True)
     else:
-        columns = ("> " if chosen else "") + who, when, message.id, told
-        out.line(out.GAP.join(out.one_line(part) for part in columns if part))
-    _words(message.text, brief=brief and terminal, quiet=quiet)
-    _print("")
+        columns = ("> " if is_target else "") + author, time, message.id, marks_text
+        output.print_line(output.COLUMN_GAP.join(output.one_line(part) for part in columns if part))
+    _print_text(message.text, brief=brief and terminal, is_dimmed=is_dimmed)
+    output.print_line()
 
 
-def _words(text: str, *, brief: bool, quiet: bool) -> None:
+def _print_text(text: str, *, brief: bool, is_dimmed: bool) -> None:
     if brief:
-        text = textwrap.shorten(text, BRIEF, placeholder=" …")
-    text = out.clean(text) or "(no text)"
-    if out.on_terminal():
+        text = textwrap.shorten(text, BRIEF_CHARACTERS, placeholder=" …")
+    text = output.clean(text) or "(no text)"
+    if output.is_terminal():
         from rich.padding import Padding
         from rich.text import Text
 
-        out.console().print(Padding(Text(text, style="dim" if quiet else ""), (0, 0, 0, len(INDENT))))
+        output.console().print(Padding(Text(text, style="dim" if is_dimmed else ""), (0, 0, 0, len(INDENT))))
     else:
-        out.line(textwrap.indent(text, INDENT))
+        output.print_line(textwrap.indent(text, INDENT))
 
 
-def _print(text: str, style: str = "") -> None:
-    if not out.on_terminal():
-        out.line(text)
-        return
-    from rich.text import Text
-
-    out.console().print(Text(out.clean(text), style=style), soft_wrap=True)
-
-
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     import msgspec
 
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Making a text smaller: the sentences that matter, whole, and a bound on what is worth counting."""
+"""Shortens texts to a token budget by selecting whole sentences, and avoids counting texts that can't fit."""
 
 from __future__ import annotations
 
@@ -11,70 +11,70 @@ from appliance.store.lexical import stem
 
 CountTokens = Callable[[str], int]
 
-SHORTEST = 24
-"""Fewer tokens than this say nothing: a shortened memory is not made smaller."""
+MIN_SHORTENED_TOKENS = 24
+"""A memory is not shortened to fewer tokens, because they would say nothing."""
 
-LONGEST_TOKEN = 128
-"""No token of the published tables has more characters: a text of more than so many a token can't fit, and need not
-be counted to know it."""
+MAX_CHARACTERS_PER_TOKEN = 128
+"""No token of the published encodings is longer, so a text with more characters per token of the budget can't fit and
+need not be counted."""
 
-MISSES = 100
-"""Sentences that don't fit any more, after which no further one is tried: the rest of a very long text."""
+MAX_MISSES = 100
+"""After so many sentences that don't fit, the rest of a very long text is not tried."""
 
-LEFT_OUT = "[…] "
+ELISION = "[…] "
 
 _SENTENCE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+[\"'»”)\]]*|\n|$)\s*")
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
-    """The sentences of a text that were kept, and what they cost."""
+class SentenceExtract:
+    """The selected sentences of a text, and their number of tokens."""
 
     text: str
     tokens: int
 
 
-def fits(text: str, room: int, count: CountTokens) -> bool:
-    """Whether a text has at most ``room`` tokens."""
-    return len(text) <= LONGEST_TOKEN * room and count(text) <= room
+def fits(text: str, max_tokens: int, count: CountTokens) -> bool:
+    """Whether a text has at most ``max_tokens`` tokens."""
+    return len(text) <= MAX_CHARACTERS_PER_TOKEN * max_tokens and count(text) <= max_tokens
 
 
-def shorten(text: str, words: Sequence[str], room: int, count: CountTokens) -> Shortened | None:
-    """The sentences of a text that share most with ``words``, in their own order, within ``room`` tokens.
+def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens) -> SentenceExtract | None:
+    """Select the sentences of a text that share most words with ``words``, within ``max_tokens`` tokens.
 
-    Every sentence is the text's own, whole; left-out ones are shown as "[…]". None when nothing useful fits.
+    Sentences stay whole and in their order; "[…]" stands for those left out. None if nothing useful fits.
     """
-    if room < SHORTEST:
+    if max_tokens < MIN_SHORTENED_TOKENS:
         return None
     sentences = [m.group() for m in _SENTENCE.finditer(text) if m.group().strip()]
     stems = {stem(word) for word in words}
-    overlap = [_shared(sentence, stems, room) for sentence in sentences]
+    overlap = [_overlap(sentence, stems, max_tokens) for sentence in sentences]
     order = sorted(range(len(sentences)), key=lambda i: (-overlap[i], i))
     kept: set[int] = set()
     spent = misses = 0
     for i in order:
-        if room - spent <= 2 or misses == MISSES:
+        if max_tokens - spent <= 2 or misses == MAX_MISSES:
             break
-        if not fits(sentences[i], room - spent - 2, count):
+        if not fits(sentences[i], max_tokens - spent - 2, count):
             misses += 1
             continue
         kept.add(i)
         spent += count(sentences[i]) + 2
     if not kept:
         return None
-    short = _joined(sentences, kept)
-    while (tokens := count(short)) > room:
+    short = _join(sentences, kept)
+    while (tokens := count(short)) > max_tokens:
         kept.discard(min(kept, key=lambda i: overlap[i]))
         if not kept:
             return None
-        short = _joined(sentences, kept)
-    return Shortened(short, tokens)
+        short = _join(sentences, kept)
+    return SentenceExtract(short, tokens)
 
 
-def _shared(sentence: str, stems: AbstractSet[str], room: int) -> int:
-    """How many of the stems a sentence has; of one that can't fit in ``room`` nobody needs to know."""
-    if len(sentence) > LONGEST_TOKEN * room:
+def _overlap(sentence: str, stems: AbstractSet[str], max_tokens: int) -> int:
+    """How many of the stems a sentence has; 0 for a sentence that can't fit."""
+    if len(sentence) > MAX_CHARACTERS_PER_TOKEN * max_tokens:
         return 0
     folded = sentence.casefold()
     if not any(one in folded for one in stems):
@@ -82,11 +82,11 @@ def _shared(sentence: str, stems: AbstractSet[str], room: int) -> int:
     return len({stem(word) for word in _WORD.findall(sentence)} & stems)
 
 
-def _joined(sentences: Sequence[str], kept: set[int]) -> str:
+def _join(sentences: Sequence[str], kept: set[int]) -> str:
     parts: list[str] = []
     for i, sentence in enumerate(sentences):
         if i in kept:
             parts.append(sentence)
-        elif not parts or parts[-1] != LEFT_OUT:
-            parts.append(LEFT_OUT)
+        elif not parts or parts[-1] != ELISION:
+            parts.append(ELISION)
     return "".join(parts).strip()

@@ -1,7 +1,7 @@
-"""A context, layer by layer, within an exact token budget: profile, retrieved memories, running summary, recent turns.
+"""Fills the layers of a context within an exact token budget: profile, memories, running summary, recent turns.
 
-Standing instructions come first and are never cut. Facts, summary and turns then get what fits their share, memories
-all that is left of the budget; what they leave goes back to the turns, the profile and the summary, in this order.
+Standing instructions come first and are never cut. Facts, summary and turns then get what fits their shares, and the
+memories get the rest of the budget. What the memories leave goes back to the turns, the profile and the summary.
 """
 
 from __future__ import annotations
@@ -11,42 +11,42 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 
-from appliance.context import present, profile, render, retrieved
-from appliance.context.plan import Material, Piece, Place, Plan, total
-from appliance.context.retrieved import NO_ROOM
+from appliance.context import memory_selection, profile, recent, render
+from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition, total
+from appliance.context.memory_selection import NO_TOKENS_LEFT
 from appliance.context.shares import LAYERS
 from appliance.types import Context, Dropped, Layer
 
-Pieces = Mapping[str, Sequence[Piece]]
-"""The pieces of each layer, in the order of the prompt."""
+Pieces = Mapping[str, Sequence[PromptPart]]
+"""The prompt parts of each layer, in the order of the prompt."""
 
-FLOW = ("recent", "profile", "summary")
-"""Who gets what the retrieved memories leave, and in which order."""
+LEFTOVER_ORDER = ("recent", "profile", "summary")
+"""The layers that get what the retrieved memories leave, in this order."""
 
 
-def build(plan: Plan, material: Material, notes: Sequence[str] = ()) -> Context:
-    """The context for a question.
+def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = ()) -> Context:
+    """Build the context for a plan from its material.
 
     Raises:
-        UsageError: the standing instructions alone are more than the budget.
+        UsageError: The standing instructions alone are more than the budget.
     """
-    # The same parts are counted again and again, to see what fits.
+    # The same parts are counted several times to see what fits.
     plan = replace(plan, count=cache(plan.count))
     dropped: list[Dropped] = []
-    pieces: dict[str, list[Piece]] = {layer: [] for layer in LAYERS}
+    pieces: dict[str, list[PromptPart]] = {layer: [] for layer in LAYERS}
     pieces["profile"] = profile.instructions(plan, material.facts)
-    for layer in FLOW:
-        room = min(plan.room(layer), _left(plan, pieces) + _cost(plan, pieces, layer))
-        pieces[layer] = _fill(plan, material, layer, room)
+    for layer in LEFTOVER_ORDER:
+        max_tokens = min(plan.layer_tokens(layer), _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
+        pieces[layer] = _fill(plan, material, layer, max_tokens)
     shown = {piece.item.message_id for piece in pieces["recent"]}
-    pieces["retrieved"] = retrieved.choose(plan, material, shown, _left(plan, pieces), dropped)
-    for layer in FLOW:
-        pieces[layer] = _fill(plan, material, layer, _left(plan, pieces) + _cost(plan, pieces, layer))
+    pieces["retrieved"] = memory_selection.select_memories(plan, material, shown, _tokens_left(plan, pieces), dropped)
+    for layer in LEFTOVER_ORDER:
+        pieces[layer] = _fill(plan, material, layer, _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
     shown = {piece.item.message_id for piece in pieces["recent"]}
     pieces["retrieved"] = [piece for piece in pieces["retrieved"] if piece.item.message_id not in shown]
-    while max((prompt := _prompt(plan, pieces)).tokens, prompt.in_chat) > plan.budget:
-        # Parts whose counts don't add up, of an encoding of another kind: who is weakest goes, until the whole fits.
-        dropped.append(_give_back(pieces))
+    while max((prompt := _prompt(plan, pieces)).tokens, prompt.chat_tokens) > plan.budget:
+        # In other kinds of encodings the counts of parts need not add up: the weakest part goes until the whole fits.
+        dropped.append(_drop_weakest(pieces))
     return Context(
         query=plan.query,
         budget=plan.budget,
@@ -55,73 +55,73 @@ def build(plan: Plan, material: Material, notes: Sequence[str] = ()) -> Context:
         layers=tuple(_layer(plan, layer, prompt.pieces) for layer in LAYERS),
         messages=prompt.messages,
         text=prompt.text,
-        dropped=_exactly(material, prompt.pieces, dropped),
+        dropped=_complete_dropped(material, prompt.pieces, dropped),
         notes=tuple(notes),
     )
 
 
-def _fill(plan: Plan, material: Material, layer: str, room: int) -> list[Piece]:
-    """What of a layer fits into ``room`` tokens, its heading included; more room never takes anything out."""
-    room -= plan.count(render.HEADINGS[layer])
+def _fill(plan: ContextPlan, material: ContextMaterial, layer: str, max_tokens: int) -> list[PromptPart]:
+    """The parts of a layer that fit into ``max_tokens`` with its heading. A larger limit never removes a part."""
+    max_tokens -= plan.count(render.HEADINGS[layer])
     if layer == "profile":
         always = profile.instructions(plan, material.facts)
-        more = profile.others(plan, material.facts, room - total(always)) if plan.wants(layer) else []
+        more = profile.other_facts(plan, material.facts, max_tokens - total(always)) if plan.has_share(layer) else []
         return always + more
-    if not plan.wants(layer):
+    if not plan.has_share(layer):
         return []
     if layer == "recent":
-        return present.recent(plan, material.latest, room)
-    return present.summary(plan, material.window, room)
+        return recent.recent(plan, material.latest, max_tokens)
+    return recent.summary(plan, material.window, max_tokens)
 
 
-def _cost(plan: Plan, pieces: Pieces, layer: str) -> int:
-    """The tokens of a layer: its heading, the heads of its groups, and its pieces."""
+def _layer_tokens(plan: ContextPlan, pieces: Pieces, layer: str) -> int:
+    """The tokens of a layer: its heading, its group heads and its parts."""
     if not pieces[layer]:
         return 0
     heads = {piece.group for piece in pieces[layer] if piece.group}
     return plan.count(render.HEADINGS[layer]) + sum(map(plan.count, heads)) + total(pieces[layer])
 
 
-def _left(plan: Plan, pieces: Pieces) -> int:
-    return plan.budget - sum(_cost(plan, pieces, layer) for layer in LAYERS)
+def _tokens_left(plan: ContextPlan, pieces: Pieces) -> int:
+    return plan.budget - sum(_layer_tokens(plan, pieces, layer) for layer in LAYERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class RenderedPrompt:
     """A finished prompt, as one text and as chat messages, with the exact tokens of both."""
 
     pieces: Pieces
     text: str
     messages: tuple[Mapping[str, str], ...]
     tokens: int
-    in_chat: int
+    chat_tokens: int
 
 
-def _prompt(plan: Plan, pieces: Pieces) -> Prompt:
-    """The prompt of pieces. In chat form, one system message holds what is known, and the turns follow it."""
-    ordered = {**pieces, "retrieved": _in_groups(pieces["retrieved"])}
+def _prompt(plan: ContextPlan, pieces: Pieces) -> RenderedPrompt:
+    """Render the prompt. In chat form, one system message has all layers but the turns, which follow it."""
+    ordered = {**pieces, "retrieved": _grouped(pieces["retrieved"])}
     known = "".join(_rendered(layer, ordered[layer]) for layer in LAYERS if layer != "recent")
     text = known + _rendered("recent", ordered["recent"])
     messages: list[Mapping[str, str]] = [{"role": "system", "content": known}] if known else []
     messages += [{"role": piece.role, "content": piece.item.text.rstrip()} for piece in ordered["recent"]]
-    in_chat = sum(plan.count(message["content"]) for message in messages)
-    return Prompt(ordered, text, tuple(messages), plan.count(text), in_chat)
+    chat_tokens = sum(plan.count(message["content"]) for message in messages)
+    return RenderedPrompt(ordered, text, tuple(messages), plan.count(text), chat_tokens)
 
 
-def text_of(memories: Sequence[Piece]) -> str:
+def memories_text(memories: Sequence[PromptPart]) -> str:
     """The text of memories alone."""
-    return _rendered("retrieved", _in_groups(memories))
+    return _rendered("retrieved", _grouped(memories))
 
 
-def _in_groups(pieces: Sequence[Piece]) -> list[Piece]:
-    """In the order of time, with all of a session's day together."""
-    first: dict[str, Place] = {}
-    for piece in sorted(pieces, key=lambda one: one.place):
-        first.setdefault(piece.group, piece.place)
-    return sorted(pieces, key=lambda one: (first[one.group], one.group, one.place))
+def _grouped(pieces: Sequence[PromptPart]) -> list[PromptPart]:
+    """In the order of time, with the messages of one session and day together."""
+    first: dict[str, TimelinePosition] = {}
+    for piece in sorted(pieces, key=lambda piece: piece.position):
+        first.setdefault(piece.group, piece.position)
+    return sorted(pieces, key=lambda piece: (first[piece.group], piece.group, piece.position))
 
 
-def _rendered(layer: str, pieces: Sequence[Piece]) -> str:
+def _rendered(layer: str, pieces: Sequence[PromptPart]) -> str:
     parts = [render.HEADINGS[layer]] if pieces else []
     for group, under in groupby(pieces, key=lambda piece: piece.group):
         parts.append(group)
@@ -129,27 +129,25 @@ def _rendered(layer: str, pieces: Sequence[Piece]) -> str:
     return "".join(parts)
 
 
-def _give_back(pieces: dict[str, list[Piece]]) -> Dropped:
+def _drop_weakest(pieces: dict[str, list[PromptPart]]) -> Dropped:
     """Take out the weakest memory, else the oldest turn, else the summary's first sentence, else the last fact."""
     if pieces["retrieved"]:
-        gone = max(pieces["retrieved"], key=lambda piece: piece.rank)
-        pieces["retrieved"].remove(gone)
+        weakest = max(pieces["retrieved"], key=lambda piece: piece.rank)
+        pieces["retrieved"].remove(weakest)
     else:
-        layer, at = next(
-            (layer, at) for layer, at in (("recent", 0), ("summary", 0), ("profile", -1)) if pieces[layer]
-        )
-        gone = pieces[layer].pop(at)
-    return Dropped(gone.item.message_id, NO_ROOM)
+        layer, at = next((layer, at) for layer, at in (("recent", 0), ("summary", 0), ("profile", -1)) if pieces[layer])
+        weakest = pieces[layer].pop(at)
+    return Dropped(weakest.item.message_id, NO_TOKENS_LEFT)
 
 
-def _layer(plan: Plan, layer: str, pieces: Pieces) -> Layer:
+def _layer(plan: ContextPlan, layer: str, pieces: Pieces) -> Layer:
     items = tuple(piece.item for piece in pieces[layer])
-    return Layer(layer, _cost(plan, pieces, layer), items)  # type: ignore[arg-type]  # LAYERS are its names
+    return Layer(layer, _layer_tokens(plan, pieces, layer), items)  # type: ignore[arg-type]  # LAYERS are its names
 
 
-def _exactly(material: Material, pieces: Pieces, dropped: Sequence[Dropped]) -> tuple[Dropped, ...]:
-    """Each that was considered and is not there, once, with its reason."""
-    there = {piece.item.message_id for layer in LAYERS for piece in pieces[layer]}
+def _complete_dropped(material: ContextMaterial, pieces: Pieces, dropped: Sequence[Dropped]) -> tuple[Dropped, ...]:
+    """Every item that was considered and is not in the prompt, with the reason."""
+    included = {piece.item.message_id for layer in LAYERS for piece in pieces[layer]}
     reasons = {one.message_id: one.reason for one in dropped}
     quotes = material.window.quotes if material.window is not None else ()
     for id, layer in (
@@ -159,6 +157,6 @@ def _exactly(material: Material, pieces: Pieces, dropped: Sequence[Dropped]) -> 
         *((summary.id, "the summaries") for summary in material.summaries),
     ):
         reasons.setdefault(
-            id, f"{NO_ROOM} among {layer}" if layer == "the latest turns" else f"{NO_ROOM} in {layer}"
+            id, f"{NO_TOKENS_LEFT} among {layer}" if layer == "the latest turns" else f"{NO_TOKENS_LEFT} in {layer}"
         )
-    return tuple(Dropped(id, reason) for id, reason in reasons.items() if id not in there)
+    return tuple(Dropped(id, reason) for id, reason in reasons.items() if id not in included)

@@ -1,48 +1,44 @@
-"""The first layer: what is known of the person. Standing instructions always stand, whatever else has to go."""
+"""The profile layer: what is known about the person. Standing instructions are always included."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from appliance.context import render
-from appliance.context.plan import Piece, Plan
+from appliance.context.materials import ContextPlan, PromptPart
 from appliance.errors import UsageError
 from appliance.types import ContextItem, Fact
 
 
-def instructions(plan: Plan, facts: Sequence[Fact]) -> list[Piece]:
+def instructions(plan: ContextPlan, facts: Sequence[Fact]) -> list[PromptPart]:
     """The standing instructions, all of them.
 
     Raises:
-        UsageError: they alone are more than the budget holds.
+        UsageError: They alone are more than the budget.
     """
     pieces = [_piece(plan, fact) for fact in facts if fact.kind == "instruction"]
-    least = plan.count(render.PROFILE + "".join(piece.rendered for piece in pieces)) if pieces else 0
-    if least > plan.budget:
+    required = plan.count(render.PROFILE + "".join(piece.rendered for piece in pieces)) if pieces else 0
+    if required > plan.budget:
         raise UsageError(
-            f"the standing instructions need {least} tokens, and the budget has {plan.budget}",
-            hint=f"give a budget of {least} or more, or end an instruction that no longer holds",
+            f"The standing instructions need {required} tokens, but the budget is {plan.budget}.",
+            hint=f"Use a budget of at least {required}, or end an instruction that no longer holds.",
         )
     return pieces
 
 
-def others(plan: Plan, facts: Sequence[Fact], room: int) -> list[Piece]:
-    """The other facts, in their order, as far as they fit; none is cut."""
-    chosen: list[Piece] = []
+def other_facts(plan: ContextPlan, facts: Sequence[Fact], max_tokens: int) -> list[PromptPart]:
+    """The other facts that fit, in their order; none is cut."""
+    chosen: list[PromptPart] = []
     for fact in facts:
         if fact.kind != "instruction":
             piece = _piece(plan, fact)
-            if piece.item.tokens <= room:
-                room -= piece.item.tokens
+            if piece.item.tokens <= max_tokens:
+                max_tokens -= piece.item.tokens
                 chosen.append(piece)
     return chosen
 
 
-def _piece(plan: Plan, fact: Fact) -> Piece:
+def _piece(plan: ContextPlan, fact: Fact) -> PromptPart:
     rendered = render.fact(fact)
-    why = {
-        "kind": fact.kind,
-        "confidence": fact.confidence,
-        "messages": [quote.message_id for quote in fact.evidence],
-    }
-    return Piece(ContextItem(fact.id, fact.text, plan.count(rendered), "full", why), rendered)
+    why = {"kind": fact.kind, "confidence": fact.confidence, "messages": [quote.message_id for quote in fact.evidence]}
+    return PromptPart(ContextItem(fact.id, fact.text, plan.count(rendered), "full", why), rendered)

@@ -1,13 +1,13 @@
-"""How a context looks. What is counted is what is rendered here, nothing else.
+"""Renders the parts of a context. Exactly what is rendered here is counted against the budget.
 
-A prompt is a row of parts: a heading ("# …"), a group's head ("[s12 2024-03-31 Title]"), and under it a line or more
-for each memory ("[m345 Ana] her words"). Two rules hold for each:
+A prompt is a sequence of parts: headings ("# …"), group heads ("[s12 2024-03-31 Title]"), and memories of a line or
+more ("[m345 Ana] her words"). Two rules hold for each part:
 
-It begins with "[" or "#" and ends with a line break. The encodings always begin a new piece between the two, so that
-the tokens of the parts add up to those of the whole.
+It begins with "[" or "#" and ends with a line break. The encodings always split between these two characters, so the
+tokens of the parts add up to the tokens of the whole.
 
-Only our own lines begin so. Where a line of somebody's text looks like one of ours, it is quoted with "> ", and names
-and titles lose brackets, commas and line breaks: nobody can speak in another's name.
+Only lines of the program begin like this. A line of a message that looks like one is quoted with "> ", and names and
+titles lose brackets, commas and line breaks, so that no message can pretend to be from someone else.
 """
 
 from __future__ import annotations
@@ -24,97 +24,97 @@ SUMMARY = "# This conversation so far, in short\n"
 RECENT = "# This conversation, its latest turns\n"
 HEADINGS = {"profile": PROFILE, "retrieved": RETRIEVED, "summary": SUMMARY, "recent": RECENT}
 
-LONGEST_NAME = 40
-LONGEST_TITLE = 80
-"""Characters of a name and of a title; an export may have pages there."""
+MAX_NAME_CHARACTERS = 40
+MAX_TITLE_CHARACTERS = 80
+"""The most characters of a name and of a title, which may be pages long in an export."""
 
-SHORTENED = "shortened"
+SHORTENED_MARK = "shortened"
 
 _BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_MAY_BE_OURS = re.compile("[\\[#［＃﹇﹟]")
-_OURS = re.compile(
+_MARKUP_HINT = re.compile("[\\[#［＃﹇﹟]")
+_MARKUP = re.compile(
     r"\[\s*(?:m|s|f|sum)\s*\d|#\s*(?:" + "|".join(re.escape(h[2:].strip()) for h in HEADINGS.values()) + ")",
     re.IGNORECASE,
 )
-_LOOKED_AT = 80
-"""Characters of a line that decide whether it looks like ours; no heading is longer."""
-_NOT_IN_NAMES = str.maketrans({"[": "(", "]": ")", ",": " "})
-_UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn")
+_MARKUP_CHARACTERS = 80
+"""How many characters of a line are checked for markup; no heading is longer."""
+_NAME_TRANSLATION = str.maketrans({"[": "(", "]": ")", ",": " "})
+_INVISIBLE_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn")
 
 
 def group(session_id: str, day: str, title: str | None) -> str:
-    """The head over what was said in one session on one day."""
-    return f"[{' '.join(part for part in (session_id, day, plain(title, LONGEST_TITLE)) if part)}]\n"
+    """The head of the messages of one session and day."""
+    return f"[{' '.join(part for part in (session_id, day, single_line(title, MAX_TITLE_CHARACTERS)) if part)}]\n"
 
 
 def message(id: str, role: str, author: str | None, text: str, mark: str = "") -> str:
-    """What somebody said, in full, or with a ``mark`` that tells what was done to it."""
-    who = plain(author, LONGEST_NAME) or role
-    return f"[{id} {who}{', ' + mark if mark else ''}] {quoted(text)}\n"
+    """A message, with a ``mark`` if it is not in full."""
+    who = single_line(author, MAX_NAME_CHARACTERS) or role
+    return f"[{id} {who}{', ' + mark if mark else ''}] {escape(text)}\n"
 
 
 def placeholder(id: str, role: str, author: str | None, words: str) -> str:
-    """What stands for a message that is too large."""
-    return f"[{id} {plain(author, LONGEST_NAME) or role}, {words}]\n"
+    """The placeholder of a message that is too large."""
+    return f"[{id} {single_line(author, MAX_NAME_CHARACTERS) or role}, {words}]\n"
 
 
-def left_out(id: str, text: str) -> str:
-    """In words, where to read what a placeholder stands for."""
+def placeholder_text(id: str, text: str) -> str:
+    """The text of a placeholder, which says where to read the message."""
     return f"left out here: {len(text)} characters, read message {id}"
 
 
-def fact(one: Fact) -> str:
-    """A fact with the message that it is known from, and since when."""
-    sources = [quote.message_id for quote in one.evidence[-1:]]
-    kind = ["instruction"] if one.kind == "instruction" else []
-    head = " ".join(filter(None, (one.id, *sources, *kind, day(one.since or one.said_at))))
-    return f"[{head}] {quoted(one.text)}\n"
+def fact(item: Fact) -> str:
+    """A fact with the message that is its evidence, and since when it holds."""
+    sources = [quote.message_id for quote in item.evidence[-1:]]
+    kind = ["instruction"] if item.kind == "instruction" else []
+    head = " ".join(filter(None, (item.id, *sources, *kind, day(item.since or item.said_at))))
+    return f"[{head}] {escape(item.text)}\n"
 
 
 def sentence(message_id: str, text: str) -> str:
-    """A sentence of a summary, with the message that it is from."""
-    return f"[{message_id}] {quoted(text)}\n"
+    """A sentence of a summary with its message."""
+    return f"[{message_id}] {escape(text)}\n"
 
 
 def summary(id: str, about: str, text: str) -> str:
-    """A summary, with what it is of."""
-    return f"[{id} {about}] {quoted(text)}\n"
+    """A summary; ``about`` says what it summarises."""
+    return f"[{id} {about}] {escape(text)}\n"
 
 
 def day(timestamp: str | None) -> str:
     return (timestamp or "")[: len("2024-03-31")]
 
 
-def quoted(text: str) -> str:
-    """A text as it may stand in a prompt: its own, but for lines that look like ours, which are quoted."""
+def escape(text: str) -> str:
+    """Quote the lines of a text that look like markup."""
     text = text.rstrip()
-    if not _MAY_BE_OURS.search(text) or not _BREAK.search(text):
+    if not _MARKUP_HINT.search(text) or not _BREAK.search(text):
         return text
     parts: list[str] = []
     start = 0
     for found in _BREAK.finditer(text):
         parts.append(text[start : found.end()])
         start = found.end()
-        if looks_ours(text[start : start + _LOOKED_AT]):
+        if looks_like_markup(text[start : start + _MARKUP_CHARACTERS]):
             parts.append("> ")
     return "".join(parts) + text[start:]
 
 
-def looks_ours(line: str) -> bool:
-    """Whether a line could be taken for a heading, a group's head or the beginning of a message."""
+def looks_like_markup(line: str) -> bool:
+    """Whether a line could be taken for a heading, a group head or the beginning of a message."""
     line = unicodedata.normalize("NFKC", line)
-    seen = next((i for i, one in enumerate(line) if unicodedata.category(one) not in _UNSEEN), len(line))
-    return _OURS.match(line, seen) is not None
+    seen = next((i for i, one in enumerate(line) if unicodedata.category(one) not in _INVISIBLE_CATEGORIES), len(line))
+    return _MARKUP.match(line, seen) is not None
 
 
 @lru_cache(maxsize=4_000)
-def _plain(text: str, longest: int) -> str:
-    composed = unicodedata.normalize("NFKC", text[: 4 * longest])
-    seen = "".join(" " if unicodedata.category(one) in _UNSEEN else one for one in composed)
-    words = " ".join(seen.translate(_NOT_IN_NAMES).split())
-    return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"
+def _single_line(text: str, max_characters: int) -> str:
+    composed = unicodedata.normalize("NFKC", text[: 4 * max_characters])
+    seen = "".join(" " if unicodedata.category(one) in _INVISIBLE_CATEGORIES else one for one in composed)
+    words = " ".join(seen.translate(_NAME_TRANSLATION).split())
+    return words if len(words) <= max_characters else words[: max_characters - 1].rstrip() + "…"
 
 
-def plain(text: str | None, longest: int) -> str:
-    """A name or a title in one line, with nothing in it that has a meaning here."""
-    return _plain(text, longest) if text else ""
+def single_line(text: str | None, max_characters: int) -> str:
+    """A name or a title on one line, without the characters of markup."""
+    return _single_line(text, max_characters) if text else ""

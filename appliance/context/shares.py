@@ -1,19 +1,21 @@
-"""How a budget is shared out among the layers of a context: by a preset, or by numbers.
+"""How the budget of a context is shared among its layers: by a preset or by numbers.
 
-What profile, summary and recent turns leave of their shares goes to the retrieved memories, and what these leave goes
-back: to more of the recent turns, then to the profile, then to the summary. A layer whose share is 0 stays empty, but
-for standing instructions, which always stand.
+What profile, summary and recent turns leave of their shares goes to the retrieved memories. What these leave goes back
+to the recent turns, then to the profile, then to the summary. A layer with a share of 0 stays empty, except for
+standing instructions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import get_args
 
 from appliance.errors import UsageError
+from appliance.types import LayerName
 
-LAYERS = ("profile", "retrieved", "summary", "recent")
-"""In the order in which they stand in the prompt."""
+LAYERS: tuple[LayerName, ...] = get_args(LayerName)
+"""The layers, in the order of the prompt."""
 
 Shares = Mapping[str, float]
 """A share of the budget for each layer, 0 to 1; together no more than 1."""
@@ -26,30 +28,30 @@ PRESETS: Mapping[str, Shares] = MappingProxyType(
         "code": {"profile": 0.05, "retrieved": 0.40, "summary": 0.10, "recent": 0.45},
     }
 )
-"""What each kind of assistant leans on: knowledge of earlier cases, how far a learner has come, the code at hand.
-These are starting points by judgement; what is measured does not depend on them much, because what is left flows on."""
+"""The shares for each kind of assistant: one relies on earlier cases, another on a learner's progress or on the present
+code. They are judgements; measurements depend little on them, because each layer passes on what it leaves."""
 
-_CLOSE = 1e-9
-"""Shares in tenths may add up to a little more than 1."""
+_SUM_TOLERANCE = 1e-9
+"""Decimal shares may add up to slightly more than 1 in floating point."""
 
 
-def shares(preset: str, own: Mapping[str, float]) -> Shares:
-    """The shares of a preset; where numbers are given, the layers that these don't name share the rest in the
-    preset's proportions.
+def shares(preset: str, custom: Mapping[str, float]) -> Shares:
+    """The shares of a preset, changed by custom ones. The layers without a custom share divide the rest in the preset's
+    proportions.
 
     Raises:
-        UsageError: no such preset or layer, a share that is none, or more than 1 in all.
+        UsageError: There is no such preset or layer, or a share is out of range, or their sum is.
     """
     if preset not in PRESETS:
-        raise UsageError(f"no preset {preset!r}", hint="one of " + ", ".join(PRESETS))
-    for name, share in own.items():
+        raise UsageError(f"There is no preset {preset!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
+    for name, share in custom.items():
         if name not in LAYERS:
-            raise UsageError(f"no layer {name!r} to have a share", hint="one of " + ", ".join(LAYERS))
+            raise UsageError(f"There is no layer {name!r}.", hint=f"Use one of {', '.join(LAYERS)}.")
         if not 0 <= share <= 1:
-            raise UsageError(f"{share} is no share for {name}", hint="give a number from 0 to 1")
-    left = 1 - sum(own.values())
-    if left < -_CLOSE:
-        raise UsageError(f"the shares add up to {1 - left:g}", hint="together they may be 1 at most")
-    others = {name: share for name, share in PRESETS[preset].items() if name not in own}
+            raise UsageError(f"The share of {name} must be a number from 0 to 1, not {share}.")
+    left = 1 - sum(custom.values())
+    if left < -_SUM_TOLERANCE:
+        raise UsageError(f"The shares must add up to at most 1, not {1 - left:g}.")
+    others = {name: share for name, share in PRESETS[preset].items() if name not in custom}
     scale = max(left, 0.0) / sum(others.values()) if others else 0.0
-    return {name: own[name] if name in own else others[name] * scale for name in LAYERS}
+    return {name: custom[name] if name in custom else others[name] * scale for name in LAYERS}

@@ -1,7 +1,6 @@
-"""Sample exports in four formats, written for this project; no real person and no real chat is in them.
+"""Sample exports in four formats, written for this project: no real person and no real chat is in them.
 
-``FILES`` are their paths below this folder. The same few people turn up in all of them, from October
-2025 to March 2026.
+``FILES`` are their paths below this folder. The same few people appear in all of them, from October 2025 to March 2026.
 """
 
 from __future__ import annotations
@@ -17,5 +16,5 @@ FILES = (
 
 
 def samples() -> tuple[Path, ...]:
-    """The sample exports."""
+    """The paths of the sample exports."""
     return tuple(Path(__file__).parent / name for name in FILES)

@@ -1,4 +1,4 @@
-"""What of a batch is new and where it belongs, what has changed, and what the store has already."""
+"""Decides which messages of a batch are new and where they belong, which have changed, and which are known."""
 
 from __future__ import annotations
 
@@ -6,130 +6,139 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from appliance.ingest.normalise import Course, Spot
+from appliance.ingest.normalize import MessagePosition, SessionProgress
 from appliance.store import messages
-from appliance.store.messages import Known, NewMessage
+from appliance.store.messages import MessageInsert, StoredState
 
-RECOGNISE = 5
-"""How many of a file's first messages must be known for its chat to be recognised under another name."""
+RECOGNITION_MESSAGES = 5
+"""How many of a file's first messages must be known to recognise its chat under another file name."""
 
-STEP = 1 << 20
-"""Between the positions of messages that follow each other: what a later export has in between finds room."""
+POSITION_STEP = 1 << 20
+"""The gap between the positions of consecutive messages; messages that only a later export has fit in between."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """A batch of one session's messages, sorted out. ``changed`` are stored messages' keys and new forms."""
+class DedupResult:
+    """The result of comparing messages of one session with the store. ``changed`` has the keys of stored messages and
+    their new forms."""
 
-    new: tuple[NewMessage, ...]
-    changed: tuple[tuple[int, NewMessage], ...]
-    same: int
+    new: tuple[MessageInsert, ...]
+    changed: tuple[tuple[int, MessageInsert], ...]
+    unchanged: int
 
 
-def stretches(batch: Sequence[NewMessage]) -> Iterator[list[NewMessage]]:
-    """The batch in stretches in which no message has two forms: the second is an edit of the first."""
-    stretch: dict[str, NewMessage] = {}
-    run: list[NewMessage] = []
+def split_at_edits(batch: Sequence[MessageInsert]) -> Iterator[list[MessageInsert]]:
+    """Split a batch into runs in which no message has two forms: the second form is an edit of the first."""
+    first_forms: dict[str, MessageInsert] = {}
+    run: list[MessageInsert] = []
     for message in batch:
-        first = stretch.get(message.external_id)
+        first = first_forms.get(message.external_id)
         if first is not None and differs(first, message):
             yield run
-            stretch, run = {}, []
-        stretch.setdefault(message.external_id, message)
+            first_forms, run = {}, []
+        first_forms.setdefault(message.external_id, message)
         run.append(message)
     yield run
 
 
-def sort_out(
-    tx: sqlite3.Connection, session: int, batch: Sequence[NewMessage], course: Course | None = None
-) -> Sorted:
-    """Compare a stretch with the store, by id. ``course`` is that of the file it comes from.
+def compare_with_store(
+    tx: sqlite3.Connection, session: int, batch: Sequence[MessageInsert], progress: SessionProgress | None = None
+) -> DedupResult:
+    """Compare a run of messages with the store, by id.
 
-    A message that a file has as it once was (an older export is read again) is no change; without a file
-    somebody means it.
+    Args:
+        tx: The transaction.
+        session: The key of the session.
+        batch: The messages, from ``split_at_edits``.
+        progress: The progress of the file that they come from; None for messages that were added by hand. In a file an
+            earlier form of a message is not a change, because an older export may be read again.
     """
-    once = {message.external_id: message for message in batch}
-    stored = messages.known(tx, session, list(once))
-    new, spot = _placed(tx, session, list(once.values()), stored, course.spot if course else None)
-    if course is not None:
-        course.spot = spot
-    changed = [
-        (known.id, _in_place(once[external_id], known))
-        for external_id, known in stored.items()
-        if differs(known, once[external_id])
-        and (course is None or not messages.was_revision(tx, known.id, once[external_id]))
-    ]
-    return Sorted(tuple(new), tuple(changed), len(batch) - len(new) - len(changed))
-
-
-def differs(one: Known | NewMessage, other: NewMessage) -> bool:
-    """Whether two forms of a message say something else: words, author, role, time or marks."""
-    return _said(one) != _said(other)
-
-
-def _said(message: Known | NewMessage) -> tuple[object, ...]:
-    return (
-        message.text,
-        message.role,
-        message.author,
-        message.sent_at,
-        message.reply_to,
-        message.metadata,
+    by_id = {message.external_id: message for message in batch}
+    stored = messages.stored_states(tx, session, list(by_id))
+    new, last_position = _place_new(
+        tx, session, list(by_id.values()), stored, progress.last_position if progress else None
     )
+    if progress is not None:
+        progress.last_position = last_position
+    changed = [
+        (known.id, _at_stored_place(by_id[external_id], known))
+        for external_id, known in stored.items()
+        if differs(known, by_id[external_id])
+        and (progress is None or not messages.was_revision(tx, known.id, by_id[external_id]))
+    ]
+    return DedupResult(tuple(new), tuple(changed), len(batch) - len(new) - len(changed))
+
+
+def differs(old: StoredState | MessageInsert, new: MessageInsert) -> bool:
+    """Whether two forms of a message differ in text, role, author, time, reply or metadata."""
+    return _content(old) != _content(new)
+
+
+def _content(message: StoredState | MessageInsert) -> tuple[object, ...]:
+    return (message.text, message.role, message.author, message.sent_at, message.reply_to, message.metadata)
 
 
 # --- where new messages belong -----------------------------------------------------------------------
 
 
-def _placed(
+def _place_new(
     tx: sqlite3.Connection,
     session: int,
-    batch: Sequence[NewMessage],
-    stored: Mapping[str, Known],
-    spot: Spot | None,
-) -> tuple[list[NewMessage], Spot | None]:
-    """The messages that the store lacks, each behind the one that the file has before it, and the place of
-    the last message of all. ``spot`` is the place of the file's message before the batch."""
-    placed: list[NewMessage] = []
-    run: list[NewMessage] = []
+    batch: Sequence[MessageInsert],
+    stored: Mapping[str, StoredState],
+    last_position: MessagePosition | None,
+) -> tuple[list[MessageInsert], MessagePosition | None]:
+    """The messages that the store lacks, each placed after the message before it in the file, and the place of the last
+    message of the batch. ``last_position`` is the place of the message before the batch in the file."""
+    placed: list[MessageInsert] = []
+    run: list[MessageInsert] = []
     for message in batch:
         known = stored.get(message.external_id)
         if known is None:
             run.append(message)
             continue
-        placed += _between(spot or Spot(known.order_at, known.position - STEP), run, known.position)
-        spot, run = Spot(known.order_at, known.position), []
+        placed += _interpolate(
+            last_position or MessagePosition(known.order_at, known.position - POSITION_STEP), run, known.position
+        )
+        last_position, run = MessagePosition(known.order_at, known.position), []
     if run:
-        if spot is None:
-            end = messages.last_place(tx, session)
-            spot = Spot(*end) if end else Spot(run[0].order_at, -STEP)
-        placed += _between(spot, run, messages.next_position(tx, session, spot.order_at, spot.position))
-        spot = Spot(placed[-1].order_at, placed[-1].position)
-    return placed, spot
+        if last_position is None:
+            end = messages.last_order_key(tx, session)
+            last_position = MessagePosition(*end) if end else MessagePosition(run[0].order_at, -POSITION_STEP)
+        placed += _interpolate(
+            last_position, run, messages.next_position(tx, session, last_position.order_at, last_position.position)
+        )
+        last_position = MessagePosition(placed[-1].order_at, placed[-1].position)
+    return placed, last_position
 
 
-def behind(message: NewMessage, last: tuple[int, int] | None) -> NewMessage:
-    """A new message behind a place (time, position), if it is not there already."""
+def place_after(message: MessageInsert, last: tuple[int, int] | None) -> MessageInsert:
+    """Return a new message moved after a place (time, position), unless it is after it already."""
     if last is None or (message.order_at, message.position) > last:
         return message
-    return message.at_place(last[0], last[1] + STEP)
+    return message.with_order(last[0], last[1] + POSITION_STEP)
 
 
-def _in_place(form: NewMessage, known: Known) -> NewMessage:
-    """A new form of a stored message where that one stands; another time moves it."""
+def _at_stored_place(form: MessageInsert, known: StoredState) -> MessageInsert:
+    """A new form of a message at the place of the stored one, or at its new time if that has changed."""
     order_at = known.order_at if form.at is None or form.sent_at == known.sent_at else form.at
-    return form.at_place(order_at, known.position)
+    return form.with_order(order_at, known.position)
 
 
-def _between(spot: Spot, run: Sequence[NewMessage], behind: int | None) -> Iterator[NewMessage]:
-    """A run of new messages behind a place, and before the position ``behind`` if there is one.
+def _interpolate(
+    start: MessagePosition, run: Sequence[MessageInsert], next_position: int | None
+) -> Iterator[MessageInsert]:
+    """Yield a run of new messages placed after ``start``, and before ``next_position`` if it is not None.
 
-    Time orders a session, position the messages of one moment. A message without a time has that of the
-    one before it. When there is no room left, they share the position of the place and follow by key.
-    """
-    room = STEP * (len(run) + 1) if behind is None or behind <= spot.position else behind - spot.position
-    step = room // (len(run) + 1)
-    order_at = spot.order_at
+    A session is sorted by time, and by position at equal times. A message without a time gets that of the message
+    before it. If there is no gap left, the messages share the position of ``start`` and are sorted by key."""
+    gap = (
+        POSITION_STEP * (len(run) + 1)
+        if next_position is None or next_position <= start.position
+        else next_position - start.position
+    )
+    step = gap // (len(run) + 1)
+    order_at = start.order_at
     for number, message in enumerate(run, 1):
         order_at = order_at if message.at is None else message.at
-        yield message.at_place(order_at, spot.position + number * step)
+        yield message.with_order(order_at, start.position + number * step)

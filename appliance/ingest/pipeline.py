@@ -1,7 +1,7 @@
-"""The way in: source → parse → normalise → dedup → chunk → store, a batch a transaction; then embed.
+"""Ingestion: source → parse → normalize → dedup → chunk → store, one transaction a batch.
 
-``ingest`` reads top to bottom. What it returns is durable and can be found by its words; ``embed.drain``
-then gives every chunk its vector and its point.
+When ``ingest`` has yielded a file, its messages are durable and can be found by their words; then the indexer gives
+every chunk its vector and its point.
 """
 
 from __future__ import annotations
@@ -14,56 +14,54 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from appliance import moments
+from appliance import timestamps
 from appliance.errors import InputError, UsageError
+from appliance.formats.base import Document
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
-from appliance.ingest.normalise import Course, begin, normalise
-from appliance.ingest.parse.base import Document
-from appliance.store import chunks, forgotten, lexical, messages, neighbours, sessions
-from appliance.store.chunks import Chunkable
+from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.store import chunks, lexical, messages, neighbours, sessions, tombstones
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
-from appliance.store.forgotten import Origin
-from appliance.store.messages import NewMessage
-from appliance.store.priority import PINNED, UNWEIGHED
-from appliance.types import (
-    Event,
-    FileReport,
-    FileStatus,
-    MessageRecord,
-    Problem,
-    Record,
-    Scope,
-    SessionRecord,
-)
+from appliance.store.messages import MessageInsert
+from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
+from appliance.store.tombstones import MessageOrigin
+from appliance.types import Event, FileReport, FileStatus, InputProblem, MessageRecord, Record, Scope, SessionRecord
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
-"""A batch ends at whichever comes first: one commit costs a disk flush, and memory is bounded by it."""
+"""A batch ends at the first of these two limits. Each commit costs a disk flush, and a batch is held in memory."""
 
+BATCH_MESSAGES_DURING_QUERIES = 100
+"""Messages of a batch while queries run: another writer has to wait for the whole batch, which yields to queries."""
 
-BATCH_BESIDE_QUESTIONS = 100
-"""Messages a batch while somebody asks: whoever has something to say waits for the batch under way, which makes way."""
+STEP_MESSAGES = 10
+"""Messages that are indexed or chunked before queries may run again: a few milliseconds."""
 
-STEP = 10
-"""Messages that are stored, entered into the full text or chunked before questions may go first again: some
-milliseconds."""
-
-Weigh = Callable[[NewMessage], float]
-"""Says what a message's words are worth, 0 to 1."""
+ScoreImportance = Callable[[MessageInsert], float]
+"""Returns the score of a message's words, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
-    """What an ingest writes into, and for whom.
+class IngestContext:
+    """The resources and options of an ingest.
 
-    ``target`` gives the generation that serves and how to chunk for it; it is asked in each transaction,
-    because a rebuild may put another in its place between two. ``keep_owners`` leaves what an export of
-    ours says of its owners to them; else everything becomes ``scope``'s. ``me`` is what the person is called
-    where a format only says "me". ``ttl`` is that of conversations which were made here, see ``sessions.touch``.
-    ``again`` takes in what was forgotten before. ``weigh`` says what a message's words are worth; without it that is
-    left for later. ``make_way`` lets questions go first: it is called between small steps of reading and storing;
-    ``is_calm`` says whether nobody asks, so that batches may be large. ``tell`` is told of each file.
+    Attributes:
+        database: Where the messages are stored.
+        target: Returns the active generation and its chunker. Called in each transaction, because a rebuild may replace
+            the generation in between.
+        scope: Whose memory the messages become a part of.
+        keep_owners: Whether sessions of a native export keep the scopes that it names.
+        format: The format of every document; None to detect it.
+        me: The name of the person where a format only says "me".
+        ttl: The default time to live of local sessions, in seconds; see ``sessions.touch``.
+        dry_run: Whether to roll everything back.
+        include_forgotten: Whether to store messages that were erased before.
+        progress: Called after each batch with the name of the document and the number of its messages so far.
+        score_importance: Scores the words of messages; None to leave that for later.
+        yield_to_queries: Called between small steps of reading and storing; waits while queries run.
+        is_idle: Returns whether no query runs, so that batches may be large.
+        publish: Called with an event for each document.
     """
 
     database: Database
@@ -74,17 +72,17 @@ class Intake:
     me: str | None = None
     ttl: int = 0
     dry_run: bool = False
-    again: bool = False
+    include_forgotten: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
-    weigh: Weigh | None = None
-    make_way: Callable[[], None] = lambda: None
-    is_calm: Callable[[], bool] = lambda: True
-    tell: Callable[[Event], None] = lambda event: None
+    score_importance: ScoreImportance | None = None
+    yield_to_queries: Callable[[], None] = lambda: None
+    is_idle: Callable[[], bool] = lambda: True
+    publish: Callable[[Event], None] = lambda event: None
 
 
 @dataclass(slots=True)
-class Tally:
-    """One file's counts as they grow; ``report`` freezes them."""
+class FileTally:
+    """The growing counts of one file; ``report`` gives the final ones."""
 
     path: str
     format: str | None = None
@@ -96,291 +94,294 @@ class Tally:
     chunks: int = 0
     forgotten: int = 0
     status: FileStatus | None = None
-    errors: list[Problem] = field(default_factory=list)
-    notes: list[Problem] = field(default_factory=list)
+    errors: list[InputProblem] = field(default_factory=list)
+    notes: list[InputProblem] = field(default_factory=list)
 
     def report(self) -> FileReport:
+        status = self.status or ("ok" if not self.errors else "partial" if self.messages else "failed")
         return FileReport(
-            path=self.path,
-            format=self.format,
-            status=self.status or ("ok" if not self.errors else "partial" if self.messages else "failed"),
-            conversations=self.conversations,
-            messages=self.messages,
-            new=self.new,
-            updated=self.updated,
-            duplicates=self.duplicates,
-            errors=tuple(self.errors),
-            notes=tuple(self.notes),
-        )
+            self.path, self.format, status, self.conversations, self.messages, self.new, self.updated,
+            self.duplicates, tuple(self.errors), tuple(self.notes),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Messages on their way into one transaction, by session, in the order of the file."""
+class MessageBatch:
+    """The messages of one transaction by session, in the order of the file."""
 
-    courses: dict[str, Course]
-    messages: dict[str, list[NewMessage]]
+    progress_by_session: dict[str, SessionProgress]
+    messages: dict[str, list[MessageInsert]]
 
 
-def ingest(paths: Sequence[Path], intake: Intake, within: Path | None = None) -> Iterator[Tally]:
-    """Read files, folders and zips; yields what became of each file, in their order. ``within`` is the folder
-    that they were found in, if nobody named them.
+def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
+    """Ingest files, folders and zips, and yield the result of each file, in order.
 
-    A file that can't be read costs only itself, and a record that can't be read costs only itself.
+    A file or a record that can't be read does not affect the others.
+
+    Args:
+        paths: The paths to read.
+        context: The resources and options.
+        within: The watched folder in which the paths were found; None if the user named them.
     """
-    for found in sources.recognise(paths, intake.format, intake.me, within):
-        if isinstance(found, sources.PassedOver):
-            yield _passed_over(found)
+    for source in sources.detect_documents(paths, context.format, context.me, within):
+        if isinstance(source, sources.UnreadSource):
+            yield _unread_tally(source)
         else:
-            yield ingest_document(found, intake)
+            yield ingest_document(source, context)
 
 
-def ingest_document(found: sources.Recognised, intake: Intake) -> Tally:
-    """One document, streamed, a transaction a batch."""
-    tally = Tally(found.document.name, found.format)
+def ingest_document(detected: sources.DetectedDocument, context: IngestContext) -> FileTally:
+    """Ingest one document as a stream, one transaction a batch."""
+    document = detected.document
+    tally = FileTally(document.name, detected.format)
     try:
-        with intake.database.trial() if intake.dry_run else nullcontext():
-            for batch in batches(found.parser.parse(found.document), tally, intake.make_way, intake.is_calm):
-                store(batch, found.document, intake, tally)
-                intake.progress(found.document.name, tally.messages)
+        with context.database.dry_run() if context.dry_run else nullcontext():
+            for batch in batches(detected.parser.parse(document), tally, context.yield_to_queries, context.is_idle):
+                store(batch, document, context, tally)
+                context.progress(document.name, tally.messages)
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
-        tally.errors.append(Problem(error.where or "", error.args[0] + hint))
+        tally.errors.append(InputProblem(error.where or "", error.args[0] + hint))
     if tally.forgotten:
-        words = f"forgotten before, and left out: {tally.forgotten}; 'ingest --again' takes them in"
-        tally.notes.append(Problem("", words, harmless=True))
-    if not intake.dry_run:
-        intake.tell(Event("ingested", found.document.name, _counts(tally)))
+        skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
+        message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
+        tally.notes.append(InputProblem("", message, harmless=True))
+    if not context.dry_run:
+        counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}
+        context.publish(Event("ingested", document.name, {**counts, "errors": len(tally.errors)}))
     return tally
 
 
-def _counts(tally: Tally) -> dict[str, int]:
-    return {
-        "messages": tally.messages,
-        "new": tally.new,
-        "updated": tally.updated,
-        "duplicates": tally.duplicates,
-        "errors": len(tally.errors),
-    }
-
-
-def _politely_weighed(intake: Intake) -> Weigh | None:
-    weigh = intake.weigh
-    if weigh is None:
+def _yielding_scorer(context: IngestContext) -> ScoreImportance | None:
+    score_importance = context.score_importance
+    if score_importance is None:
         return None
 
-    def weighed(message: NewMessage) -> float:
-        intake.make_way()
-        return weigh(message)
+    def yield_and_score(message: MessageInsert) -> float:
+        context.yield_to_queries()
+        return score_importance(message)
 
-    return weighed
+    return yield_and_score
 
 
-def _passed_over(found: sources.PassedOver) -> Tally:
-    hint = f"; {found.hint}" if found.hint else ""
-    errors = [replace(problem, message=problem.message + hint) for problem in found.errors]
-    return Tally(found.path, status=found.status, errors=errors, notes=list(found.notes))
+def _unread_tally(source: sources.UnreadSource) -> FileTally:
+    hint = f"; {source.hint}" if source.hint else ""
+    errors = [replace(problem, message=problem.message + hint) for problem in source.errors]
+    return FileTally(source.path, status=source.status, errors=errors, notes=list(source.notes))
 
 
 def batches(
     records: Iterable[Record],
-    tally: Tally,
-    make_way: Callable[[], None] = lambda: None,
-    is_calm: Callable[[], bool] = lambda: True,
-) -> Iterator[Batch]:
-    """The records as normalised messages, in batches; problems go to the tally."""
-    courses: dict[str, Course] = {}
-    batch: dict[str, list[NewMessage]] = {}
+    tally: FileTally,
+    yield_to_queries: Callable[[], None] = lambda: None,
+    is_idle: Callable[[], bool] = lambda: True,
+) -> Iterator[MessageBatch]:
+    """Yield records as normalized messages, in batches; problems are added to the tally."""
+    progress_by_session: dict[str, SessionProgress] = {}
+    batch: dict[str, list[MessageInsert]] = {}
     count = characters = 0
     for record in records:
-        make_way()
-        if isinstance(record, Problem):
+        yield_to_queries()
+        if isinstance(record, InputProblem):
             (tally.notes if record.harmless else tally.errors).append(record)
         elif isinstance(record, SessionRecord):
-            if record.key not in courses:
-                courses[record.key] = begin(record)
+            if record.key not in progress_by_session:
+                progress_by_session[record.key] = start_session(record)
                 tally.conversations += 1
         else:
-            batch.setdefault(record.session, []).append(normalise(record, courses[record.session]))
+            batch.setdefault(record.session, []).append(normalize(record, progress_by_session[record.session]))
             count, characters = count + 1, characters + len(record.text)
-            most = BATCH_MESSAGES if is_calm() else BATCH_BESIDE_QUESTIONS
-            if count >= most or characters >= BATCH_CHARACTERS:
+            limit = BATCH_MESSAGES if is_idle() else BATCH_MESSAGES_DURING_QUERIES
+            if count >= limit or characters >= BATCH_CHARACTERS:
                 tally.messages += count
-                yield Batch(courses, batch)
+                yield MessageBatch(progress_by_session, batch)
                 batch, count, characters = {}, 0, 0
     tally.messages += count
     if batch:
-        yield Batch(courses, batch)
+        yield MessageBatch(progress_by_session, batch)
 
 
-def store(batch: Batch, document: Document, intake: Intake, tally: Tally) -> None:
-    """One batch, in one transaction: truth, full text and outbox agree whenever it is interrupted."""
-    with intake.database.write() as tx:
-        source = messages.enter_source(tx, document.name, tally.format or "", document.size)
-        change, weigh = Change(), _politely_weighed(intake)
+def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
+    """Store one batch in one transaction, so that database, full text and outbox agree even after an interruption."""
+    with context.database.write() as tx:
+        source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
+        change, score_importance = BatchChange(), _yielding_scorer(context)
         for key, incoming in batch.messages.items():
-            incoming = _not_forgotten(tx, key, batch, intake, tally)
+            incoming = _without_forgotten(tx, key, batch, context, tally)
             if not incoming:
                 continue
-            session, is_new = _session(tx, key, batch, incoming, intake, tally.format or "")
-            for stretch in dedup.stretches(incoming):
-                intake.make_way()
-                found = dedup.sort_out(tx, session, stretch, batch.courses[key])
-                write(tx, session, source, found, change, weigh, alone=is_new)
+            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
+            for run in dedup.split_at_edits(incoming):
+                context.yield_to_queries()
+                found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
+                write(tx, session, source, found, change, score_importance, is_new_session=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
-                tally.duplicates += found.same
+                tally.duplicates += found.unchanged
                 is_new = False
-            if batch.courses[key].record.title is None:
-                said = (message.text for message in incoming if message.talk and message.role == "user")
-                sessions.entitle(tx, session, said)
-        tally.chunks += finish(tx, change, intake)
+            if batch.progress_by_session[key].record.title is None:
+                user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
+                sessions.set_missing_title(tx, session, user_texts)
+        tally.chunks += index_changes(tx, change, context)
 
 
 def add(
     record: MessageRecord,
     session: int,
-    intake: Intake,
+    context: IngestContext,
     before: Callable[[sqlite3.Connection], None] = lambda tx: None,
 ) -> int:
-    """One message by hand, or another form of one that is there; its key. Without a time, a new message is of
-    now and stands behind all others, whatever the clock says; a changed one keeps its own. ``before`` is called
-    first in the transaction, and may refuse.
+    """Store a single message, or a new form of a stored one.
+
+    Args:
+        record: The message. Without a time, a new message gets the current time and comes after all others, whatever
+            the clock says; a changed message keeps its time.
+        session: The key of its session.
+        context: The resources and options.
+        before: Called first in the transaction; may raise to refuse the message.
+
+    Returns:
+        The key of the message.
 
     Raises:
-        UsageError: the text is not valid Unicode.
+        UsageError: The text is not valid Unicode.
     """
     try:
         record.text.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"the text is not valid Unicode at character {error.start}") from error
+        raise UsageError(f"The text is not valid Unicode at character {error.start}.") from error
     external_id = record.external_id or secrets.token_hex(8)
-    with intake.database.write() as tx:
+    with context.database.write() as tx:
         before(tx)
-        known = messages.known(tx, session, [external_id]).get(external_id)
-        said_now = record.sent_at is None
-        sent_at: datetime | None = record.sent_at or moments.moment(moments.now())
+        known = messages.stored_states(tx, session, [external_id]).get(external_id)
+        is_undated = record.sent_at is None
+        sent_at: datetime | None = record.sent_at or timestamps.from_microseconds(timestamps.now())
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
         record = replace(record, external_id=external_id, sent_at=sent_at)
-        message = normalise(record, begin(SessionRecord(record.session)))
-        change = Change()
-        found = dedup.sort_out(tx, session, [message])
-        if said_now and found.new:
-            found = replace(found, new=(dedup.behind(found.new[0], messages.end(tx, session)),))
-        write(tx, session, None, found, change, intake.weigh)
-        finish(tx, change, intake)
-        return messages.known(tx, session, [external_id])[external_id].id
+        message = normalize(record, start_session(SessionRecord(record.session)))
+        change = BatchChange()
+        found = dedup.compare_with_store(tx, session, [message])
+        if is_undated and found.new:
+            found = replace(found, new=(dedup.place_after(found.new[0], messages.end_order_key(tx, session)),))
+        write(tx, session, None, found, change, context.score_importance)
+        index_changes(tx, change, context)
+        return messages.stored_states(tx, session, [external_id])[external_id].id
 
 
 @dataclass(slots=True)
-class Change:
-    """What a transaction has written and still has to index, all at once: messages to enter into the full
-    text, to chunk, and to queue again because what stands beside them changed."""
+class BatchChange:
+    """The messages that a transaction has written and still has to index: in the full text, as chunks, and again
+    because they have new neighbours."""
 
-    entering: set[int] = field(default_factory=set)
-    written: list[Chunkable] = field(default_factory=list)
-    beside: set[int] = field(default_factory=set)
+    to_index: set[int] = field(default_factory=set)
+    to_chunk: list[ChunkableMessage] = field(default_factory=list)
+    neighbours: set[int] = field(default_factory=set)
 
 
 def write(
     tx: sqlite3.Connection,
     session: int,
     source: int | None,
-    found: dedup.Sorted,
-    change: Change,
-    weigh: Weigh | None = None,
+    found: dedup.DedupResult,
+    change: BatchChange,
+    score_importance: ScoreImportance | None = None,
     *,
-    alone: bool = False,
+    is_new_session: bool = False,
 ) -> None:
-    """Store new and changed messages of a session; ``finish`` then indexes them. ``alone`` says that the
-    session had no messages before."""
+    """Store new and changed messages of a session, for ``index_changes`` to index.
+
+    Args:
+        tx: The transaction.
+        session: The key of the session.
+        source: The key of the file; None for messages added by hand.
+        found: The new and changed messages.
+        change: Collects what has to be indexed.
+        score_importance: Scores the words of the messages; None to leave that for later.
+        is_new_session: Whether the session had no messages before.
+    """
     changed = [key for key, _ in found.changed]
     arriving = [*found.new, *(message for _, message in found.changed)]
-    touched = set() if alone else neighbours.around(tx, session, arriving) | neighbours.beside(tx, changed)
-    # What has not been entered yet can't be withdrawn.
-    lexical.withdraw(tx, set(changed) - change.entering)
-    worth = [weigh(message) if weigh else None for message in arriving]
-    keys = messages.insert(tx, session, source, found.new, worth[: len(found.new)])
-    for (key, message), value in zip(found.changed, worth[len(found.new) :], strict=True):
+    affected = (
+        set()
+        if is_new_session
+        else neighbours.affected_neighbours(tx, session, arriving) | neighbours.with_neighbours(tx, changed)
+    )
+    # Messages that are not in the index yet can't be removed from it.
+    lexical.remove_from_index(tx, set(changed) - change.to_index)
+    importances = [score_importance(message) if score_importance else None for message in arriving]
+    keys = messages.insert(tx, session, source, found.new, importances[: len(found.new)])
+    for (key, message), value in zip(found.changed, importances[len(found.new) :], strict=True):
         messages.revise(tx, key, source, message, value)
-    chunks.drop(tx, changed)
-    change.entering.update(changed, keys)
-    change.beside |= touched.difference(changed)
-    change.written += [
-        Chunkable(
-            key,
-            message.author,
-            message.text,
-            message.talk,
-            message.order_at,
-            PINNED if message.pinned else UNWEIGHED if value is None else value,
-        )
-        for key, message, value in zip([*keys, *changed], arriving, worth, strict=True)
-    ]
+    chunks.delete(tx, changed)
+    change.to_index.update(changed, keys)
+    change.neighbours |= affected.difference(changed)
+    for key, m, value in zip([*keys, *changed], arriving, importances, strict=True):
+        importance = PINNED_IMPORTANCE if m.pinned else DEFAULT_IMPORTANCE if value is None else value
+        change.to_chunk.append(ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance))
 
 
-def finish(tx: sqlite3.Connection, change: Change, intake: Intake) -> int:
-    """Full text, chunks and outbox entries of all that was written; how many chunks were made."""
-    entering = sorted(change.entering)
-    for at in range(0, len(entering), STEP):
-        intake.make_way()
-        lexical.enter(tx, entering[at : at + STEP])
-    # Of a message that was written twice the last form counts.
-    written = list({message.id: message for message in change.written}.values())
-    chunks.requeue(tx, change.beside.difference(message.id for message in written))
-    generation, chunker = intake.target()
+def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext) -> int:
+    """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks."""
+    to_index = sorted(change.to_index)
+    for at in range(0, len(to_index), STEP_MESSAGES):
+        context.yield_to_queries()
+        lexical.add_to_index(tx, to_index[at : at + STEP_MESSAGES])
+    # If a message was written twice, its last form counts.
+    to_chunk = list({message.id: message for message in change.to_chunk}.values())
+    chunks.requeue(tx, change.neighbours.difference(message.id for message in to_chunk))
+    generation, chunker = context.target()
     made = 0
-    for at in range(0, len(written), STEP):
-        intake.make_way()
-        some = written[at : at + STEP]
-        made += chunks.put(tx, generation, [*zip(some, chunker.split(some), strict=True)])
+    for at in range(0, len(to_chunk), STEP_MESSAGES):
+        context.yield_to_queries()
+        step = to_chunk[at : at + STEP_MESSAGES]
+        made += chunks.insert(tx, generation, [*zip(step, chunker.split(step), strict=True)])
     return made
 
 
-def _not_forgotten(
-    tx: sqlite3.Connection, key: str, batch: Batch, intake: Intake, tally: Tally
-) -> list[NewMessage]:
-    """A batch's messages of one session but for those that were erased for good."""
-    course, incoming = batch.courses[key], batch.messages[key]
-    scope, format = _owner(course.record, intake), course.record.format or tally.format or ""
-    session = course.stored_as or course.record.external_id
-    origins = [Origin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
-    gone = forgotten.known(tx, origins, in_chat=not course.made_ids)
-    if gone and intake.again:
-        forgotten.take_back(tx, [origin for origin in origins if origin.message in gone])
+def _without_forgotten(
+    tx: sqlite3.Connection, key: str, batch: MessageBatch, context: IngestContext, tally: FileTally
+) -> list[MessageInsert]:
+    """The messages of one session in a batch, without erased ones."""
+    progress, incoming = batch.progress_by_session[key], batch.messages[key]
+    scope, format = _owner(progress.record, context), progress.record.format or tally.format or ""
+    session = progress.stored_external_id or progress.record.external_id
+    origins = [MessageOrigin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
+    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=not progress.has_generated_ids)
+    if forgotten_ids and context.include_forgotten:
+        tombstones.remove(tx, [origin for origin in origins if origin.message in forgotten_ids])
         return incoming
-    tally.forgotten += sum(message.external_id in gone for message in incoming)
-    return [message for message in incoming if message.external_id not in gone]
+    tally.forgotten += sum(message.external_id in forgotten_ids for message in incoming)
+    return [message for message in incoming if message.external_id not in forgotten_ids]
 
 
-def _owner(record: SessionRecord, intake: Intake) -> Scope:
-    return record.scope if intake.keep_owners and record.scope else intake.scope
+def _owner(record: SessionRecord, context: IngestContext) -> Scope:
+    return record.scope if context.keep_owners and record.scope else context.scope
 
 
 def _session(
     tx: sqlite3.Connection,
     key: str,
-    batch: Batch,
-    incoming: Sequence[NewMessage],
-    intake: Intake,
+    batch: MessageBatch,
+    incoming: Sequence[MessageInsert],
+    context: IngestContext,
     format: str,
 ) -> tuple[int, bool]:
-    """The session that a batch's messages of one key belong to. A chat without ids of its own is recognised
-    by its first messages when its file has got another name."""
-    course = batch.courses[key]
-    record = course.record
+    """The session that the messages of one key in a batch belong to, and whether it is new. A chat whose messages have
+    no ids is recognised by its first messages if its file has been renamed."""
+    progress = batch.progress_by_session[key]
+    record = progress.record
     format = record.format or format
-    scope = _owner(record, intake)
-    if course.made_ids and course.stored_as is None:
-        course.stored_as = record.external_id
-        first = incoming[: dedup.RECOGNISE]
-        beside = {other.record.external_id for other in batch.courses.values() if other is not course}
-        # Words alone don't tell: many chats begin with "hi". Nor are two chats of one file the same.
+    scope = _owner(record, context)
+    if progress.has_generated_ids and progress.stored_external_id is None:
+        progress.stored_external_id = record.external_id
+        first = incoming[: dedup.RECOGNITION_MESSAGES]
+        other_ids = {other.record.external_id for other in batch.progress_by_session.values() if other is not progress}
+        # Words alone are not enough: many chats begin with "hi". And two chats of one file are never the same.
         if all(message.at is not None for message in first):
-            found = sessions.holding(tx, scope, format, [message.external_id for message in first])
-            if found is not None and found[1] == len(first) and found[0] not in beside:
-                course.stored_as = found[0]
-    if course.stored_as is not None and course.stored_as != record.external_id:
-        record = replace(record, external_id=course.stored_as, title=None)
-    return sessions.enter(tx, scope, format, record, intake.ttl)
+            found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
+            if found is not None and found[1] == len(first) and found[0] not in other_ids:
+                progress.stored_external_id = found[0]
+    if progress.stored_external_id is not None and progress.stored_external_id != record.external_id:
+        record = replace(record, external_id=progress.stored_external_id, title=None)
+    return sessions.upsert(tx, scope, format, record, context.ttl)

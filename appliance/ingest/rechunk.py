@@ -1,9 +1,13 @@
-"""Chunks for a new generation, of all that is stored: for a move to another model, or to new vectors."""
+"""Chunks everything stored for a new generation: for another model, or for new vectors.
+
+A module of its own, because the index service calls ``rechunk.messages`` and ``rechunk.summaries``; ``chunk`` knows no
+database.
+"""
 
 from __future__ import annotations
 
 from appliance.ingest.chunk import Chunker
-from appliance.store import chunks, pieces
+from appliance.store import chunks, summary_chunks
 from appliance.store.database import Database
 
 
@@ -11,22 +15,22 @@ def messages(database: Database, generation: int, chunker: Chunker) -> None:
     """Chunk every message that has no chunks in a generation."""
     after = 0
     while True:
-        # Read and written in one transaction: a message could get another text in between.
+        # Read and written in one transaction: a message could change in between.
         with database.write() as tx:
-            page = chunks.without_chunks(tx, generation, after)
+            page = chunks.messages_without_chunks(tx, generation, after)
             if not page:
                 return
-            chunks.put(tx, generation, [*zip(page, chunker.split(page), strict=True)])
+            chunks.insert(tx, generation, [*zip(page, chunker.split(page), strict=True)])
         after = page[-1].id
 
 
 def summaries(database: Database, generation: int, chunker: Chunker) -> None:
-    """Cut every summary into pieces of a generation that lack them."""
+    """Chunk every summary that has no chunks in a generation."""
     after = 0
     while True:
         with database.write() as tx:
-            page = pieces.without_pieces(tx, generation, after)
+            page = summary_chunks.summaries_without_chunks(tx, generation, after)
             if not page:
                 return
-            pieces.put(tx, generation, [*zip(page, chunker.split(page), strict=True)])
+            summary_chunks.insert(tx, generation, [*zip(page, chunker.split(page), strict=True)])
         after = page[-1].id

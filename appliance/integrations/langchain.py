@@ -1,4 +1,4 @@
-"""LangChain: the history of a chat, and a retriever. Needs the extra ``langchain``.
+"""LangChain: a chat message history and a retriever. Needs the extra ``langchain``.
 
 history = ApplianceChatMessageHistory(memory, "support-7")
 retriever = ApplianceRetriever(memory=memory, k=5)
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from appliance.integrations import needs, turns
+from appliance.integrations import missing_extra_message, turns
 from appliance.types import Message, Mode, Role
 
 try:
@@ -28,52 +28,50 @@ try:
     from langchain_core.retrievers import BaseRetriever
     from pydantic import SkipValidation
 except ModuleNotFoundError as error:
-    raise ImportError(needs("langchain")) from error
+    raise ImportError(missing_extra_message("langchain")) from error
 
-from appliance.server.client import Appliance
+from appliance.client import Appliance
 
 if TYPE_CHECKING:
     from appliance.types import Hit
 
-KEPT = "langchain"
-"""The place in a message's metadata where LangChain's own form of it stands."""
+METADATA_KEY = "langchain"
+"""The metadata key of a message's LangChain form."""
 
 ROLES: dict[str, Role] = {
     "human": "user", "user": "user", "ai": "assistant", "assistant": "assistant", "system": "system"
 }  # fmt: skip
-"""Kinds of LangChain's messages, and roles of its ChatMessage, whose role is not "tool"."""
+"""The roles of LangChain's message types and of its ChatMessage; all others are "tool"."""
 
 
 class ApplianceChatMessageHistory(BaseChatMessageHistory):
-    """The history of one chat, kept in the memory. What is added comes back equal: roles, tool calls, ids and
-    ``additional_kwargs`` are kept with the words."""
+    """The history of one chat, stored in the memory. Messages come back equal: roles, tool calls, ids and
+    ``additional_kwargs`` are stored with the text."""
 
-    def __init__(
-        self, memory: Appliance, session_id: str, *, user_id: str | None = None, namespace: str = ""
-    ) -> None:
-        """``session_id`` is any name of your own; the memory has it as the conversation's external id.
+    def __init__(self, memory: Appliance, session_id: str, *, user_id: str | None = None, namespace: str = "") -> None:
+        """``session_id`` is any name; the memory stores it as the session's external id.
 
         Raises:
-            UsageError: the name is empty.
+            UsageError: The name is empty.
         """
         super().__init__()
-        self._session = turns.conversation(memory, session_id, user_id, namespace)
+        self._session = turns.open_conversation(memory, session_id, user_id, namespace)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """All messages, in order; those that came in another way too."""
-        return [_message(turn) for turn in turns.of(self._session)]
+        """All messages of the session, in order, including those that were not added by this class."""
+        return [_to_langchain(turn) for turn in turns.visible_turns(self._session)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages behind those that are there.
+        """Append messages.
 
         Raises:
-            UsageError: one holds what JSON can't say; none was stored then.
+            UsageError: A message contains a value that JSON can't represent; none was stored.
         """
-        forms = [turns.as_kept(message_to_dict(message), "the message") for message in messages]
+        forms = [turns.check_json_value(message_to_dict(message), "The message") for message in messages]
         for message, form in zip(messages, forms, strict=True):
-            role, text = _said(message)
-            turns.add(self._session, role, text, {KEPT: form}, message.name)
+            role, text = _role_and_text(message)
+            turns.add_turn(self._session, role, text, {METADATA_KEY: form}, message.name)
 
     def clear(self) -> None:
         """Remove all messages of this chat from the memory."""
@@ -99,9 +97,7 @@ class ApplianceRetriever(BaseRetriever):
     since: str | None = None
     until: str | None = None
 
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[Document]:
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         hits = self.memory.search(
             query,
             limit=self.k,
@@ -115,10 +111,10 @@ class ApplianceRetriever(BaseRetriever):
             since=self.since,
             until=self.until,
         )
-        return [_document(hit) for hit in hits]
+        return [_to_document(hit) for hit in hits]
 
 
-def _document(hit: Hit) -> Document:
+def _to_document(hit: Hit) -> Document:
     return Document(
         id=hit.message_id,
         page_content=hit.text,
@@ -135,8 +131,8 @@ def _document(hit: Hit) -> Document:
     )
 
 
-def _said(message: BaseMessage) -> tuple[Role, str]:
-    """Role and words of a message. One that only calls tools is a tool's record, of the calls."""
+def _role_and_text(message: BaseMessage) -> tuple[Role, str]:
+    """Role and text of a message. A message that only calls tools is stored as a tool record of the calls."""
     text = str(message.text)
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     if calls and not text.strip():
@@ -145,8 +141,8 @@ def _said(message: BaseMessage) -> tuple[Role, str]:
     return ROLES.get(kind, "tool"), text
 
 
-def _message(turn: Message) -> BaseMessage:
-    form: Any = turn.metadata.get(KEPT)
+def _to_langchain(turn: Message) -> BaseMessage:
+    form: Any = turn.metadata.get(METADATA_KEY)
     if form is not None:
         return messages_from_dict([form])[0]
     match turn.role:

@@ -1,4 +1,4 @@
-"""What the adapters share: conversations by their names, and turns that keep another library's value as it is."""
+"""Shared by the adapters: sessions by name, and turns that store another library's value unchanged."""
 
 from __future__ import annotations
 
@@ -10,63 +10,65 @@ import msgspec
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.memory.session import Session
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance, Session
     from appliance.types import Message, Role
 
 WITHDRAWN: Mapping[str, bool] = {"deleted": True, "hidden": True}
-"""The marks of a turn that was taken back: no search finds it and it stands in no context. Its words stay until they
-are forgotten, as those of any message do."""
+"""The metadata of a withdrawn turn: no search finds it, and no context contains it. Its text stays until it is
+erased."""
 
-WORDLESS = "(no text)"
-"""Stands for the text of a value that has none (an image): every message of the memory has one."""
+PLACEHOLDER_TEXT = "(no text)"
+"""The text of a value without text, such as an image, because every message needs one."""
 
 
-def conversation(memory: Appliance, name: str, user_id: str | None, namespace: str) -> Session:
-    """The conversation that a program calls ``name``, begun if there is none yet."""
+def open_conversation(memory: Appliance, name: str, user_id: str | None, namespace: str) -> Session:
+    """The session with the external id ``name``, created if there is none yet."""
     if not name.strip():
-        raise UsageError("a conversation without a name is not found again", hint="give a session id")
+        raise UsageError("The session id is empty.", hint="Give one; it names the conversation.")
     return memory.sessions.create(external_id=name, user_id=user_id, namespace=namespace)
 
 
-def as_kept(value: Any, what: str) -> Any:
-    """A value in the form in which metadata can keep it.
+def check_json_value(value: Any, description: str) -> Any:
+    """Check that metadata can store a value unchanged, and return it.
 
     Raises:
-        UsageError: it would not come back as it is (bytes, a tuple, not a number), or is nothing that JSON can say.
+        UsageError: JSON can't represent it, or it would come back changed (bytes, a tuple, NaN).
     """
     try:
-        same = msgspec.json.decode(msgspec.json.encode(value)) == value
+        is_same = msgspec.json.decode(msgspec.json.encode(value)) == value
     except (TypeError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise UsageError(f"{what} can't be stored: {error}", hint="give what JSON can say") from error
-    if not same:
         raise UsageError(
-            f"{what} would not come back as it is", hint="give what JSON can say: lists, not tuples"
+            f"{description} can't be stored: {error}.", hint="Use values that JSON can express."
+        ) from error
+    if not is_same:
+        raise UsageError(
+            f"{description} would change when it is read back.",
+            hint="Use values that JSON can express: lists, not tuples.",
         )
     return value
 
 
-def add(session: Session, role: Role, text: str, kept: Mapping[str, Any], author: str | None = None) -> None:
-    """Store a turn with its metadata. One without words is hidden: there is nothing in it to find."""
+def add_turn(session: Session, role: Role, text: str, metadata: Mapping[str, Any], author: str | None = None) -> None:
+    """Store a turn with its metadata. A turn without text is hidden, because there is nothing to find in it."""
     if text.strip():
-        session.add(role, text, author=author, metadata=kept)
+        session.add(role, text, author=author, metadata=metadata)
     else:
-        session.add(role, WORDLESS, author=author, metadata={**kept, "hidden": True})
+        session.add(role, PLACEHOLDER_TEXT, author=author, metadata={**metadata, "hidden": True})
 
 
-def of(session: Session) -> list[Message]:
-    """The turns of a conversation, without those that were taken back."""
+def visible_turns(session: Session) -> list[Message]:
+    """The turns of a session without the withdrawn ones."""
     return [turn for turn in session.messages() if not turn.metadata.get("deleted")]
 
 
 def withdraw(session: Session, turn: Message) -> None:
-    """Take a turn back."""
-    marked = {**turn.metadata, **WITHDRAWN}
+    """Mark a turn as withdrawn."""
+    metadata = {**turn.metadata, **WITHDRAWN}
     session.add(
         turn.role,
         turn.text,
         author=turn.author,
         external_id=turn.external_id,
         reply_to=turn.reply_to,
-        metadata=marked,
+        metadata=metadata,
     )

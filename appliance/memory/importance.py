@@ -1,11 +1,8 @@
-"""How much a message is worth keeping close, 0 to 1, from what it is and says, every part of it visible.
+"""How much a message is worth keeping close, 0 to 1, as a sum of named components.
 
-What its words are worth is weighed once, when it is stored, and again when they change: one pass over its beginning,
-with counts and sets of bytes, because it stands in the way of every ingest. Being pinned and being recalled come on top
-where it is read (``store.importance``), so that neither is ever out of date.
-
-Cues are words in English, German and Spanish; another language is another line in a table.
-"""
+The score of its words is computed when a message is stored and when it changes, in one pass over its beginning with
+counts and sets of bytes, because it delays every ingestion. Pins and use come on top where the importance is read
+(``store.importance``), so that neither is ever out of date. The cues are single words of every known language."""
 
 from __future__ import annotations
 
@@ -13,70 +10,51 @@ import string
 from collections.abc import Mapping
 from typing import Protocol
 
-from appliance.store.importance import Weighed, by_use
-from appliance.store.priority import PINNED
+from appliance.languages import LANGUAGES
+from appliance.store.importance import StoredImportance, use_bonus
+from appliance.store.priority import PINNED_IMPORTANCE
 from appliance.types import Role
 
-HEAD = 600
-"""How many characters of a message are looked at: who is brief says it all in them, and who is not says at the
-beginning what it is about. It bounds the cost of a message of any length."""
-
-TAIL = 64
-"""How many of its last characters are looked at for the question that it ends with."""
-
+# Characters of a message that are read. A brief message says everything in them, a long one says at its beginning what
+# it is about. They bound the cost of a message of any length.
+SCANNED_CHARACTERS = 600
+QUESTION_TAIL_CHARACTERS = 64  # at its end, in which a question mark is looked for
 # The shares add up to 1. They were set by hand, on LoCoMo and BEAM together (python -m tests.eval.importance): each
 # part that does well on either got more as long as the other lost nothing.
-ROLE = 0.25
-"""Who said it. On BEAM 74 % of the cited messages are the person's, who wrote half of all."""
+ROLE_WEIGHT = 0.25  # Who said it. On BEAM 74 % of the cited messages are the person's, who wrote half of all.
+SELF_REFERENCE_WEIGHT = 0.20  # questions are about people's lives, not about the weather
+# How much is said: on LoCoMo the number of words alone tells cited from uncited messages (AUC 0.73).
+DENSITY_WEIGHT = 0.25
+NAMES_WEIGHT = 0.12  # names, numbers and times: often asked for, and easily forgotten
+DECISIONS_WEIGHT = 0.08  # something was decided, begun, bought, planned or is preferred
+# Something is asked, missing or still to be done. It counts for little, because an answer may follow: on LoCoMo, where
+# most questions are courtesy, such messages are cited less than the others.
+UNRESOLVED_WEIGHT = 0.05
+TOOLS_WEIGHT = 0.05  # a tool was used, a file touched, or code is shown
 
-OWN = 0.20
-"""They speak of themselves: what a memory is asked about is somebody's life, not the weather."""
+# The share of each role. What was not said openly (hidden, between agents) has at most a tool's share.
+ROLE_SCORES: Mapping[Role, float] = {"user": 1.0, "assistant": 0.4, "tool": 0.1, "system": 0.0}
 
-DENSITY = 0.25
-"""How much is said: on LoCoMo the number of words alone tells cited from uncited (AUC 0.73)."""
+HIDDEN_ROLE_SCORE = ROLE_SCORES["tool"]
 
-NAMES = 0.12
-"""Names, numbers and times: what can be asked for, and what nobody remembers."""
+HALF_DENSITY_WORDS = 18  # words that reach half of the full density: a sentence or two
+# Cues that reach half of a component's share: the first one says most.
+HALF_SELF_REFERENCES, HALF_NAMES, HALF_DECISIONS = 1.0, 2.0, 1.0
+QUESTION_SCORE = 0.5  # of a question, against something to be done
 
-DECISIONS = 0.08
-"""Something was decided, begun, bought, planned or is preferred."""
-
-UNRESOLVED = 0.05
-"""Something is asked, missing or still to be done. Whether it was answered is not known yet, so it counts for little:
-on LoCoMo, where most questions are courtesy, they are cited less than the rest."""
-
-TOOLS = 0.05
-"""A tool was used, a file touched, or code is shown."""
-
-ROLES: Mapping[Role, float] = {"user": 1.0, "assistant": 0.4, "tool": 0.1, "system": 0.0}
-"""What each role has of its share; of what is not said in the open (hidden, between agents) it is a tool's at most."""
-
-UNSEEN = ROLES["tool"]
-
-MANY_WORDS = 18
-"""So many words are half of the full density: a sentence or two."""
-
-SOME_OWN, SOME_NAMES, SOME_DECISIONS = 1.0, 2.0, 1.0
-"""So many cues are half of a part's full share: the first says most."""
-
-ASKED = 0.5
-"""What a question has of its share, against a thing to be done."""
-
+# Words that identify German, in which every noun has a capital and most nouns are no names.
 GERMAN = frozenset((b"der", b"die", b"und", b"ist", b"nicht", b"das"))
-"""Words by which German is known, in which every noun has a capital and most are no names."""
 
-NOUNS_A_NAME = 3
-"""Capitals of German that count as one."""
+CAPITALS_PER_GERMAN_NAME = 3  # capitals of German that count as one name
 
 _OWN, _DECISION, _TIME, _OPEN = range(4)
 
+# Words of the first person that another language uses otherwise are no cues: Spanish "he" ("I have"), English "he".
+_AMBIGUOUS = frozenset[str]().union(*(language.function_words - language.first_person for language in LANGUAGES))
+
 _CUE_WORDS = (
-    (
-        _OWN,
-        "i my mine me we our us"
-        " ich mein meine meinen meiner meinem mich mir wir unser unsere unseren uns"
-        " yo mi mis mí nosotros nosotras nuestro nuestra nuestros nuestras soy tengo estoy",
-    ),
+    *((_TIME, " ".join(language.time_words)) for language in LANGUAGES),
+    *((_OWN, " ".join(language.first_person - _AMBIGUOUS)) for language in LANGUAGES),
     (
         _DECISION,
         "decided decide decision agreed chose chosen choosing settled deadline prefer preferred plan plans planning"
@@ -88,25 +66,17 @@ _CUE_WORDS = (
         " empecé compré reservé mudé firmé terminé acepté prometí favorito favorita siempre nunca",
     ),
     (
-        _TIME,
-        "yesterday today tomorrow tonight last next week weekend month year ago since monday tuesday wednesday thursday"
-        " friday saturday sunday january february march april june july august september october november"
-        " december gestern heute morgen letzte letzten nächste nächsten woche wochenende monat jahr seit montag"
-        " dienstag mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember"
-        " ayer hoy mañana pasado próximo próxima semana mes año hace desde lunes martes miércoles jueves viernes"
-        " sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    ),
-    (
         _OPEN,
         "todo fixme tbd unresolved unsure unclear waiting pending blocked stuck struggling unanswered"
         " offen ungeklärt unklar unsicher warte wartet aussteht ausstehend fehlt blockiert"
         " pendiente falta duda dudas espero esperando bloqueado atascado",
     ),
 )
+# A word of two kinds counts as the later kind: "deadline" is a decision rather than a time.
 _CUES = {word.encode(): kind for kind, words in _CUE_WORDS for word in words.split()}
 _CUE_SET = frozenset(_CUES)
 
-# Punctuation separates words, and case makes no difference; what is beyond ASCII stays as it is.
+# Punctuation becomes a space and capitals become small; bytes beyond ASCII stay as they are.
 _PLAIN = bytes(
     ord(" ") if chr(code) in string.punctuation else ord(chr(code).lower()) if code < 128 else code
     for code in range(256)
@@ -116,74 +86,79 @@ _UNMARKED = bytes(set(range(256)) - {*string.ascii_uppercase.encode(), *string.d
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
-PARTS = ("role", "own", "density", "names", "decisions", "unresolved", "tools")
-"""What the worth of words is made of; ``explain`` adds what comes on top."""
+# Of the score of the words; ``explain`` adds those that come on top.
+COMPONENTS = ("role", "own", "density", "names", "decisions", "unresolved", "tools")
 
 
-class Weighable(Protocol):
+class ScorableMessage(Protocol):
     """A message as it is stored; ``metadata`` is JSON text."""
 
     @property
     def role(self) -> Role: ...
     @property
-    def talk(self) -> bool: ...
+    def conversational(self) -> bool: ...
     @property
     def text(self) -> str: ...
     @property
     def metadata(self) -> str: ...
 
 
-def weigh(message: Weighable) -> float:
-    """What a message's role and words are worth, 0 to 1."""
-    return sum(_parts(message))
+def score(message: ScorableMessage) -> float:
+    """Return what a message's role and words are worth, 0 to 1."""
+    return sum(_components(message))
 
 
-def parts(message: Weighable) -> dict[str, float]:
-    """What each part adds to the worth of the words; together at most 1."""
-    return dict(zip(PARTS, _parts(message), strict=True))
+def score_components(message: ScorableMessage) -> dict[str, float]:
+    """Return what each component adds to the score of the words; together at most 1."""
+    return dict(zip(COMPONENTS, _components(message), strict=True))
 
 
-def explain(message: Weighable, known: Weighed, now: int) -> dict[str, float]:
-    """What each part adds to the importance of a message at ``now``, in microseconds since 1970; their sum is that
-    importance."""
-    found = parts(message)
-    worth = sum(found.values())
-    found["recalled"] = by_use(worth, known.times, known.last_at, now)
-    found["pinned"] = PINNED - worth - found["recalled"] if known.pinned else 0.0
-    return found
+def explain(message: ScorableMessage, stored: StoredImportance, now: int) -> dict[str, float]:
+    """Return what each component adds to the importance of a message at ``now``; their sum is the importance.
+
+    Args:
+        now: Microseconds since 1970.
+    """
+    components = score_components(message)
+    word_score = sum(components.values())
+    components["recalled"] = use_bonus(word_score, stored.recall_count, stored.last_recalled_at, now)
+    components["pinned"] = PINNED_IMPORTANCE - word_score - components["recalled"] if stored.pinned else 0.0
+    return components
 
 
-def _parts(message: Weighable) -> tuple[float, float, float, float, float, float, float]:
-    """In the order of ``PARTS``. It stands in the way of every ingest: no regular expression, no loop over words."""
+def _components(message: ScorableMessage) -> tuple[float, float, float, float, float, float, float]:
+    """The components in the order of ``COMPONENTS``. Every ingestion waits for this: no regular expression, no loop
+    over words."""
     text = message.text
-    head = text[:HEAD].encode("utf-8", "replace")
+    head = text[:SCANNED_CHARACTERS].encode("utf-8", "replace")
     words = head.translate(_PLAIN).split()
     counts = [0, 0, 0, 0]
     for word in _CUE_SET.intersection(words):
         counts[_CUES[word]] += 1
-    own, decided, times, opened = counts
-    many = len(words)
-    named = times + _names(head.translate(None, _UNMARKED), words)
-    role = ROLES[message.role] if message.talk else min(UNSEEN, ROLES[message.role])
-    asked = ASKED if text[-TAIL:].rstrip().endswith(_QUESTION_MARKS) else 0.0
+    self_references, decision_cues, time_cues, open_cues = counts
+    word_count = len(words)
+    name_count = time_cues + _count_names(head.translate(None, _UNMARKED), words)
+    role = ROLE_SCORES[message.role] if message.conversational else min(HIDDEN_ROLE_SCORE, ROLE_SCORES[message.role])
+    question_score = QUESTION_SCORE if text[-QUESTION_TAIL_CHARACTERS:].rstrip().endswith(_QUESTION_MARKS) else 0.0
     metadata = message.metadata
-    works = b"`" in head or '"tools":' in metadata or '"files":' in metadata
+    uses_tools = b"`" in head or '"tools":' in metadata or '"files":' in metadata
     return (
-        ROLE * role,
-        OWN * own / (own + SOME_OWN),
-        DENSITY * many / (many + MANY_WORDS),
-        NAMES * named / (named + SOME_NAMES),
-        DECISIONS * decided / (decided + SOME_DECISIONS),
-        UNRESOLVED * (1.0 if opened else asked),
-        TOOLS if works else 0.0,
+        ROLE_WEIGHT * role,
+        SELF_REFERENCE_WEIGHT * self_references / (self_references + HALF_SELF_REFERENCES),
+        DENSITY_WEIGHT * word_count / (word_count + HALF_DENSITY_WORDS),
+        NAMES_WEIGHT * name_count / (name_count + HALF_NAMES),
+        DECISIONS_WEIGHT * decision_cues / (decision_cues + HALF_DECISIONS),
+        UNRESOLVED_WEIGHT * (1.0 if open_cues else question_score),
+        TOOLS_WEIGHT if uses_tools else 0.0,
     )
 
 
-def _names(marked: bytes, words: list[bytes]) -> int:
-    """About how many names and digits there are, from the capitals, digits and ends of sentences of a text: a capital
-    that begins no sentence and is no "I" begins a name."""
+def _count_names(marked: bytes, words: list[bytes]) -> int:
+    """About how many names and digits a text has, from its capitals, digits and sentence ends. A capital that begins
+    no sentence and is no "I" begins a name."""
     ends = len(marked) - len(marked.translate(None, _ENDS))
     found = len(marked) - ends - max(1, ends) - marked.count(b"I")
     if found <= 0:
         return 0
-    return found // NOUNS_A_NAME if found >= NOUNS_A_NAME and not GERMAN.isdisjoint(words) else found
+    is_german = found >= CAPITALS_PER_GERMAN_NAME and not GERMAN.isdisjoint(words)
+    return found // CAPITALS_PER_GERMAN_NAME if is_german else found

@@ -1,250 +1,372 @@
-"""The conversations of a memory: begun, found again, listed, and cleared away when their time is over."""
+"""The sessions of a memory: created, found, listed, written to, branched, cleared and deleted."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from typing import Any, Literal, overload
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-from appliance import moments
+import msgspec
+
+from appliance import requests as r
+from appliance import timestamps
 from appliance.errors import NotFound, UsageError
-from appliance.memory.private import PrivateSession
-from appliance.memory.session import (
+from appliance.memory.session_checks import (
     AUTO_RECALL,
-    Host,
-    PrivateHost,
-    Session,
-    as_usage,
+    branch_title,
     check_metadata,
     check_storage_scope,
     check_ttl,
-    deleted,
-    one_line,
-    options_text,
+    check_turn,
+    encode_options,
+    normalize_title,
+    unicode_errors_as_usage,
 )
-from appliance.store import chunks, listing, messages, removal, sessions
-from appliance.store.listing import Sort, Wanted
+from appliance.memory.working_memory import WorkingMemory
+from appliance.store import branches, chunks, deletion, messages, session_listing, sessions
+from appliance.store.database import Database
+from appliance.store.session_listing import SessionFilter
+from appliance.store.sql import to_json
 from appliance.types import (
     LOCAL,
+    Event,
     Message,
-    Metadata,
+    MessageRecord,
+    RemovalResult,
     Scope,
     SessionInfo,
     SessionPage,
     SessionRecord,
-    StorageScope,
+    Window,
 )
 
-CLEARED_AT_ONCE = 20
-"""How many expired sessions a turn of the background deletes, each in a transaction of its own."""
+MAX_DELETED_PER_RUN = 20
+"""The expired sessions that one run of the background job deletes, each in a transaction of its own."""
+
+BeforeStoreHook = Callable[[sqlite3.Connection], None]
+"""Called within the transaction of a new message, before it is stored."""
 
 
-class Sessions:
-    """The conversations of a memory."""
+class StoreMessage(Protocol):
+    """Stores a message in a session, and returns its key."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._owner = host.owner
-        self._private_host = PrivateHost(host.context, host.working.making)
-        self._private: dict[str, PrivateSession] = {}
+    def __call__(self, record: MessageRecord, info: SessionInfo, before: BeforeStoreHook) -> int: ...
 
-    @overload
-    def create(
-        self,
-        *,
-        title: str | None = None,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        external_id: str | None = None,
-        ttl: int | None = None,
-        storage_scope: StorageScope | None = None,
-        options: Mapping[str, Any] | None = None,
-        auto_recall: bool | None = None,
-        private: Literal[False] = False,
-    ) -> Session: ...
 
-    @overload
-    def create(
-        self,
-        *,
-        title: str | None = None,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        external_id: str | None = None,
-        ttl: int | None = None,
-        storage_scope: StorageScope | None = None,
-        options: Mapping[str, Any] | None = None,
-        auto_recall: bool | None = None,
-        private: Literal[True],
-    ) -> PrivateSession: ...
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """What the session service needs of the engine.
 
-    def create(
-        self,
-        *,
-        title: str | None = None,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        external_id: str | None = None,
-        ttl: int | None = None,
-        storage_scope: StorageScope | None = None,
-        options: Mapping[str, Any] | None = None,
-        auto_recall: bool | None = None,
-        private: bool = False,
-    ) -> Session | PrivateSession:
-        """Begin a conversation, or find the one of this ``external_id`` again and set what is given. ``user_id``
-        is the configured user unless given.
+    Attributes:
+        owner: The configured user.
+        ttl: The seconds that a session is kept which sets no time to live; 0 for ever.
+        wake_workers: Lets the background look for jobs.
+        publish: Publishes an event.
+    """
 
-        Without a ``title``, one is found in what the user says first. ``ttl`` is how many seconds it stays
-        without a new message (0: for ever; None: as the settings say), ``storage_scope`` what it gives to
-        others ("all" unless given). ``options`` are kept with it: its working memory reads ``working``, contexts
-        read ``auto_recall``. A ``private`` one is kept in memory only and is gone when the program ends.
+    database: Database
+    owner: str
+    ttl: int
+    store_message: StoreMessage
+    wake_workers: Callable[[], None]
+    working_memory: WorkingMemory
+    publish: Callable[[Event], None] = lambda event: None
 
-        Raises:
-            UsageError: a name is not valid Unicode, or a value can't be.
-        """
-        check_ttl(ttl)
-        check_storage_scope(storage_scope or "all")
-        check_metadata(metadata or {})
-        options = {**(options or {}), **({} if auto_recall is None else {AUTO_RECALL: auto_recall})}
-        kept = options_text(self._private_host.making, options)
-        title = None if title is None else one_line(title)
-        scope = Scope(self._user(user_id), namespace, agent_id)
-        if private:
-            begun = PrivateSession(self._private_host, scope, title, metadata or {}, options, self._private)
-            self._private[begun.id] = begun
-            return begun
-        record = SessionRecord(external_id or secrets.token_hex(8), title, metadata=metadata or {})
-        with as_usage(), self._host.database.write() as tx:
-            old = sessions.expired_twin(tx, scope, record.external_id)
-            if old is not None:
-                removal.delete(tx, old)
-            key, _ = sessions.enter(tx, scope, LOCAL, record)
-            if ttl is not None:
-                sessions.change(tx, key, ttl=ttl)
+
+class SessionService:
+    """The sessions of a memory. Safe to use from several threads."""
+
+    def __init__(self, context: SessionContext) -> None:
+        self._context = context
+        self._database = context.database
+
+    # --- found ----------------------------------------------------------------------------------------
+
+    def create(self, request: r.CreateSessionRequest) -> SessionInfo:
+        """See ``CreateSessionRequest``."""
+        check_ttl(request.ttl)
+        check_storage_scope(request.storage_scope or "all")
+        check_metadata(request.metadata or {})
+        auto_recall = {} if request.auto_recall is None else {AUTO_RECALL: request.auto_recall}
+        options = {**(request.options or {}), **auto_recall}
+        encoded_options = encode_options(self._context.working_memory.window_builder, options)
+        title = None if request.title is None else normalize_title(request.title)
+        scope = Scope(self._user(request.user_id), request.namespace, request.agent_id)
+        record = SessionRecord(request.external_id or secrets.token_hex(8), title, metadata=request.metadata or {})
+        with unicode_errors_as_usage(), self._database.write() as tx:
+            expired = sessions.find_expired(tx, scope, record.external_id)
+            if expired is not None:
+                deletion.delete(tx, expired)
+            key, _ = sessions.upsert(tx, scope, LOCAL, record)
+            if request.ttl is not None:
+                sessions.update(tx, key, ttl=request.ttl)
             if options:
-                sessions.change(tx, key, options=kept)
-            if storage_scope is not None:
-                sessions.change(tx, key, storage_scope=storage_scope)
+                sessions.update(tx, key, options=encoded_options)
+            if request.storage_scope is not None:
+                sessions.update(tx, key, storage_scope=request.storage_scope)
                 chunks.requeue_session(tx, key)
-            sessions.touch(tx, key, self._host.ttl)
-        return Session(self._host, sessions.public_id(key))
+            sessions.touch(tx, key, self._context.ttl)
+        return self._find(sessions.public_id(key))
 
-    def get(self, id: str, *, user_id: str | None = None) -> Session | PrivateSession:
-        """The conversation of an id ("s12"), or of its external id; only ``user_id``'s where one is named.
-
-        Raises:
-            NotFound: there is none.
-        """
-        if id in self._private and user_id in (None, self._private[id].info.user_id):
-            return self._private[id]
-        return Session(self._host, self.info(id, user_id=user_id).id)
-
-    def info(
-        self, reference: str, *, user_id: str | None = None, namespace: str | None = None
-    ) -> SessionInfo:
-        """The session of an id ("s12"), or of its external id; only ``user_id``'s and only one of ``namespace``
-        where they are named.
-
-        Raises:
-            NotFound: there is none.
-            UsageError: several conversations have this external id.
-        """
+    def info(self, request: r.SessionRequest) -> SessionInfo:
+        """See ``SessionRequest``."""
         return sessions.find(
-            self._host.database.read(), reference, user_id, owner=self._owner, namespace=namespace
+            self._database.read(), request.reference, request.user_id, owner=self._context.owner,
+            namespace=request.namespace,
+        )  # fmt: skip
+
+    def resume(self, request: r.ResumeSessionRequest) -> SessionInfo:
+        """See ``ResumeSessionRequest``."""
+        if request.reference is not None:
+            return self.info(r.SessionRequest(request.reference, user_id=request.user_id))
+        page = self.list(
+            r.ListSessionsRequest(
+                user_id=request.user_id,
+                namespace=request.namespace,
+                agent_id=request.agent_id,
+                sources=(LOCAL,),
+                limit=1,
+            )
+        )
+        if not page:
+            user = self._user(request.user_id)
+            raise NotFound(f"User {user!r} has no session that was started here.", hint="Create one, or name one.")
+        return page[0]
+
+    def list(self, request: r.ListSessionsRequest) -> SessionPage:
+        """See ``ListSessionsRequest``."""
+        if request.limit is not None and request.limit < 1:
+            raise UsageError(f"The limit must be at least 1, not {request.limit}.")
+        wanted = SessionFilter(
+            Scope(self._user(request.user_id), request.namespace, request.agent_id),
+            metadata=request.metadata or {},
+            sources=tuple(request.sources),
+            since=timestamps.parse_bound(request.since, end=False),
+            until=timestamps.parse_bound(request.until, end=True),
+            pinned=request.pinned,
+            title_words=request.title,
+        )
+        return session_listing.list_sessions(
+            self._database.read(), wanted, request.sort, descending=(request.sort != "title") != request.reverse,
+            limit=request.limit, cursor=request.after,
+        )  # fmt: skip
+
+    def messages(self, request: r.SessionMessagesRequest) -> Sequence[Message]:
+        """See ``SessionMessagesRequest``."""
+        db = self._database.read()
+        key = sessions.key(self.info(r.SessionRequest(request.reference)))
+        return [messages.to_message(row) for row in messages.of_session(db, key)]
+
+    # --- one session ----------------------------------------------------------------------------------
+
+    def add(self, request: r.AddMessageRequest) -> Message:
+        """See ``AddMessageRequest``."""
+        check_turn(request.role, request.text, request.timestamp, request.metadata)
+        info = self._find(request.session_id)
+        key = sessions.key(info)
+        record = MessageRecord(
+            session=info.external_id,
+            role=request.role,
+            text=request.text,
+            external_id=request.external_id,
+            author=request.author,
+            sent_at=request.timestamp,
+            reply_to=request.reply_to,
+            metadata={**(request.metadata or {}), **({"agent": request.agent_id} if request.agent_id else {})},
         )
 
-    def resume(
-        self,
-        reference: str | None = None,
-        *,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str | None = None,
-    ) -> Session:
-        """The conversation of a name (as in ``info``), or else the last active one of those that were begun here.
+        def before(tx: sqlite3.Connection) -> None:
+            sessions.require(tx, key)
+            _check_not_shared(tx, key, request.external_id)
+            if request.agent_id:
+                sessions.add_agent(tx, key, request.agent_id)
+            sessions.touch(tx, key, self._context.ttl)
+            if request.role == "user" and not record.metadata.get("hidden"):
+                sessions.set_missing_title(tx, key, [request.text])
 
-        Raises:
-            NotFound: there is none.
-        """
-        if reference is not None:
-            return Session(self._host, self.info(reference, user_id=user_id).id)
-        last = self.list(user_id=user_id, namespace=namespace, agent_id=agent_id, sources=(LOCAL,), limit=1)
-        if not last:
-            raise NotFound(f"{self._user(user_id)} has begun no session here", hint="begin one, or name one")
-        return Session(self._host, last[0].id)
+        with unicode_errors_as_usage():
+            message = messages.message_id(self._context.store_message(record, info, before))
+        return messages.to_message(messages.find(self._database.read(), message))
 
-    def list(
-        self,
-        *,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str | None = None,
-        metadata: Metadata | None = None,
-        sources: Sequence[str] = (),
-        since: str | date | None = None,
-        until: str | date | None = None,
-        pinned: bool | None = None,
-        title: str = "",
-        sort: Sort = "active",
-        reverse: bool = False,
-        limit: int | None = None,
-        after: str | None = None,
-    ) -> SessionPage:
-        """A user's conversations (the configured user's unless named), the last active first.
+    def window(self, request: r.WindowRequest) -> Window:
+        """See ``WindowRequest``."""
+        return self._context.working_memory.window(self._require(request.session_id))
 
-        ``agent_id`` keeps those in which that agent takes part ("" those without any), ``metadata`` those that
-        have these values, ``sources`` those of these formats ("local" was begun here), ``since`` and ``until``
-        those last active then, ``title`` those with all of these words in it. ``sort`` by "active", "created",
-        "title", "messages" or "importance": the latest, the first letter, the most come first, the last with
-        ``reverse``. How important a session is, its ten most important messages say; a pinned one comes before those
-        that are not. With a ``limit``, the page's ``next`` is the ``after`` of the page behind it; what is said between
-        two pages moves nothing from one to the other.
+    def branch(self, request: r.BranchRequest) -> SessionInfo:
+        """See ``BranchRequest``."""
+        info = self._find(request.session_id)
+        parent = sessions.key(info)
+        title = normalize_title(request.title) if request.title is not None else branch_title(info.title)
+        record = SessionRecord(secrets.token_hex(8), title, metadata=info.metadata)
+        with unicode_errors_as_usage(), self._database.write() as tx:
+            sessions.require(tx, parent)
+            owner, message = _branch_point(tx, parent, request.at, Scope(info.user_id, info.namespace))
+            key, _ = sessions.upsert(tx, Scope(info.user_id, info.namespace, info.agent_id), LOCAL, record)
+            sessions.update(
+                tx,
+                key,
+                parent_id=owner,
+                branch_at=message,
+                storage_scope=info.storage_scope,
+                ttl=info.ttl,
+                options=to_json(info.options),
+                titled="found" if info.title_found and request.title is None else "given",
+            )
+            for agent in info.agents:
+                sessions.add_agent(tx, key, agent)
+            sessions.touch(tx, key, self._context.ttl)
+        return self._find(sessions.public_id(key))
 
-        Raises:
-            UsageError: a date, an order, a limit or a cursor that can't be.
-        """
-        if limit is not None and limit < 1:
-            raise UsageError(f"a limit of {limit} lists nothing")
-        wanted = Wanted(
-            Scope(self._user(user_id), namespace, agent_id),
-            metadata=metadata or {},
-            sources=tuple(sources),
-            since=moments.bound(since, end=False),
-            until=moments.bound(until, end=True),
-            pinned=pinned,
-            words=title,
-        )
-        backwards = (sort != "title") != reverse
-        db = self._host.database.read()
-        return listing.listed(db, wanted, sort, backwards=backwards, limit=limit, cursor=after)
+    def rename(self, request: r.RenameSessionRequest) -> None:
+        """See ``RenameSessionRequest``."""
+        self._update(request.session_id, title=normalize_title(request.title), titled="person")
 
-    def messages(self, reference: str) -> Sequence[Message]:
-        """A session's messages, in order; of a branch, those first that it shares."""
-        rows = messages.of_session(self._host.database.read(), sessions.key(self.info(reference)))
-        return [messages.public(row) for row in rows]
+    def pin(self, request: r.PinSessionRequest) -> None:
+        """See ``PinSessionRequest``."""
+        self._update(request.session_id, pinned=1)
 
-    def clear_away(self, goes_on: Callable[[], bool]) -> int:
-        """Delete some of the sessions that have outlived their time; how many. What is left of them was not shown
-        any more."""
+    def unpin(self, request: r.UnpinSessionRequest) -> None:
+        """See ``UnpinSessionRequest``."""
+        self._update(request.session_id, pinned=0)
+
+    def set_ttl(self, request: r.SetTtlRequest) -> None:
+        """See ``SetTtlRequest``."""
+        check_ttl(request.seconds)
+        if self._find(request.session_id).format != LOCAL:
+            raise UsageError(
+                f"Session {request.session_id} was imported and never expires.",
+                hint="Only sessions that were started here expire.",
+            )
+        self._update(request.session_id, ttl=request.seconds)
+
+    def set_storage_scope(self, request: r.SetStorageScopeRequest) -> None:
+        """See ``SetStorageScopeRequest``."""
+        check_storage_scope(request.scope)
+        key = self._require(request.session_id)
+        with self._database.write() as tx:
+            sessions.require(tx, key)
+            sessions.update(tx, key, storage_scope=request.scope)
+            chunks.requeue_session(tx, key)
+        self._context.wake_workers()
+
+    def configure(self, request: r.ConfigureSessionRequest) -> None:
+        """See ``ConfigureSessionRequest``."""
+        key = self._require(request.session_id)
+        with self._database.write() as tx:
+            sessions.require(tx, key)
+            (stored,) = tx.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
+            merged = {**msgspec.json.decode(stored), **request.options}
+            options = {name: value for name, value in merged.items() if value is not None}
+            encoded = encode_options(self._context.working_memory.window_builder, options)
+            sessions.update(tx, key, options=encoded)
+
+    def clear(self, request: r.ClearSessionRequest) -> RemovalResult:
+        """See ``ClearSessionRequest``."""
+        return self._remove(request.session_id, deletion.clear, request.dry_run)
+
+    def delete(self, request: r.DeleteSessionRequest) -> RemovalResult:
+        """See ``DeleteSessionRequest``."""
+        return self._remove(request.session_id, deletion.delete, request.dry_run)
+
+    # --- in the background ----------------------------------------------------------------------------
+
+    def delete_expired(self, should_continue: Callable[[], bool]) -> int:
+        """Delete some of the sessions that have expired, and return how many. They are invisible already."""
         done = 0
-        while done < CLEARED_AT_ONCE and goes_on():
-            with self._host.database.write() as tx:
-                key = sessions.expired(tx)
+        while done < MAX_DELETED_PER_RUN and should_continue():
+            with self._database.write() as tx:
+                key = sessions.next_expired(tx)
                 if key is None:
                     break
-                removed = removal.delete(tx, key)
-            self._host.tell(deleted(sessions.public_id(key), removed, session=True))
+                removed = deletion.delete(tx, key)
+            self._publish_deletion(sessions.public_id(key), removed, sessions=1)
             done += 1
         if done:
-            self._host.wake()
+            self._context.wake_workers()
         return done
 
+    # --- what the verbs share -------------------------------------------------------------------------
+
     def _user(self, user_id: str | None) -> str:
-        return self._owner if user_id is None else user_id
+        return self._context.owner if user_id is None else user_id
+
+    def _find(self, session_id: str) -> SessionInfo:
+        return sessions.find(self._database.read(), sessions.public_id(self._require(session_id)))
+
+    def _require(self, session_id: str) -> int:
+        """The key of a session by its id; an external id names none here.
+
+        Raises:
+            NotFound: There is no such session any more.
+        """
+        key = sessions.key_of(session_id)
+        if key is None:
+            raise NotFound(f"There is no session {session_id!r}.", hint="'appliance sessions' lists the sessions.")
+        sessions.require(self._database.read(), key)
+        return key
+
+    def _update(self, session_id: str, **columns: str | int | None) -> None:
+        key = self._require(session_id)
+        with unicode_errors_as_usage(), self._database.write() as tx:
+            sessions.require(tx, key)
+            sessions.update(tx, key, **columns)
+            sessions.touch(tx, key, self._context.ttl)
+
+    def _remove(
+        self, session_id: str, remove: Callable[[sqlite3.Connection, int], RemovalResult], dry_run: bool
+    ) -> RemovalResult:
+        key = self._require(session_id)
+        with self._database.dry_run() if dry_run else self._database.write() as tx:
+            sessions.require(tx, key)
+            removed = remove(tx, key)
+        if not dry_run:
+            self._publish_deletion(sessions.public_id(key), removed, sessions=int(remove is deletion.delete))
+            self._context.wake_workers()
+        return removed
+
+    def _publish_deletion(self, id: str, removed: RemovalResult, *, sessions: int) -> None:
+        self._context.publish(Event("deleted", id, {"messages": removed.messages, "sessions": sessions}))
+
+
+def _check_not_shared(tx: sqlite3.Connection, session: int, external_id: str | None) -> None:
+    """
+    Raises:
+        UsageError: The message of this external id is shared with the session that a branch left.
+    """
+    past = branches.session_parts(tx, session)[:-1]
+    if external_id is None or not past:
+        return
+    where, values = branches.parts_condition(past)
+    found = tx.execute(
+        f"SELECT m.id, m.session_id FROM message m WHERE {where} AND m.external_id = ?", (*values, external_id)
+    ).fetchone()
+    if found is not None:
+        raise UsageError(
+            f"{external_id!r} is message m{found[0]}, which the branch {sessions.public_id(session)} shares.",
+            hint=f"Edit it in {sessions.public_id(found[1])}, or use another external id.",
+        )
+
+
+def _branch_point(tx: sqlite3.Connection, session: int, at: str | None, scope: Scope) -> tuple[int, int]:
+    """The session that owns the message ``at`` (by default the last one), and the message's key."""
+    id = sessions.public_id(session)
+    if at is None:
+        rows = messages.of_session(tx, session, last=1)
+        if not rows:
+            raise UsageError(f"Session {id} has no message to branch at.", hint="Add a message first.")
+        return rows[0].session_id, rows[0].id
+    where, values = branches.parts_condition(branches.session_parts(tx, session))
+    found: tuple[int, int] | None = tx.execute(
+        f"SELECT m.session_id, m.id FROM message m WHERE {where} AND (m.id = ? OR m.external_id = ?)"
+        " ORDER BY m.id = ? DESC LIMIT 1",
+        (*values, messages.message_key(at), at, messages.message_key(at)),
+    ).fetchone()
+    if found is None:
+        row = messages.find(tx, at, scope)
+        raise UsageError(
+            f"Message {at!r} belongs to session {sessions.public_id(row.session_id)}, not to {id}.",
+            hint=f"'appliance show {id}' lists its messages.",
+        )
+    return found

@@ -1,4 +1,4 @@
-"""What a home holds and how it is, from counts alone: no model and no index is loaded for it."""
+"""The status of a home, from counts alone: it loads no model and no index."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from typing import Any, get_args
 
 import msgspec
 
-from appliance.measures import Measures, Spread, resident
-from appliance.paths import Home, sizes
-from appliance.store import catalogue, chunks, derived, facts, summaries, variants, vectors
+from appliance.paths import Home, file_stats
+from appliance.runtime.metrics import Metrics, resident_memory
+from appliance.store import chunks, facts, generations, summaries, variants, vectors, watched_files
 from appliance.store.chunks import Generation
+from appliance.types import Histogram
 
-TROUBLES = 100
-"""How many of the files that could not be read are named, the latest first."""
+MAX_LISTED_FAILURES = 100  # of the files that could not be read, the latest first
 
 
 def status(
-    home: Home, db: sqlite3.Connection, configured_model: str, trouble: Exception | None, measures: Measures
+    home: Home, db: sqlite3.Connection, configured_model: str, indexing_error: Exception | None, metrics: Metrics
 ) -> dict[str, Any]:
-    """Counts, model, disk use in bytes, and health: "ok", or what a person should know; what the process that asks
-    has measured of itself: latency in milliseconds, resident memory in bytes."""
+    """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know.
+
+    ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = chunks.generation(db)
-    pending = chunks.pending(db, generation.id) if generation else 0
-    count = {table: _count(db, table) for table in ("source", "session", "message")}
-    found = catalogue.counts(db)
-    made = chunks.count(db, generation.id) if generation else 0
+    pending = chunks.count_pending(db, generation.id) if generation else 0
+    file_counts = watched_files.counts(db)
+    chunk_count = chunks.count(db, generation.id) if generation else 0
+    failures = watched_files.failures(db, MAX_LISTED_FAILURES)
     return {
         "counts": {
-            "sources": count["source"],
-            "sessions": count["session"],
-            "messages": count["message"],
-            "chunks": made,
-            "embedded": made - pending,
+            "sources": _count(db, "source"),
+            "sessions": _count(db, "session"),
+            "messages": _count(db, "message"),
+            "chunks": chunk_count,
+            "embedded": chunk_count - pending,
             "pending": pending,
             "variants": variants.count(db),
             "summaries": summaries.count(db),
-            "facts": facts.count(db),
+            "facts": facts.count_held(db),
         },
         "model": {
             "name": generation.model if generation else configured_model,
@@ -46,40 +47,41 @@ def status(
             "generation": generation.id if generation else None,
         },
         "files": {
-            **{state: found.get(state, 0) for state in get_args(catalogue.State)},
-            "troubles": [{"path": path, "reason": reason} for path, reason in catalogue.failed(db, TROUBLES)],
+            **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
+            "troubles": [{"path": path, "reason": reason} for path, reason in failures],
         },
         "disk_bytes": {
-            "database": sum(_size(p) for p in home.root.glob("recall.db*")),
-            "vectors": _size(home.vectors),
-            "index": _size(home.index),
+            "database": sum(_disk_bytes(p) for p in home.root.glob("recall.db*")),
+            "vectors": _disk_bytes(home.vectors),
+            "index": _disk_bytes(home.index),
         },
         "daemon": _daemon(home),
-        "latency": latency(measures),
+        "latency": latency(metrics),
         "queues": {
             "chunks": pending,
             "points_to_drop": _count(db, "outbox WHERE work = 'drop'"),
-            "files": found.get("queued", 0),
+            "files": file_counts.get("queued", 0),
         },
-        "memory": resident(),
-        "health": _health(home, db, generation, configured_model, pending, trouble),
+        "memory": resident_memory(),
+        "health": _health(home, db, generation, configured_model, pending, indexing_error),
     }
 
 
-def latency(measures: Measures) -> dict[str, Any]:
-    """Milliseconds of the latest searches, contexts and steps of embedding; what was not done yet is not there."""
-    spreads = {
-        "search": measures.search["whole"].spread(),
-        "context": measures.context.spread(),
-        "embedding": measures.embedding.spread(),
+def latency(metrics: Metrics) -> dict[str, Any]:
+    """Return the milliseconds of the latest searches, contexts and embedding steps, without those that did not
+    happen yet."""
+    histograms = {
+        "search": metrics.search["whole"].histogram(),
+        "context": metrics.context.histogram(),
+        "embedding": metrics.embedding.histogram(),
     }
-    return {name: _milliseconds(spread) for name, spread in spreads.items() if spread.count}
+    return {name: _milliseconds(histogram) for name, histogram in histograms.items() if histogram.count}
 
 
-def _milliseconds(spread: Spread) -> dict[str, float | int]:
-    each = {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99}
-    told = {name: round(1000 * value, 1) for name, value in each.items() if value is not None}
-    return {"calls": spread.count, **told}
+def _milliseconds(histogram: Histogram) -> dict[str, float | int]:
+    percentiles = {"p50": histogram.p50, "p95": histogram.p95, "p99": histogram.p99}
+    rounded = {name: round(1000 * value, 1) for name, value in percentiles.items() if value is not None}
+    return {"calls": histogram.count, **rounded}
 
 
 def _count(db: sqlite3.Connection, rows: str) -> int:
@@ -92,48 +94,48 @@ def _health(
     generation: Generation | None,
     configured: str,
     pending: int,
-    trouble: Exception | None,
+    indexing_error: Exception | None,
 ) -> str:
-    if trouble is not None:
-        return f"embedding stopped: {trouble}"
-    if generation is not None and _is_cut(home, db, generation):
-        return "vectors are missing: 'appliance reindex --vectors' computes them again, no message is lost"
+    if indexing_error is not None:
+        return f"embedding stopped: {indexing_error}"
+    if generation is not None and _is_ledger_truncated(home, db, generation):
+        return "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured:
         return (
-            f"the settings name the model {configured}, the memory uses {generation.model}:"
-            " see 'appliance reindex'"
+            f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
         )
     if pending:
-        return f"{pending} chunks wait for their vectors: 'appliance reindex --pending' goes on with them"
+        waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending} chunks wait for their vectors"
+        return f"{waiting}: 'appliance reindex --pending' continues"
     return "ok"
 
 
 def _daemon(home: Home) -> dict[str, Any] | None:
-    """Where this process listens, if it is the daemon of the home."""
+    """Where this process listens, if it is the home's daemon."""
     try:
-        said: dict[str, Any] = msgspec.json.decode(home.daemon.read_bytes())
+        info: dict[str, Any] = msgspec.json.decode(home.daemon.read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
-    return said if said.get("pid") == os.getpid() else None
+    return info if info.get("pid") == os.getpid() else None
 
 
-def _is_cut(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:
-    """Whether the ledger's file is shorter than what the truth counts on."""
-    rows, path = chunks.rows(db, generation.id), derived.ledger_path(home, generation.id)
-    there = path.stat().st_size if path.exists() else 0
-    return rows > 0 and there < vectors.shortest(generation.dimension, rows)
+def _is_ledger_truncated(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:
+    """Whether the ledger's file is shorter than the database expects."""
+    rows, path = chunks.count_ledger_rows(db, generation.id), generations.ledger_path(home, generation.id)
+    file_bytes = path.stat().st_size if path.exists() else 0
+    return rows > 0 and file_bytes < vectors.min_file_bytes(generation.dimension, rows)
 
 
-def _size(path: Path) -> int:
-    """What a file, or all files of a folder, take on the disk; the index reserves more than it uses."""
+def _disk_bytes(path: Path) -> int:
+    """The bytes that a file, or all files of a folder, take on the disk. The index reserves more than it uses."""
     if path.is_dir():
-        return sum(_taken(one) for one in sizes(path))
+        return sum(_allocated_bytes(file_stat) for file_stat in file_stats(path))
     try:
-        return _taken(path.stat())
-    except FileNotFoundError:  # the database's log goes when it is empty
+        return _allocated_bytes(path.stat())
+    except FileNotFoundError:  # SQLite removes its log when that is empty
         return 0
 
 
-def _taken(measures: os.stat_result) -> int:
-    blocks: int | None = getattr(measures, "st_blocks", None)
-    return measures.st_size if blocks is None else blocks * 512
+def _allocated_bytes(file_stat: os.stat_result) -> int:
+    blocks: int | None = getattr(file_stat, "st_blocks", None)
+    return file_stat.st_size if blocks is None else blocks * 512

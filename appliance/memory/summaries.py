@@ -1,248 +1,229 @@
-"""Summaries as a program has them: listed, searched, made when they are due or asked for."""
+"""The summaries of a memory: listed, searched, and made when they are due or requested."""
 
 from __future__ import annotations
 
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance import requests as r
 from appliance.errors import UsageError
-from appliance.memory import making
-from appliance.memory.abstract import Writer
-from appliance.memory.making import EXTRACTIVE, Plan, Stopped, Tools
-from appliance.memory.summarise import Embed
-from appliance.moments import now
-from appliance.store import messages, pieces, sessions, summaries
-from appliance.store.chunks import Chunkable, Span
+from appliance.memory import summary_planner
+from appliance.memory.abstractive import LanguageModel
+from appliance.memory.extractive import EXTRACTIVE, Embed
+from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, SummaryPlan
+from appliance.runtime.workers import within
+from appliance.store import messages, sessions, summaries, summary_chunks
+from appliance.store.chunks import ChunkableMessage, ChunkSpan
 from appliance.store.database import Database
-from appliance.store.messages import Row
-from appliance.store.summaries import Due
-from appliance.types import LEVELS, Event, Filters, Level, Part, Scope, Summary, SummaryHit
+from appliance.store.messages import MessageRow
+from appliance.store.summaries import PendingSummaries, SummaryInsert
+from appliance.timestamps import now
+from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, SessionPart, Summary, SummaryHit
 
-GoesOn = Callable[[], bool]
+ShouldContinue = Callable[[], bool]
 
-TRIES = 3
-"""How often the summaries of a session that is being changed are begun anew when somebody waits for them."""
+MAX_ATTEMPTS = 3  # of a request to summarise a session that changes meanwhile
 
 
-class Splitter(Protocol):
-    """Cuts texts into pieces that the embedding model reads whole."""
+class TextSplitter(Protocol):
+    """Splits texts into chunks that the embedding model reads whole."""
 
-    def split(self, messages: Sequence[Chunkable]) -> list[list[Span]]: ...
+    def split(self, messages: Sequence[ChunkableMessage]) -> list[list[ChunkSpan]]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """What summaries need of the engine that they live in. ``owner`` is the configured user; ``every`` and ``silent``
-    are as in the settings; ``target`` gives the generation that serves and its splitter, asked within a transaction;
-    ``drain`` embeds and indexes what waits; ``embed`` makes vectors of sentences, ``vectors`` has those of messages, or
-    None where one of them has none; ``find`` searches."""
+class SummariesContext:
+    """What summaries need of the engine.
+
+    ``owner`` is the configured user; ``message_interval`` and ``idle_seconds`` are as in the settings.
+    ``current_generation`` returns the serving generation and its splitter, within a transaction. ``index_pending``
+    embeds and indexes what is pending. ``embed`` returns vectors of sentences, ``message_vectors`` those of
+    messages, or None where one of them has none. ``find`` searches."""
 
     database: Database
     owner: str
-    every: int
-    silent: float
-    target: Callable[[], tuple[int, Splitter]]
-    drain: Callable[[GoesOn], object]
+    message_interval: int
+    idle_seconds: float
+    current_generation: Callable[[], tuple[int, TextSplitter]]
+    index_pending: Callable[[ShouldContinue], object]
     embed: Embed
-    vectors: Callable[[Sequence[int]], NDArray[np.float32] | None]
-    writer: Writer | None
+    message_vectors: Callable[[Sequence[int]], NDArray[np.float32] | None]
+    writer: LanguageModel | None
     find: Callable[[str, Filters, int], list[SummaryHit]]
-    tell: Callable[[Event], None]
+    publish: Callable[[Event], None]
 
 
-class Summaries:
-    """The summaries of a memory. Safe to use from several threads; one makes them at a time."""
+class SummaryService:
+    """The summaries of a memory. Thread-safe; one thread at a time makes summaries."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
-        self._making = threading.Lock()
+    def __init__(self, context: SummariesContext) -> None:
+        self._context = context
+        self._make_lock = threading.Lock()
+        # A session whose plan was stopped, and what was written for it: a model takes seconds for each summary.
+        self._stopped: tuple[int, dict[tuple[Level, bytes], SummaryInsert]] = (0, {})
 
-    # --- read -----------------------------------------------------------------------------------------
+    def list(self, request: r.ListSummariesRequest) -> Sequence[Summary]:
+        """See ``ListSummariesRequest``."""
+        db = self._context.database.read()
+        scope, session = self._resolve_scope(request.session_id, request.user_id, request.namespace)
+        _check_level(request.level)
+        rows = summaries.list_rows(
+            db, scope, session=session, level=request.level, limit=-1 if request.limit is None else request.limit
+        )
+        return summaries.to_summaries(db, rows)
 
-    def list(
-        self,
-        *,
-        session_id: str | None = None,
-        user_id: str | None = None,
-        namespace: str = "",
-        level: Level | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Summary]:
-        """The summaries of a user (the configured one's unless named), or of one session: those of the last
-        active session first, and there the whole before its parts.
-
-        Raises:
-            NotFound: no such session.
-            UsageError: no such level.
-        """
-        db = self._host.database.read()
-        scope, session = self._where(session_id, user_id, namespace)
-        _check_level(level)
-        rows = summaries.found(db, scope, session=session, level=level, limit=-1 if limit is None else limit)
-        return summaries.public(db, rows)
-
-    def get(self, id: str) -> Summary:
-        """The summary of an id ("sum7").
-
-        Raises:
-            NotFound: there is none.
-        """
-        db = self._host.database.read()
-        row = summaries.summary(db, id)
+    def get(self, request: r.SummaryRequest) -> Summary:
+        """See ``SummaryRequest``."""
+        db = self._context.database.read()
+        row = summaries.find(db, request.id)
         sessions.require(db, row.session_id)
-        (found,) = summaries.public(db, [row])
+        (found,) = summaries.to_summaries(db, [row])
         return found
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        user_id: str | None = None,
-        namespace: str = "",
-        agent_id: str | None = None,
-        session_id: str | None = None,
-        level: Level | None = None,
-    ) -> Sequence[SummaryHit]:
-        """The summaries that say most of what ``query`` asks for, best first, by meaning and by words. Of several that
-        cover the same messages the best is shown. What a session keeps to itself is found within it only.
+    def search(self, request: r.SearchSummariesRequest) -> Sequence[SummaryHit]:
+        """See ``SearchSummariesRequest``."""
+        if request.limit < 1:
+            raise UsageError(f"The limit must be at least 1, not {request.limit}.")
+        _check_level(request.level)
+        scope, session = self._resolve_scope(request.session_id, request.user_id, request.namespace)
+        db, parts = self._context.database.read(), () if session is None else (SessionPart(session),)
+        exempt_parts = sessions.parts_withholding(db, parts) if parts else ()
+        levels = (request.level,) if request.level else LEVELS
+        filters = Filters(replace(scope, agent_id=request.agent_id), session, levels=levels, exempt_parts=exempt_parts)
+        return self._context.find(request.query, filters, request.limit)
 
-        Raises:
-            NotFound: no such session.
-            UsageError: no such level, or a limit that finds nothing.
-        """
-        if limit < 1:
-            raise UsageError(f"a limit of {limit} finds nothing")
-        _check_level(level)
-        scope, session = self._where(session_id, user_id, namespace)
-        own = () if session is None else sessions.keeping(self._host.database.read(), (Part(session),))
-        levels = (level,) if level else LEVELS
-        filters = Filters(replace(scope, agent_id=agent_id), session, levels=levels, own=own)
-        return self._host.find(query, filters, limit)
-
-    def pending(self) -> int:
-        """How many sessions wait for summaries."""
-        host = self._host
-        return summaries.due_count(host.database.read(), host.every, host.silent)
+    def pending(self, request: r.PendingSummariesRequest) -> int:
+        """See ``PendingSummariesRequest``."""
+        context = self._context
+        return summaries.count_due(context.database.read(), context.message_interval, context.idle_seconds)
 
     def lag(self) -> float:
-        """Seconds since the session that has waited longest for summaries got its last message; 0 when none waits."""
-        host = self._host
-        since = summaries.waiting_since(host.database.read(), host.every, host.silent)
+        """Return the seconds since the last message of the session that has waited longest for summaries; 0 when
+        none waits."""
+        context = self._context
+        since = summaries.waiting_since(context.database.read(), context.message_interval, context.idle_seconds)
         return 0.0 if since is None else max(0.0, (now() - since) / 1e6)
 
-    def state(self) -> Mapping[str, int | str | None]:
-        """How many sessions are ``due``, the ``model`` that is to write, None without one, and in ``fallback`` why it
-        did not write the latest that it was to write."""
-        writer = self._host.writer
-        fallback = summaries.last_fallback(self._host.database.read()) if writer else None
-        return {"due": self.pending(), "model": writer.name if writer else None, "fallback": fallback}
+    def state(self, request: r.SummaryStateRequest) -> Mapping[str, int | str | None]:
+        """See ``SummaryStateRequest``."""
+        writer = self._context.writer
+        fallback = summaries.last_fallback(self._context.database.read()) if writer else None
+        return {
+            "due": self.pending(r.PendingSummariesRequest()),
+            "model": writer.name if writer else None,
+            "fallback": fallback,
+        }
 
-    # --- made -----------------------------------------------------------------------------------------
-
-    def make(self, session_id: str) -> Sequence[Summary]:
-        """Summarise a session now, whether it is due or not, and return its summaries. What another than the one
-        that would write them now has written is written anew.
-
-        Raises:
-            NotFound: no such session.
-        """
-        db = self._host.database.read()
-        key = sessions.key(sessions.find(db, session_id, owner=self._host.owner))
-        for _ in range(TRIES):
-            if self._make(key, again=True, goes_on=lambda: True):
+    def make(self, request: r.MakeSummariesRequest, on_progress: OnProgress) -> Sequence[Summary]:
+        """See ``MakeSummariesRequest``."""
+        db = self._context.database.read()
+        key = sessions.key(sessions.find(db, request.session_id, owner=self._context.owner))
+        for _ in range(MAX_ATTEMPTS):
+            if self._refresh(key, rewrite=True, should_continue=lambda: True):
                 break
-        self._embed(lambda: True, pieces.any_pending)
-        return summaries.public(db, summaries.of_session(db, key))
+        self._index_pending(lambda: True, summary_chunks.is_any_pending)
+        return summaries.to_summaries(db, summaries.of_session(db, key))
 
-    def tend(self, goes_on: GoesOn) -> int:
-        """Summarise the next session that is due, the last active first; 1, or 0 when none is. It waits for the
-        vectors of what was said, and sees that the summaries get theirs."""
-        host = self._host
-        db = host.database.read()
-        due = summaries.due(db, host.every, host.silent, 1)
+    def run_pending(self, request: r.RunSummariesRequest, on_progress: OnProgress) -> int:
+        """See ``RunSummariesRequest``."""
+        done, should_continue = 0, within(request.max_seconds)
+        while self.summarize_next_due(lambda: True):
+            done += 1
+            if not should_continue():
+                break
+        return done
+
+    def summarize_next_due(self, should_continue: ShouldContinue) -> int:
+        """Summarise the next session that is due, the last active first. Returns 1, or 0 when none is due.
+
+        The vectors of its messages are computed first, those of the summaries by a later call."""
+        context = self._context
+        db = context.database.read()
+        due = summaries.due_sessions(db, context.message_interval, context.idle_seconds, 1)
         if not due:
-            self._embed(goes_on, pieces.any_pending)
+            self._index_pending(should_continue, summary_chunks.is_any_pending)
             return 0
-        self._embed(goes_on, pieces.any_chunks_pending)
+        self._index_pending(should_continue, summary_chunks.is_any_message_chunk_pending)
         try:
-            self._make(due[0], again=False, goes_on=goes_on)
-        except Stopped:
+            self._refresh(due[0], rewrite=False, should_continue=should_continue)
+        except PlanningStopped:
             return 0
         return 1
 
-    def _embed(self, goes_on: GoesOn, needed: Callable[[sqlite3.Connection], bool]) -> None:
-        if needed(self._host.database.read()):
-            self._host.drain(goes_on)
+    def _index_pending(self, should_continue: ShouldContinue, is_pending: Callable[[sqlite3.Connection], bool]) -> None:
+        if is_pending(self._context.database.read()):
+            self._context.index_pending(should_continue)
 
-    def _make(self, key: int, *, again: bool, goes_on: GoesOn) -> bool:
-        """Bring a session's summaries up to date; False where it changed meanwhile, so that nothing was written."""
-        host = self._host
-        with self._making:
-            db = host.database.read()
-            # In this order: what comes in between is seen, and counts as unseen.
-            due = summaries.unseen(db, key)
-            rows, beside = messages.talk_and_tools(db, key)
-            there = summaries.of_session(db, key)
-            tools = Tools(host.embed, self._vectors, host.writer, again, goes_on)
-            talk = making.talk(rows, beside)
-            plan = making.plan(talk, there, tools)
-            making.add_procedures(talk, there, lambda keys: messages.texts(db, keys), plan)
-            written = self._write(key, due, plan)
+    def _refresh(self, key: int, *, rewrite: bool, should_continue: ShouldContinue) -> bool:
+        """Bring a session's summaries up to date; False where the session changed meanwhile and nothing was written."""
+        context = self._context
+        with self._make_lock:
+            db = context.database.read()
+            # In this order, a message that arrives in between is summarised and still counts as pending.
+            pending_changes = summaries.pending_changes(db, key)
+            rows, tool_records = messages.conversation_and_tools(db, key)
+            existing = summaries.of_session(db, key)
+            stopped, unstored = self._stopped
+            self._stopped = (key, unstored if stopped == key else {})
+            tools = SummarizerTools(
+                context.embed, self._message_vectors, context.writer, rewrite, should_continue, self._stopped[1]
+            )
+            transcript = summary_planner.build_transcript(rows, tool_records)
+            plan = summary_planner.plan(transcript, existing, tools)
+            summary_planner.add_procedures(transcript, existing, lambda keys: messages.texts(db, keys), plan)
+            written = self._store_plan(key, pending_changes, plan)
+            if written:
+                self._stopped = (0, {})
         if written and plan.new:
-            host.tell(Event("summarised", sessions.public_id(key), _told(plan)))
+            context.publish(Event("summarised", sessions.public_id(key), _event_detail(plan)))
         return written
 
-    def _write(self, key: int, due: Due, plan: Plan) -> bool:
+    def _store_plan(self, key: int, pending_changes: PendingSummaries, plan: SummaryPlan) -> bool:
         if plan.new:
-            self._host.target()  # loads the model, if it is not yet: not while others wait to write
-        with self._host.database.write() as tx:
+            self._context.current_generation()  # loads the model before the transaction, which blocks other writers
+        with self._context.database.write() as tx:
             if not sessions.exists(tx, key):
                 return True
-            if summaries.unseen(tx, key).edits != due.edits:
+            if summaries.pending_changes(tx, key).edits != pending_changes.edits:
                 return False
-            summaries.drop(tx, plan.gone)
+            summaries.delete(tx, plan.obsolete)
             if plan.new:
                 texts = [
-                    Chunkable(number, None, new.text, False, new.last.order_at)
-                    for number, new in zip(summaries.put(tx, key, plan.new), plan.new, strict=True)
+                    ChunkableMessage(number, None, new.text, False, new.last.order_at)
+                    for number, new in zip(summaries.insert(tx, key, plan.new), plan.new, strict=True)
                 ]
-                generation, splitter = self._host.target()
-                pieces.put(tx, generation, [*zip(texts, splitter.split(texts), strict=True)])
-            summaries.seen(tx, key, due)
+                generation, splitter = self._context.current_generation()
+                summary_chunks.insert(tx, generation, [*zip(texts, splitter.split(texts), strict=True)])
+            summaries.mark_covered(tx, key, pending_changes)
         return True
 
-    def _vectors(self, rows: Sequence[Row]) -> NDArray[np.float32]:
-        found = self._host.vectors([row.id for row in rows])
-        # Vectors of two kinds can't be compared: with one missing, all are made of their words.
-        return self._host.embed([row.text for row in rows]) if found is None else found
+    def _message_vectors(self, rows: Sequence[MessageRow]) -> NDArray[np.float32]:
+        found = self._context.message_vectors([row.id for row in rows])
+        # Stored and computed vectors can't be compared: where one is missing, all are computed.
+        return self._context.embed([row.text for row in rows]) if found is None else found
 
-    def _where(self, session_id: str | None, user_id: str | None, namespace: str) -> tuple[Scope, int | None]:
+    def _resolve_scope(self, session_id: str | None, user_id: str | None, namespace: str) -> tuple[Scope, int | None]:
         if session_id is None:
-            return Scope(self._host.owner if user_id is None else user_id, namespace), None
-        db = self._host.database.read()
-        info = sessions.find(db, session_id, user_id, owner=self._host.owner)
+            return Scope(self._context.owner if user_id is None else user_id, namespace), None
+        db = self._context.database.read()
+        info = sessions.find(db, session_id, user_id, owner=self._context.owner)
         return Scope(info.user_id, info.namespace), sessions.key(info)
 
 
 def _check_level(level: str | None) -> None:
     if level is not None and level not in LEVELS:
-        raise UsageError(f"no level {level!r}", hint="one of " + ", ".join(LEVELS))
+        raise UsageError(f"There is no level {level!r}.", hint=f"Use one of {', '.join(LEVELS)}.")
 
 
-def _told(plan: Plan) -> dict[str, int | str]:
+def _event_detail(plan: SummaryPlan) -> dict[str, int | str]:
     counts: dict[str, int | str] = dict(Counter(new.level for new in plan.new))
-    by = _in_order(new.made_by for new in plan.new if new.made_by != EXTRACTIVE)
-    told = {**counts, "made_by": ", ".join(by) or EXTRACTIVE}
-    return told if plan.trouble is None else {**told, "fallback": plan.trouble}
-
-
-def _in_order(names: Iterable[str]) -> Sequence[str]:
-    return tuple(dict.fromkeys(names))
+    writers = dict.fromkeys(new.made_by for new in plan.new if new.made_by != EXTRACTIVE)
+    detail = {**counts, "made_by": ", ".join(writers) or EXTRACTIVE}
+    return detail if plan.fallback_reason is None else {**detail, "fallback": plan.fallback_reason}

@@ -1,21 +1,18 @@
-"""One process owns the home, and everything else attaches to it.
+"""The daemon: one process owns the home, and everything else attaches to it.
 
-How a request travels, and where to read on:
+How an HTTP request travels, and where to read on:
 
-1. ``guard.Guard``, before all else: an id, the Host, the Origin, whose token it is (``tokens``), how many requests
-   that one may make, how large a body may be. What may not come in is answered there.
-2. ``app.ROUTERS`` finds the handler by method and path; each module of ``routes`` is a group of them.
-3. ``routes.base.Route`` decodes the body, ``models`` checks it, and ``idempotency`` does a repeated write once.
-4. ``reach.Caller`` turns the names in it into things of the memory, as far as the token reaches.
-5. The handler makes one call of ``service.Service.memory``, on a thread of a bounded pool.
-6. The value goes out as JSON (``routes.base.answer``) in the shapes that the command line prints (``shapes``); an
-   error goes out as a problem, by the one table of ``problems``.
+1. ``access.middleware`` gives it an id and checks the Host, the Origin, the token (``access.tokens``), the rate and the
+   size of the body. It answers what it refuses.
+2. ``http.app.ROUTERS`` finds the handler by method and path; each module of ``http.routes`` is a group of routes.
+3. ``http.routes.base.JsonRoute`` decodes the body, ``http.bodies`` validates it, and ``http.idempotency`` performs a
+   repeated write once.
+4. ``http.caller`` resolves the ids in it, as far as ``access.policy`` allows.
+5. The handler makes one call of the memory, on a thread of a bounded pool.
+6. The value goes out as JSON in the shapes of ``http.responses``, an error as a problem by the table in
+   ``http.problems``.
 
-``described`` makes the OpenAPI document of it; docs/http.md shows the routes with examples. ``mcp`` and ``chat`` stand
-behind the same guard: the tools of assistants, and the proxy that adds memory to a model's answers.
-
-``daemon`` is the process in which all this runs: ``listen`` opens its sockets, ``logs`` writes down what it does,
-``notify`` tells the service manager. Programs of the owner's do not come by HTTP's routes but by ``client``: it calls
-the verbs of an engine over the Unix socket (``calls`` lists them, ``line`` asks, ``local`` answers), or is the engine
-itself where no daemon runs.
+``http.openapi`` describes all this; docs/http.md shows the routes with examples. ``mcp`` and ``openai_proxy`` stand
+behind the same middleware. ``daemon`` is the process: ``sockets`` opens its sockets, ``logs`` writes its log,
+``systemd`` notifies the service manager. The owner's own programs use ``rpc`` over the Unix socket instead of routes.
 """

@@ -1,6 +1,6 @@
-"""``appliance serve``: one process that owns a home, watches its folders, does its background work, and answers.
+"""``appliance serve``: the process that owns a home, watches its folders, runs its background work and serves it.
 
-``serve`` reads top to bottom: own the home, listen, say so, answer until told to end, let go.
+``serve`` reads top to bottom: open the home, listen, write the address, serve until stopped, close.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ import msgspec
 import uvicorn
 
 from appliance import __version__, config, paths
-from appliance.engine import Engine
+from appliance.client import DAEMON_PURPOSE, Appliance
+from appliance.engine.engine import Engine
 from appliance.errors import ApplianceError, UsageError
-from appliance.server import calls, logs
-from appliance.server.app import create_app
-from appliance.server.client import SERVES
-from appliance.server.line import Address
-from appliance.server.listen import Listening, hand_on, is_loopback, listen
-from appliance.server.notify import notify, reloading, watchdog
-from appliance.server.service import Service
-from appliance.server.tokens import owners
+from appliance.server import logs
+from appliance.server.access.grants import Service
+from appliance.server.access.tokens import owner_token
+from appliance.server.http.app import create_app
+from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
+from appliance.server.systemd import notify, notify_reloading, watchdog_interval
+from appliance.transports.daemon import DaemonAddress
 from appliance.types import FileReport
 
-PATIENCE = 10
-"""Seconds that requests under way may take after the daemon was told to end."""
+SHUTDOWN_TIMEOUT_SECONDS = 10
+"""Seconds for pending requests to finish after the daemon was told to stop."""
 
-KEEP_ALIVE = 75
-"""Seconds that a connection is held for the next request."""
+KEEP_ALIVE_SECONDS = 75
+"""Seconds that an idle connection is kept open."""
 
 M_ARENA_MAX = -8
-"""Of glibc's malloc.h."""
+"""From glibc's malloc.h."""
 
-AGAIN = 60.0
-"""Seconds until folders are watched again after that ended with an error."""
+WATCH_RETRY_SECONDS = 60.0
+"""Seconds until the watcher starts again after an error."""
 
 _log = logging.getLogger("appliance.daemon")
 
@@ -53,154 +53,162 @@ def serve(
     port: int | None = None,
     folders: Sequence[str | os.PathLike[str]] = (),
     beyond_loopback: bool = False,
-    on_ready: Callable[[Address], None] = lambda address: None,
+    on_ready: Callable[[DaemonAddress], None] = lambda address: None,
 ) -> None:
-    """Own a home and serve it until SIGTERM or SIGINT; SIGHUP reads the settings anew. ``host`` and ``port`` are as in
-    the settings unless given, ``folders`` are watched besides. Must be called in the main thread.
+    """Own a home and serve it until SIGTERM or SIGINT; SIGHUP reloads the settings. Call it in the main thread.
+
+    Args:
+        home: The folder; the default home if None.
+        host: The address to listen on; by default that of the settings.
+        port: The port; by default that of the settings.
+        folders: Folders to watch in addition to those of the settings.
+        beyond_loopback: Allow an address that other machines can reach.
+        on_ready: Called with the address once the daemon accepts requests.
 
     Raises:
-        HomeLocked: another process has the home; the error names it.
-        UsageError: it can't listen there, or it is an address that others reach and ``beyond_loopback`` is not said.
+        HomeLocked: Another process owns the home; the error names it.
+        UsageError: The daemon can't listen there, or other machines can reach it without ``beyond_loopback``.
     """
-    again = False
+    restarts = False
     _share_one_heap()
     with ExitStack() as stack:
-        memory = stack.enter_context(Engine.open(home, purpose=SERVES))
-        calls.load()
+        engine = Engine.open(home, purpose=DAEMON_PURPOSE)
+        memory = stack.enter_context(Appliance.of(engine))
+        engine.load()
         settings = memory.settings.server
         host, port = host or settings.host, settings.port if port is None else port
         if not is_loopback(host) and not beyond_loopback:
             raise UsageError(
-                f"other machines reach {host}",
-                hint="say --beyond-loopback if that is what you want; what is sent is not encrypted",
+                f"Other machines can reach {host}.",
+                hint="Allow it with --beyond-loopback; the traffic is not encrypted.",
             )
-        stack.enter_context(logs.written(memory.home.logs))
+        stack.enter_context(logs.daemon_log(memory.home.logs))
         sockets = stack.enter_context(listen(memory.home, host, port))
         settings = msgspec.structs.replace(settings, host=host, port=sockets.port)
-        server = _Server(Service(memory, memory.home, settings), sockets)
+        server = _Server(Service(memory, engine, memory.home, settings), sockets)
         stack.enter_context(_watching(memory, folders))
-        address = _announce(memory.home, sockets)
+        address = _write_address(memory.home, sockets)
         try:
-            server.run_until_told(lambda: on_ready(address))
-            again = server.again
+            server.run_until_stopped(lambda: on_ready(address))
+            restarts = server.restart_requested
         finally:
-            if not again:
+            if not restarts:
                 memory.home.daemon.unlink(missing_ok=True)
-        if again:
-            hand_on(sockets)
-        _log.info("ending" if not again else "beginning anew")
-    if again:
+        if restarts:
+            pass_sockets_on_exec(sockets)
+        _log.info("stopping" if not restarts else "restarting")
+    if restarts:
         os.execv(sys.executable, sys.orig_argv)
 
 
 def _share_one_heap() -> None:
-    """Let all threads of this process share one heap, where the C library is glibc: a heap for each, given back to the
-    system again and again, costs a search on a thread a tenth of its time, and memory."""
+    """Let all threads share one heap (glibc only). With one heap each, which glibc keeps returning to the system,
+    a search on a thread takes a tenth longer, and more memory."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn on sockets of ours, whose signals are ours."""
+    """uvicorn on the daemon's sockets, with the daemon's signal handlers."""
 
-    def __init__(self, service: Service, sockets: Listening) -> None:
+    def __init__(self, service: Service, sockets: ListeningSockets) -> None:
         self._app = create_app(service)
         super().__init__(
             uvicorn.Config(
-                logs.Requests(self._app),
+                logs.RequestLogMiddleware(self._app),
                 log_config=None,
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=PATIENCE,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
             )
         )
         self._service = service
         self._sockets = sockets
-        self.again = False
-        """Whether it was told to begin anew, with other settings."""
+        self.restart_requested = False
+        """Whether to restart with changed settings."""
 
-    def run_until_told(self, on_ready: Callable[[], None]) -> None:
-        asyncio.run(self._until_told(on_ready))
+    def run_until_stopped(self, on_ready: Callable[[], None]) -> None:
+        asyncio.run(self._run_until_stopped(on_ready))
 
-    async def _until_told(self, on_ready: Callable[[], None]) -> None:
+    async def _run_until_stopped(self, on_ready: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._end)
-        loop.add_signal_handler(signal.SIGHUP, self._begin_anew)
-        # It closes what it is given, and ours may have to be handed on.
-        given = [self._sockets.tcp.dup(), self._sockets.unix.dup()]
-        serving = loop.create_task(self._serve(given))
-        while not self.started and not serving.done():
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, self._handle_terminate)
+        loop.add_signal_handler(signal.SIGHUP, self._handle_reload)
+        # uvicorn closes its sockets, and the originals may have to be passed on.
+        socket_copies = [self._sockets.tcp.dup(), self._sockets.unix.dup()]
+        server_task = loop.create_task(self._serve(socket_copies))
+        while not self.started and not server_task.done():
             await asyncio.sleep(0.01)
         if self.started:
             _log.info("serving", extra={"about": {"version": __version__, "pid": os.getpid()}})
             notify("READY=1", f"MAINPID={os.getpid()}")
             on_ready()
-        warming = loop.create_task(self._get_ready())
-        alive = loop.create_task(self._say_alive())
+        warm_up_task = loop.create_task(self._warm_up())
+        watchdog_task = loop.create_task(self._ping_watchdog())
         try:
-            await serving
+            await server_task
         finally:
-            alive.cancel()
-            await warming
+            watchdog_task.cancel()
+            await warm_up_task
 
-    async def _get_ready(self) -> None:
-        """Load index and model: whoever asks first waits no longer than the others."""
-        with suppress(ApplianceError):  # whoever asks is told
-            await asyncio.to_thread(self._service.memory.get_ready)
+    async def _warm_up(self) -> None:
+        """Load index and model, so that the first query is as fast as the others."""
+        with suppress(ApplianceError):  # a query reports it
+            await asyncio.to_thread(self._service.memory.warm_up)
 
-    def _end(self) -> None:
+    def _handle_terminate(self) -> None:
         notify("STOPPING=1")
         self._stop()
 
-    def _begin_anew(self) -> None:
+    def _handle_reload(self) -> None:
         try:
             config.load(self._service.home)
-        except ApplianceError as error:  # the present settings go on
-            _log.error("the settings can't be read anew: %s", error)
+        except ApplianceError as error:  # the present settings stay
+            _log.error("can't reload the settings: %s", error)
             return
-        reloading()
-        self.again = True
+        notify_reloading()
+        self.restart_requested = True
         self._stop()
 
     def _stop(self) -> None:
-        self._service.ending.set()
+        self._service.stopping.set()
         self._app.state.streams.close()
         self.should_exit = True
 
-    async def _say_alive(self) -> None:
-        """Tell the service manager, as often as it wants to know, that the memory still answers."""
-        if (often := watchdog()) is None:
+    async def _ping_watchdog(self) -> None:
+        """Ping the service manager's watchdog while the memory answers."""
+        if (interval := watchdog_interval()) is None:
             return
         while True:
             await asyncio.to_thread(self._service.memory.sessions.list, limit=1)
             notify("WATCHDOG=1")
-            await asyncio.sleep(often)
+            await asyncio.sleep(interval)
 
 
-def _announce(home: paths.Home, sockets: Listening) -> Address:
-    """Write down where whoever wants to attach finds the daemon."""
-    owners(home)
-    address = Address(os.getpid(), sockets.url, str(sockets.path), str(home.token), __version__)
-    paths.write_small_file(home.daemon, msgspec.json.encode(address))
+def _write_address(home: paths.Home, sockets: ListeningSockets) -> DaemonAddress:
+    """Write the file by which other programs find the daemon."""
+    owner_token(home)
+    address = DaemonAddress(os.getpid(), sockets.url, str(sockets.path), str(home.token), __version__)
+    paths.write_file_atomically(home.daemon, msgspec.json.encode(address))
     return address
 
 
 @contextmanager
-def _watching(memory: Engine, folders: Sequence[str | os.PathLike[str]]) -> Iterator[None]:
-    """Within, exports are read as they land in the inbox and in the watched folders."""
+def _watching(memory: Appliance, folders: Sequence[str | os.PathLike[str]]) -> Iterator[None]:
+    """Within the context, ingest exports that arrive in the inbox and the watched folders."""
     ended = threading.Event()
-    watcher = memory.watcher(folders, on_read=_note_file, on_trouble=_note_trouble)
+    watcher = memory.watcher(folders, on_read=_log_file, on_trouble=_log_trouble)
 
     def watch() -> None:
         while not ended.is_set():
             try:
                 watcher.run()
             except ApplianceError as error:
-                _note_trouble(str(error))
-                ended.wait(AGAIN)
+                _log_trouble(str(error))
+                ended.wait(WATCH_RETRY_SECONDS)
 
     thread = threading.Thread(target=watch, name="appliance-watch")
     thread.start()
@@ -212,10 +220,10 @@ def _watching(memory: Engine, folders: Sequence[str | os.PathLike[str]]) -> Iter
         thread.join()
 
 
-def _note_file(report: FileReport) -> None:
+def _log_file(report: FileReport) -> None:
     about = {"format": report.format, "status": report.status, "new": report.new, "updated": report.updated}
     _log.info("read a file", extra={"about": about})
 
 
-def _note_trouble(words: str) -> None:
-    _log.warning("watching: %s", words)
+def _log_trouble(message: str) -> None:
+    _log.warning("watching: %s", message)

@@ -1,6 +1,6 @@
-"""What the daemon writes down: JSON lines in the home, by rotation, without a word of any message.
+"""The daemon's log: rotated JSON lines in the home, without any text of messages.
 
-Of an error that is a bug, its class and its places in the program are told and not its text, which may quote anything.
+Of a bug the log has the class and the places in the program, not the exception's text, which may quote anything.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any
 from appliance.errors import ApplianceError
 from appliance.paths import FILE_MODE, FOLDER_MODE
 
-BYTES = 2_000_000
-FILES = 5
+MAX_FILE_BYTES = 2_000_000
+FILE_COUNT = 5
 """Ten megabytes of log in all: some weeks of use."""
 
-FRAMES = 12
-"""Places of a bug that are told, the last ones."""
+MAX_BUG_FRAMES = 12
+"""Frames of a bug's traceback that are logged, the last ones."""
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -36,21 +36,21 @@ _log = logging.getLogger("appliance.requests")
 
 
 @contextmanager
-def written(folder: Path) -> Iterator[None]:
-    """Within, the log of this process is written into ``folder``/daemon.log; warnings also to stderr, where that is no
-    terminal: a service manager keeps them."""
+def daemon_log(folder: Path) -> Iterator[None]:
+    """Within the context, log to ``folder``/daemon.log; warnings also to stderr unless it is a terminal: service
+    managers store them."""
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    file = _Private(
-        folder / "daemon.log", maxBytes=BYTES, backupCount=FILES - 1, encoding="utf-8", delay=True
+    file_handler = _PrivateRotatingHandler(
+        folder / "daemon.log", maxBytes=MAX_FILE_BYTES, backupCount=FILE_COUNT - 1, encoding="utf-8", delay=True
     )
-    handlers: list[logging.Handler] = [file]
+    handlers: list[logging.Handler] = [file_handler]
     if not sys.stderr.isatty():
-        shown = logging.StreamHandler()
-        shown.setLevel(logging.WARNING)
-        handlers.append(shown)
+        stderr_handler = logging.StreamHandler()
+        stderr_handler.setLevel(logging.WARNING)
+        handlers.append(stderr_handler)
     root = logging.getLogger()
     for handler in handlers:
-        handler.setFormatter(_Lines())
+        handler.setFormatter(_JsonLinesFormatter())
         root.addHandler(handler)
     root.setLevel(logging.WARNING)
     logging.getLogger("appliance").setLevel(logging.INFO)
@@ -62,17 +62,17 @@ def written(folder: Path) -> Iterator[None]:
             handler.close()
 
 
-def of_bug(error: BaseException) -> dict[str, Any]:
-    """What may be written down of an error: its class, and where it came from; of our own also what it says where it
-    is about the machine (files, settings, models), never about a question."""
-    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+def describe_error(error: BaseException) -> dict[str, Any]:
+    """What may be logged of an error: its class and its frames, and of an ``ApplianceError`` the file, setting or model
+    that it is about."""
+    frames = traceback.extract_tb(error.__traceback__)[-MAX_BUG_FRAMES:]
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
-    said = {"where": error.where} if isinstance(error, ApplianceError) and error.where else {}
-    return {"error": type(error).__name__, "places": places, **said}
+    location = {"where": error.where} if isinstance(error, ApplianceError) and error.where else {}
+    return {"error": type(error).__name__, "places": places, **location}
 
 
-class Requests:
-    """ASGI: writes down each request when it has been answered: route, status, milliseconds; no path, no query."""
+class RequestLogMiddleware:
+    """ASGI: logs each answered request by route, status and milliseconds, without its path and query."""
 
     def __init__(self, app: ASGI) -> None:
         self._app = app
@@ -81,31 +81,31 @@ class Requests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        started, status = time.perf_counter(), 0
 
-        async def noted(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note_status(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_and_note_status)
         finally:
             route = getattr(scope.get("route"), "path", "")
-            took = round((time.perf_counter() - began) * 1000, 1)
+            milliseconds = round((time.perf_counter() - started) * 1000, 1)
             level = logging.WARNING if status >= 500 else logging.INFO
-            about = {"method": scope["method"], "route": route, "status": status, "ms": took}
+            about = {"method": scope["method"], "route": route, "status": status, "ms": milliseconds}
             _log.log(level, "request", extra={"about": about})
 
 
-class _Private(RotatingFileHandler):
+class _PrivateRotatingHandler(RotatingFileHandler):
     def _open(self) -> Any:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
 
 
-class _Lines(logging.Formatter):
+class _JsonLinesFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -115,5 +115,5 @@ class _Lines(logging.Formatter):
             **getattr(record, "about", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            line |= of_bug(record.exc_info[1])
+            line |= describe_error(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False, default=str)

@@ -1,129 +1,97 @@
-"""``verify``: does everything still agree with the truth, character by character, row by row?"""
+"""``verify`` checks that all stores agree with the database, for every character and every row."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from appliance.errors import StoreCorrupt
 from appliance.store import chunks, lexical, summaries, variants, vectors
-from appliance.store.database import RESTORE, Database
-from appliance.store.derived import Derived
+from appliance.store.chunks import SUMMARY_POINTS
+from appliance.store.database import RESTORE_HINT, Database
+from appliance.store.generations import DerivedStores
 from appliance.store.messages import message_id
-from appliance.store.migrations import SUMMARY_POINTS
-from appliance.store.sql import PAGE
-from appliance.types import Problem
+from appliance.store.sql import PAGE_ROWS, fetch_int, pages
+from appliance.types import SourceCoverage, VerifyReport
 
-SAME_VECTOR = 0.999
-"""The least cosine between a vector in the ledger and the same one in the index, which rounds differently."""
+MIN_SAME_COSINE = 0.999
+"""The least cosine between a vector in the ledger and its copy in the index, which rounds differently."""
 
-_POINTS = (
+_POINTS_SQL = (
     "(SELECT id, digest FROM chunk WHERE generation = ?1"
     f" UNION ALL SELECT id + {SUMMARY_POINTS}, digest FROM summary_chunk WHERE generation = ?1)"
 )
-"""What has a point, by its id: the chunks of messages and the pieces of summaries."""
+"""The chunks of messages and of summaries, by the ids of their points."""
 
-BY_HAND = "(by hand)"
-"""Stands for the source of what no file brought."""
-
-
-@dataclass(slots=True)
-class Book:
-    """What became of one source's text: its messages and their characters, those that lie in chunks, the
-    chunks, and those that have their vector."""
-
-    messages: int = 0
-    characters: int = 0
-    covered: int = 0
-    chunks: int = 0
-    embedded: int = 0
+MANUAL_SOURCE = "(by hand)"
+"""The source of messages that do not come from a file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """How many tokens a model reads of a passage, and how it counts them."""
+class ModelWindow:
+    """The most tokens that a model reads of a text, and the function that counts them."""
 
     tokens: int
     count: Callable[[Sequence[str]], list[int]]
 
 
-@dataclass(slots=True)
-class Findings:
-    """What was looked at, in counts, all of it and by source, and what does not agree."""
+def verify(database: Database, derived: DerivedStores | None, window: ModelWindow | None = None) -> VerifyReport:
+    """Check the database, full text, chunks, ledger and index. Reads everything and writes nothing.
 
-    checked: dict[str, int] = field(default_factory=dict)
-    sources: dict[str, Book] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def add(self, where: str, message: str) -> None:
-        self.problems.append(Problem(where, message))
-
-    def count(self, what: str, number: int = 1) -> None:
-        self.checked[what] = self.checked.get(what, 0) + number
-
-
-def verify(database: Database, derived: Derived | None, window: Window | None = None) -> Findings:
-    """Check the database, the coverage of every message by its chunks, the ledger, the index and the full
-    text; with a ``window`` also that the model reads each chunk to its end. Reads everything; writes
-    nothing."""
-    findings = Findings()
+    Args:
+        database: The database.
+        derived: The ledger and the index; None to check only the database.
+        window: The model's window, to check that it reads each chunk to its end; None to skip this check.
+    """
+    report = VerifyReport()
     try:
-        _check_all(database, derived, window, findings)
+        db = database.read()
+        check_database(db, report)
+        check_full_text(database, report)
+        check_variants(db, report)
+        if derived is not None:
+            generation = derived.generation.id
+            check_coverage(db, generation, window, report)
+            check_summaries(db, generation, report)
+            check_ledger(db, derived, report)
+            check_index(db, derived, report)
     except (sqlite3.DatabaseError, StoreCorrupt) as error:
-        findings.add("recall.db", f"can't be read further ({error}): {RESTORE}")
-    return findings
+        reason = str(error.args[0]).rstrip(".")
+        report.add("recall.db", f"can't be read any further ({reason}): {RESTORE_HINT[0].lower()}{RESTORE_HINT[1:-1]}")
+    return report
 
 
-def _check_all(
-    database: Database, derived: Derived | None, window: Window | None, findings: Findings
-) -> None:
-    db = database.read()
-    check_database(db, findings)
-    check_full_text(database, findings)
-    check_variants(db, findings)
-    if derived is not None:
-        generation = derived.generation.id
-        check_coverage(db, generation, window, findings)
-        check_summaries(db, generation, findings)
-        check_ledger(db, derived, findings)
-        check_index(db, derived, findings)
-
-
-def check_database(db: sqlite3.Connection, findings: Findings) -> None:
+def check_database(db: sqlite3.Connection, report: VerifyReport) -> None:
     for (answer,) in db.execute("PRAGMA integrity_check(20)"):
         if answer != "ok":
-            findings.add("recall.db", str(answer))
+            report.add("recall.db", str(answer))
     for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
-        findings.add("recall.db", f"row {row} of {table} names a {parent} that is not there")
+        report.add("recall.db", f"row {row} of {table} names a {parent} that does not exist")
     for what in ("session", "message", "revision"):
-        findings.count(f"{what}s", db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+        report.count(f"{what}s", db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
-def check_full_text(database: Database, findings: Findings) -> None:
-    with database.trial() as tx:
-        if not lexical.agrees(tx):
-            findings.add(
-                "recall.db", "the full text does not agree with the messages: run 'appliance reindex'"
-            )
+def check_full_text(database: Database, report: VerifyReport) -> None:
+    with database.dry_run() as tx:
+        if not lexical.is_consistent(tx):
+            report.add("recall.db", "the full text does not match the messages: run 'appliance reindex'")
 
 
-def check_variants(db: sqlite3.Connection, findings: Findings) -> None:
-    """Every fingerprint is of its message's text, and the messages of a memory are of one scope and role, at
-    least two, and in their order of time, so that the first is the earliest."""
-    findings.count("variants", variants.count(db))
+def check_variants(db: sqlite3.Connection, report: VerifyReport) -> None:
+    """Check that every fingerprint belongs to its message's text, and that every group of variants has at least two
+    messages, of one scope and role, in the order of their times."""
+    report.count("variants", variants.count(db))
     for key, why in variants.disagreements(db):
-        findings.add(message_id(key), f"{why}: run 'appliance reindex'")
+        report.add(message_id(key), f"{why}: run 'appliance reindex'")
 
 
-def check_coverage(
-    db: sqlite3.Connection, generation: int, window: Window | None, findings: Findings
-) -> None:
-    """Every character of every message lies in a chunk, every chunk's digest is that of its text, and the
-    model reads it to its end."""
-    paths: dict[int | None, str] = {None: BY_HAND, **dict(db.execute("SELECT id, path FROM source"))}
+def check_coverage(db: sqlite3.Connection, generation: int, window: ModelWindow | None, report: VerifyReport) -> None:
+    """Check that chunks cover every character of every message, that the digest of each chunk is that of its text, and
+    that the model reads it to its end."""
+    paths: dict[int | None, str] = {None: MANUAL_SOURCE, **dict(db.execute("SELECT id, path FROM source"))}
     queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
     for message in _messages_with_chunks(db, generation):
         where, length = message_id(message.id), len(message.text)
@@ -131,34 +99,34 @@ def check_coverage(
         covered = 0
         for chunk, start, stop, digest in message.spans:
             if start > covered:
-                findings.add(where, f"characters {covered} to {start} are in no chunk")
+                report.add(where, f"characters {covered} to {start} are not in any chunk")
             if not 0 <= start < stop <= length:
-                findings.add(where, f"chunk {chunk} spans {start} to {stop} of {length} characters")
+                report.add(where, f"chunk {chunk} spans {start} to {stop} of {length} characters")
                 continue
             passage = chunks.passage(message.author, message.text[start:stop])
             passages[passage] = stop - start
-            if chunks.digest(passage) != digest:
-                findings.add(where, f"chunk {chunk} was made from another text")
+            if chunks.text_digest(passage) != digest:
+                report.add(where, f"chunk {chunk} belongs to another text")
             covered = max(covered, stop)
         if covered < length:
-            findings.add(where, f"characters {covered} to {length} are in no chunk")
+            report.add(where, f"characters {covered} to {length} are not in any chunk")
         if window is not None:
             for passage, tokens in zip(passages, window.count(list(passages)), strict=True):
-                # A single character that needs more can't be cut any further.
+                # A chunk of a single character can't be split any further.
                 if tokens > window.tokens and passages[passage] > 1:
-                    findings.add(where, f"a chunk has {tokens} tokens, and the model reads {window.tokens}")
-        findings.count("chunks", len(message.spans))
-        findings.count("characters", length)
-        book = findings.sources.setdefault(paths.get(message.source, BY_HAND), Book())
-        book.messages += 1
-        book.characters += length
-        book.covered += min(covered, length)
-        book.chunks += len(message.spans)
-        book.embedded += sum(chunk not in queued for chunk, *_ in message.spans)
+                    report.add(where, f"a chunk has {tokens} tokens, but the model reads only {window.tokens}")
+        report.count("chunks", len(message.spans))
+        report.count("characters", length)
+        coverage = report.sources.setdefault(paths.get(message.source, MANUAL_SOURCE), SourceCoverage())
+        coverage.messages += 1
+        coverage.characters += length
+        coverage.covered += min(covered, length)
+        coverage.chunks += len(message.spans)
+        coverage.embedded += sum(chunk not in queued for chunk, *_ in message.spans)
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class _CheckedMessage:
     id: int
     author: str | None
     text: str
@@ -166,11 +134,11 @@ class _Message:
     spans: list[tuple[int, int, int, bytes]]
 
 
-def _messages_with_chunks(db: sqlite3.Connection, generation: int) -> Iterator[_Message]:
+def _messages_with_chunks(db: sqlite3.Connection, generation: int) -> Iterator[_CheckedMessage]:
     after = 0
     while True:
         page = db.execute(
-            "SELECT id, author, text, source_id FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE)
+            "SELECT id, author, text, source_id FROM message WHERE id > ? ORDER BY id LIMIT ?", (after, PAGE_ROWS)
         ).fetchall()
         if not page:
             return
@@ -182,88 +150,81 @@ def _messages_with_chunks(db: sqlite3.Connection, generation: int) -> Iterator[_
         ):
             spans.setdefault(message, []).append((span[0], span[1], span[2], span[3]))
         for key, author, text, source in page:
-            yield _Message(key, author, text, source, spans.get(key, []))
+            yield _CheckedMessage(key, author, text, source, spans.get(key, []))
         after = page[-1][0]
 
 
-def check_summaries(db: sqlite3.Connection, generation: int, findings: Findings) -> None:
-    """Every summary quotes messages of its own session, within their texts, and lies in pieces whose digests are
-    those of their texts."""
-    again = "run 'appliance summaries make' for its session"
+def check_summaries(db: sqlite3.Connection, generation: int, report: VerifyReport) -> None:
+    """Check that every summary quotes messages of its session, within their texts, and that its chunks cover it and
+    have the digests of their texts."""
+    hint = "run 'appliance summaries make' for its session"
     after = 0
-    while page := summaries.page(db, after):
-        said = summaries.lengths(db, page)
-        pieces = summaries.pieces_of(db, generation, page)
-        for one in page:
-            where = summaries.public_id(one.id)
-            for message, start, stop in one.sentences:
-                if not 0 <= start < stop <= said.get((one.session_id, message), 0):
-                    findings.add(where, f"quotes {message_id(message)} where it has no such words: {again}")
+    while page := summaries.page_after(db, after):
+        text_lengths = summaries.quoted_message_lengths(db, page)
+        pieces = summaries.chunk_spans(db, generation, page)
+        for summary in page:
+            where = summaries.public_id(summary.id)
+            for message, start, stop in summary.sentences:
+                if not 0 <= start < stop <= text_lengths.get((summary.session_id, message), 0):
+                    report.add(where, f"quotes text that {message_id(message)} does not have: {hint}")
             covered = 0
-            for piece, start, stop, digest in pieces.get(one.id, ()):
-                if start > covered or chunks.digest(one.text[start:stop]) != digest:
-                    findings.add(
-                        where, f"piece {piece} does not go with its text: run 'appliance reindex --vectors'"
-                    )
+            for piece, start, stop, digest in pieces.get(summary.id, ()):
+                if start > covered or chunks.text_digest(summary.text[start:stop]) != digest:
+                    report.add(where, f"chunk {piece} belongs to another text: run 'appliance reindex --vectors'")
                 covered = max(covered, stop)
-            if covered < len(one.text):
-                findings.add(where, f"characters {covered} to {len(one.text)} are in no piece")
-            findings.count("summaries")
+            if covered < len(summary.text):
+                report.add(where, f"characters {covered} to {len(summary.text)} are not in any chunk")
+            report.count("summaries")
         after = page[-1].id
 
 
-def check_ledger(db: sqlite3.Connection, derived: Derived, findings: Findings) -> None:
-    """Every acknowledged row is whole and holds the text that the truth says."""
-    expected = dict(
-        db.execute("SELECT row, digest FROM embedding WHERE generation = ?", (derived.generation.id,))
-    )
+def check_ledger(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+    """Check that every row that counts is intact and holds the vector of its text."""
+    expected = dict(db.execute("SELECT row, digest FROM embedding WHERE generation = ?", (derived.generation.id,)))
     where = derived.ledger.path.name
     for row, digest in derived.ledger.check():
-        findings.count("vectors", digest != vectors.ERASED)
+        report.count("vectors", digest != vectors.ERASED)
         if digest is None:
-            findings.add(where, f"row {row} is damaged: run 'appliance reindex --vectors'")
+            report.add(where, f"row {row} is damaged: run 'appliance reindex --vectors'")
         elif row not in expected:
             if digest != vectors.ERASED:
-                findings.add(where, f"row {row} is of no text that is known")
+                report.add(where, f"row {row} does not belong to any text")
         elif expected[row] != digest:
-            findings.add(where, f"row {row} holds another text's vector: run 'appliance reindex --vectors'")
-    for (lost,) in db.execute(
-        f"SELECT count(*) FROM {_POINTS} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
+            report.add(where, f"row {row} has the vector of another text: run 'appliance reindex --vectors'")
+    lost = fetch_int(
+        db,
+        f"SELECT count(*) FROM {_POINTS_SQL} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " WHERE e.row IS NULL AND c.id NOT IN (SELECT chunk_id FROM outbox)",
         (derived.generation.id,),
-    ):
-        if lost:
-            findings.add(where, f"{lost} chunks have no vector and are not queued for one")
+    )
+    if lost:
+        plural = "1 chunk has no vector and is" if lost == 1 else f"{lost} chunks have no vector and are"
+        report.add(where, f"{plural} not queued for one: run 'appliance reindex --vectors'")
 
 
-def check_index(db: sqlite3.Connection, derived: Derived, findings: Findings) -> None:
-    """Every chunk that is not queued has its point with its own vector, and there are no others."""
+def check_index(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+    """Check that every chunk outside of the outbox has a point with its vector, and that there are no other points."""
     generation = derived.generation.id
-    there = set(derived.index.ids())
-    findings.count("points", len(there))
+    present = set(derived.index.ids())
+    report.count("points", len(present))
     queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
-    findings.count("pending", len(queued))
+    report.count("pending", len(queued))
     expected: list[tuple[int, int]] = []
     for key, row in db.execute(
-        f"SELECT c.id, e.row FROM {_POINTS} c JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
+        f"SELECT c.id, e.row FROM {_POINTS_SQL} c JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
         " ORDER BY c.id",
         (generation,),
     ):
-        if key in queued:
-            there.discard(key)
-        elif key in there:
-            there.discard(key)
+        if key not in present and key not in queued:
+            report.add("index", f"chunk {key} has no point: run 'appliance reindex'")
+        elif key not in queued:
             expected.append((key, row))
-        else:
-            findings.add("index", f"chunk {key} has no point: run 'appliance reindex'")
-    for key in sorted(there - queued):
-        findings.add("index", f"point {key} is of no chunk: run 'appliance reindex'")
-    for start in range(0, len(expected), PAGE):
-        page = expected[start : start + PAGE]
+        present.discard(key)
+    for key in sorted(present - queued):
+        report.add("index", f"point {key} does not belong to any chunk: run 'appliance reindex'")
+    for page in pages(expected):
         stored = derived.index.vectors([key for key, _ in page])
         ledger = derived.ledger.read([row for _, row in page])
         for (key, _), vector in zip(page, ledger, strict=True):
-            if key not in stored or float(np.dot(stored[key], vector)) < SAME_VECTOR:
-                findings.add(
-                    "index", f"point {key} has another vector than the ledger: run 'appliance reindex'"
-                )
+            if key not in stored or float(np.dot(stored[key], vector)) < MIN_SAME_COSINE:
+                report.add("index", f"point {key} has a different vector than the ledger: run 'appliance reindex'")

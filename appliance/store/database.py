@@ -1,16 +1,15 @@
-"""``recall.db``: connections, transactions, and nothing about what is in it.
+"""``recall.db``: its connections and transactions, whatever it contains.
 
-One writer at a time, under a lock; readers have connections of their own and never wait for it (WAL).
+One writer at a time, under a lock; each reading thread has its own connection and never waits for the writer (WAL).
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -21,31 +20,33 @@ from appliance.store.migrations import migrate
 from appliance.store.scripts import searchable
 
 CACHE_KIB = 32_768
-"""SQLite's page cache of the connection that writes; large enough for the hot indexes of a million messages."""
+"""SQLite's page cache of the writing connection; large enough for the hot indexes of a million messages."""
 
 READER_CACHE_KIB = 4_096
-"""The same of each one that reads: a server reads on forty threads, and what they read is in the system's cache."""
+"""The page cache of each reading connection; smaller, because a server reads on forty threads, and the operating system
+caches the file as well."""
 
-RESTORE = "restore a backup, or move the file away and ingest the exports again"
+RESTORE_HINT = "Restore a backup, or move the file away and ingest the exports again."
 
 
 class Database:
-    """The truth's connections. ``write`` is a transaction that has reached the disk when it ends."""
+    """The connections to the database. A transaction of ``write`` has reached the disk when it ends."""
 
     def __init__(self, path: Path) -> None:
         """Open or create the database and bring its schema up to date.
 
         Raises:
-            StoreCorrupt: the file is not a database or is damaged.
-            StoreVersion: it was written by a newer version.
+            StoreCorrupt: The file is not a database or is damaged.
+            StoreVersion: It was written by a version that this one can't read.
         """
         self.path = path
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        self._create_file()
         self._lock = threading.RLock()
-        self._raised: BaseException | None = None
+        self._callback_error: BaseException | None = None
         self._readers = threading.local()
-        self._leases = threading.Lock()
-        self._open_readers: list[_Lease] = []
+        # Reentrant: an abandoned generator returns its lease wherever the garbage collector runs.
+        self._leases = threading.RLock()
+        self._open_readers: list[_ThreadReader] = []
         self._closed = False
         with _as_store_errors(path):
             self._writer = self._connect()
@@ -55,13 +56,16 @@ class Database:
                 self._writer.close()
                 raise
 
+    def _create_file(self) -> None:
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction: committed and on the disk when the block ends, rolled back if it raises.
 
-        Within another of the same thread it is a part of that one.
+        Inside another transaction of the same thread, the block becomes a part of that one.
         """
-        with self._lock, _as_store_errors(self.path), self._as_raised():
+        with self._lock, _as_store_errors(self.path), self._reraise_callback_error():
             self._check_open()
             if self._writer.in_transaction:
                 yield self._writer
@@ -74,9 +78,9 @@ class Database:
                 self._roll_back()
 
     @contextmanager
-    def trial(self) -> Iterator[sqlite3.Connection]:
-        """What is written within is rolled back at the end: to see what a change would do."""
-        with self._lock, _as_store_errors(self.path), self._as_raised():
+    def dry_run(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is always rolled back at the end: it shows what a change would do."""
+        with self._lock, _as_store_errors(self.path), self._reraise_callback_error():
             self._check_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -86,48 +90,65 @@ class Database:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise _is_closed(self.path)
+            raise _closed_error(self.path)
 
     def _roll_back(self) -> None:
-        # A full disk ends some transactions by itself, and leaves one open whose COMMIT failed.
+        # A full disk ends some transactions by itself, and leaves a transaction open whose COMMIT failed.
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
 
     def read(self) -> sqlite3.Connection:
-        """This thread's reading connection. It sees what was committed when a statement begins."""
-        lease: _Lease | None = getattr(self._readers, "lease", None)
-        if lease is None:
+        """Return this thread's reading connection, which stays open as long as the thread lives. A statement sees what
+        was committed before it began. Use ``lease`` for rows that another thread may go on reading."""
+        return self._thread_reader().connection
+
+    @contextmanager
+    def lease(self) -> Iterator[sqlite3.Connection]:
+        """This thread's reading connection, which stays open until the block ends, even if the thread ends first: a
+        generator may begin in one thread and continue in others."""
+        reader = self._thread_reader()
+        with self._leases:
+            reader.leases += 1
+        try:
+            yield reader.connection
+        finally:
+            with self._leases:
+                reader.leases -= 1
+                self._close_ended()
+
+    def _thread_reader(self) -> _ThreadReader:
+        reader: _ThreadReader | None = getattr(self._readers, "reader", None)
+        if reader is None:
             with self._leases:
                 if self._closed:
-                    raise _is_closed(self.path)
+                    raise _closed_error(self.path)
                 with _as_store_errors(self.path):
-                    connection = self._connect(_Reader)
+                    connection = self._connect(_ReadConnection)
                     connection.execute("PRAGMA query_only = ON")
                 self._close_ended()
-                # This function's own reference stands for the lease's, which is all that is left in the end.
-                lease = _Lease(connection, threading.current_thread(), sys.getrefcount(connection))
-                self._open_readers.append(lease)
-            self._readers.lease = lease
-        return lease.connection
+                reader = _ThreadReader(connection, threading.current_thread())
+                self._open_readers.append(reader)
+            self._readers.reader = reader
+        return reader
 
     def _close_ended(self) -> None:
-        """Close the connections of threads that have ended, unless somebody still reads with what one began."""
+        """Close the connections of ended threads, except those with a lease."""
         kept = []
-        for lease in self._open_readers:
-            if lease.thread.is_alive() or sys.getrefcount(lease.connection) > lease.unused:
-                kept.append(lease)
+        for reader in self._open_readers:
+            if reader.leases or reader.thread.is_alive():
+                kept.append(reader)
             else:
-                lease.connection.close()
+                reader.connection.close()
         self._open_readers = kept
 
     def compact(self) -> None:
-        """Write the whole database anew, so that nothing of what was deleted is left in it or in its log.
+        """Rewrite the whole database, so that nothing deleted remains in it or in its log.
 
         Raises:
-            StoreError: somebody is reading, or the disk has no room for a second one.
+            StoreError: A reader is active, or the disk has no room for a second copy.
         """
         with self._lock, _as_store_errors(self.path):
-            # In memory, a copy of ten years of chats would be as large as they are.
+            # In memory, the copy would need as much space as the database.
             self._writer.execute("PRAGMA temp_store = FILE")
             try:
                 self._writer.execute("VACUUM")
@@ -136,18 +157,18 @@ class Database:
             (busy, *_) = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise StoreError(
-                "something is being read, so that the log can't be emptied",
+                "The log can't be emptied while the database is being read.",
                 where=str(self.path),
-                hint="do it again when an export or a long search has ended",
+                hint="Try again when the running export or search has finished.",
             )
 
     def close(self) -> None:
-        """Close all connections, after the transaction under way. Whoever reads on gets a StoreError."""
+        """Close all connections, after the running transaction. Reading any further raises StoreError."""
         with self._leases:
             self._closed = True
-            for lease in self._open_readers:
-                lease.connection.close()
-            self._open_readers.clear()
+            readers, self._open_readers = self._open_readers, []
+        for reader in readers:
+            reader.connection.close()
         with self._lock:
             self._writer.close()
 
@@ -155,113 +176,138 @@ class Database:
         try:
             return searchable(text)
         except BaseException as error:
-            self._raised = error
+            self._callback_error = error
             raise
 
     @contextmanager
-    def _as_raised(self) -> Iterator[None]:
-        """SQLite forgets what a function of ours raised: an interrupt must not look like its own error."""
-        self._raised = None
+    def _reraise_callback_error(self) -> Iterator[None]:
+        """Raise what ``searchable`` raised within a statement: SQLite loses it, and an interrupt must not look like an
+        error of SQLite."""
+        self._callback_error = None
         try:
             yield
         except sqlite3.OperationalError:
-            raised, self._raised = self._raised, None
+            raised, self._callback_error = self._callback_error, None
             if raised is not None:
                 raise raised from None
             raise
 
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind
-        )
-        words = searchable if kind is _Reader else self._searchable
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
+        words = searchable if kind is _ReadConnection else self._searchable
         connection.create_function("searchable", 1, words, deterministic=True)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        cache = READER_CACHE_KIB if kind is _Reader else CACHE_KIB
-        connection.execute(f"PRAGMA cache_size = -{cache}")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        # What is deleted is written over with zeros: an ingest takes no longer, a deletion a third.
-        connection.execute("PRAGMA secure_delete = ON")
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            f"cache_size = -{READER_CACHE_KIB if kind is _ReadConnection else CACHE_KIB}",
+            "temp_store = MEMORY",
+            # Overwrites deleted content with zeros. An ingest takes no longer, a deletion a third.
+            "secure_delete = ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
         return connection
 
 
-@dataclass(frozen=True, slots=True)
-class _Lease:
-    """A reading connection, the thread that it was opened for, and how many references it has while nobody reads
-    with it."""
+class InMemoryDatabase(Database):
+    """A database of which nothing reaches the disk. Its one connection serves reading and writing; its owner makes one
+    request at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(Path(":memory:"))
+
+    def _create_file(self) -> None:
+        """There is none."""
+
+    def read(self) -> sqlite3.Connection:
+        return self._writer
+
+    @contextmanager
+    def lease(self) -> Iterator[sqlite3.Connection]:
+        yield self._writer
+
+
+@dataclass(slots=True)
+class _ThreadReader:
+    """A reading connection, the thread that it was opened for, and the number of its leases."""
 
     connection: sqlite3.Connection
     thread: threading.Thread
-    unused: int
+    leases: int = 0
 
 
-class _Reader(sqlite3.Connection):
-    """A connection for reading, whose errors are the program's own: damage shows only where it is read."""
+class _ReadConnection(sqlite3.Connection):
+    """A connection for reading that raises StoreError and its subclasses: damage shows only when it is read. Another
+    thread may close it: the calls of SQLite take turns, because to close it within one would end the process."""
 
     def __init__(self, path: Path, **options: Any) -> None:
         super().__init__(path, **options)
         self.path = path
+        # Reentrant: the garbage collector may close an abandoned generator within a call.
+        self.turn = threading.RLock()
 
     def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
-        with _as_store_errors(self.path):
-            rows = self.cursor(_Rows)
-        rows.path = self.path
-        return rows.execute(sql, values)
+        with self.turn, _as_store_errors(self.path):
+            rows = self.cursor(_ReadCursor)
+            rows.path, rows.turn = self.path, self.turn
+            return rows.execute(sql, values)
+
+    def close(self) -> None:
+        with self.turn:
+            super().close()
 
 
-class _Rows(sqlite3.Cursor):
+class _ReadCursor(sqlite3.Cursor):
     path: Path
+    turn: threading.RLock
 
     def execute(self, sql: str, values: Any = (), /) -> Self:
-        with self._as_store_errors():
+        with self.turn, _as_store_errors(self.path):
             return super().execute(sql, values)
 
     def fetchone(self) -> Any:
-        with self._as_store_errors():
+        with self.turn, _as_store_errors(self.path):
             return super().fetchone()
 
     def fetchall(self) -> list[Any]:
-        with self._as_store_errors():
+        with self.turn, _as_store_errors(self.path):
             return super().fetchall()
 
     def __next__(self) -> Any:
         try:
-            return super().__next__()
+            with self.turn:
+                return super().__next__()
         except sqlite3.DatabaseError as error:
-            if "closed database" in str(error):
-                raise _is_closed(self.path) from error
             raise _store_error(error, self.path) from error
-
-    def _as_store_errors(self) -> AbstractContextManager[None]:
-        return _as_store_errors(self.path)
 
 
 @contextmanager
 def _as_store_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except sqlite3.ProgrammingError as error:
-        if "closed database" in str(error):
-            raise _is_closed(path) from error
-        raise
-    except sqlite3.IntegrityError:
-        raise
     except sqlite3.DatabaseError as error:
+        is_misuse = isinstance(error, sqlite3.ProgrammingError) and not _is_closed(error)
+        if is_misuse or isinstance(error, sqlite3.IntegrityError):
+            raise
         raise _store_error(error, path) from error
 
 
-def _is_closed(path: Path) -> StoreError:
-    return StoreError("the memory is closed", where=str(path), hint="open it again")
+def _is_closed(error: sqlite3.DatabaseError) -> bool:
+    return "closed database" in str(error)
+
+
+def _closed_error(path: Path) -> StoreError:
+    return StoreError("The memory is closed.", where=str(path), hint="Open it again.")
 
 
 def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
-    # The last byte is the kind; the others say more of it.
-    kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if kind in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return StoreCorrupt(f"the database is damaged ({error})", where=str(path), hint=RESTORE)
-    if kind in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-        hint = "see that the disk has room and is well, then do it again: all that was acknowledged is kept"
-        return StoreError(f"the database can't be read or written ({error})", where=str(path), hint=hint)
-    return StoreError(f"the database refuses ({error})", where=str(path))
+    if _is_closed(error):
+        return _closed_error(path)
+    # The last byte is the primary result code; the other bytes extend it.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return StoreCorrupt(f"The database is damaged ({error}).", where=str(path), hint=RESTORE_HINT)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        hint = "Check that the disk works and has room, then try again. Everything that was acknowledged is kept."
+        return StoreError(f"The database can't be read or written ({error}).", where=str(path), hint=hint)
+    return StoreError(f"SQLite refuses the operation ({error}).", where=str(path))

@@ -1,7 +1,6 @@
-"""Facts in the truth, as they follow from what messages state and a person decided.
+"""Facts in the database, derived from the statements of messages and the decisions of a person.
 
-A fact's row is derived: ``put`` replaces those of a slot. What reads them back shows only one user's and one
-namespace's.
+``replace_slot`` replaces the facts of a slot. Queries return those of one user and one namespace only.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from appliance.errors import NotFound
-from appliance.moments import now
 from appliance.store import sessions
 from appliance.store.messages import message_id
-from appliance.store.sql import LISTED, listed, marks, next_key
-from appliance.store.visible import NOT_EXPIRED
+from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, placeholders
+from appliance.store.visibility import NOT_EXPIRED
+from appliance.timestamps import now
 from appliance.types import Fact, FactKind, FactState, Quote, Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
-    """A fact as it follows from its statements. ``replaced_by`` is the place of its successor among those that were
-    derived with it; ``ends`` tells that it is the end of another that is up for review."""
+class DerivedFact:
+    """A fact as derived from its statements. ``replaced_by`` is the index of its successor among the facts derived
+    with it; ``ends`` means that it is the end of another fact, up for review; ``evidence`` is (message, start, stop)
+    each."""
 
     kind: FactKind
     subject: str
@@ -51,21 +50,21 @@ def fact_id(key: int) -> str:
 
 
 def fact_key(public: str) -> int | None:
-    """The store's key of a public fact id, or None when it is not one."""
+    """Return the store's key of a public fact id, or None if the text is not one."""
     return int(public[1:]) if re.fullmatch(r"f[1-9]\d{0,17}", public) else None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A fact as it stands: its id, and what it was derived as, with its successor's id."""
+class PersistedFact:
+    """A stored fact: its key, its derived content, and the key of its successor."""
 
     id: int
-    derived: Derived
+    derived: DerivedFact
     replaced_by: int | None
 
 
-def kept(tx: sqlite3.Connection, scope: tuple[str, str, str]) -> list[Kept]:
-    """The facts of a slot (user, namespace, slot) as they stand, by their ids."""
+def stored_facts(tx: sqlite3.Connection, scope: tuple[str, str, str]) -> list[PersistedFact]:
+    """Return the stored facts of a slot (user, namespace, slot), by key."""
     evidence: dict[int, list[tuple[int, int, int]]] = {}
     for fact, *place in tx.execute(
         "SELECT e.fact_id, e.message_id, e.start, e.stop FROM fact f JOIN fact_evidence e ON e.fact_id = f.id"
@@ -74,124 +73,87 @@ def kept(tx: sqlite3.Connection, scope: tuple[str, str, str]) -> list[Kept]:
     ):
         evidence.setdefault(fact, []).append((place[0], place[1], place[2]))
     rows = tx.execute(
-        f"SELECT id, {_DERIVED}, replaced_by FROM fact WHERE user_id = ? AND namespace = ? AND slot = ? ORDER BY id",
+        f"SELECT id, {_DERIVED_COLUMNS}, replaced_by FROM fact"
+        " WHERE user_id = ? AND namespace = ? AND slot = ? ORDER BY id",
         scope,
     ).fetchall()
-    return [Kept(row[0], _derived(row[1:-1], evidence.get(row[0], [])), row[-1]) for row in rows]
+    facts = []
+    for key, *values, successor in rows:
+        columns = dict(zip(_DERIVED_COLUMNS.split(", "), values, strict=True))
+        columns |= {"ends": bool(columns["ends"]), "decided": bool(columns["decided"])}
+        derived = DerivedFact(**columns, evidence=tuple(sorted(evidence.get(key, ()))))
+        facts.append(PersistedFact(key, derived, successor))
+    return facts
 
 
-def _derived(values: Sequence[Any], evidence: list[tuple[int, int, int]]) -> Derived:
-    *before, ends, said_at, since, until, at, since_at, until_at, made_by, decided = values
-    kind, subject, attribute, value, text, confidence, state = before
-    return Derived(
-        kind,
-        subject,
-        attribute,
-        value,
-        text,
-        confidence,
-        state,
-        bool(ends),
-        said_at,
-        since,
-        until,
-        at,
-        since_at,
-        until_at,
-        made_by,
-        bool(decided),
-        tuple(sorted(evidence)),
-    )
-
-
-_DERIVED = (
+_DERIVED_COLUMNS = (
     "kind, subject, attribute, value, text, confidence, state, ends, said_at, since, until, at, since_at, until_at,"
     " made_by, decided"
 )
+"""The columns of a fact that are fields of ``DerivedFact``."""
 
 
-def put(
+def replace_slot(
     tx: sqlite3.Connection,
     scope: tuple[str, str, str],
-    derived: Sequence[Derived],
-    before: Sequence[Kept],
+    derived: Sequence[DerivedFact],
+    stored: Sequence[PersistedFact],
     ids: Mapping[int, int],
 ) -> None:
-    """Put the facts of a slot in place of what stood there ``before``; ``ids`` are the ids to keep, by place in
-    ``derived``. Only what is different is written."""
+    """Replace the facts of a slot, writing only differences.
+
+    Args:
+        tx: The transaction.
+        scope: User, namespace and slot.
+        derived: The new facts.
+        stored: The facts of the slot so far.
+        ids: The keys that facts keep, by their index in ``derived``.
+    """
     new = next_key(tx, "fact")
     keys = []
-    for number in range(len(derived)):
-        keys.append(ids.get(number, new))
-        new += number not in ids
-    stood = {one.id: one for one in before}
-    put = dict(zip(keys, derived, strict=True))
-    heirs = {key: keys[one.replaced_by] if one.replaced_by is not None else None for key, one in put.items()}
+    for index in range(len(derived)):
+        keys.append(ids.get(index, new))
+        new += index not in ids
+    stored_by_key = {fact.id: fact for fact in stored}
+    facts_by_key = dict(zip(keys, derived, strict=True))
+    successors = {
+        key: keys[fact.replaced_by] if fact.replaced_by is not None else None for key, fact in facts_by_key.items()
+    }
     changed = [
         key
-        for key, one in put.items()
-        if key not in stood
-        or stood[key].derived != replace(one, replaced_by=None)
-        or stood[key].replaced_by != heirs[key]
+        for key, fact in facts_by_key.items()
+        if stored_by_key.get(key) != PersistedFact(key, replace(fact, replaced_by=None), successors[key])
     ]
-    gone = [*(stood.keys() - put.keys()), *(key for key in changed if key in stood)]
-    tx.executemany("DELETE FROM fact WHERE id = ?", ((key,) for key in gone))
+    removed = [*(stored_by_key.keys() - facts_by_key.keys()), *(key for key in changed if key in stored_by_key)]
+    tx.executemany("DELETE FROM fact WHERE id = ?", ((key,) for key in removed))
     for key in changed:
-        one = put[key]
+        fact = facts_by_key[key]
+        values = (key, *scope, *(getattr(fact, column) for column in _DERIVED_COLUMNS.split(", ")))
         tx.execute(
-            f"INSERT INTO fact (id, user_id, namespace, slot, {_DERIVED})"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                key,
-                *scope,
-                one.kind,
-                one.subject,
-                one.attribute,
-                one.value,
-                one.text,
-                one.confidence,
-                one.state,
-                one.ends,
-                one.said_at,
-                one.since,
-                one.until,
-                one.at,
-                one.since_at,
-                one.until_at,
-                one.made_by,
-                one.decided,
-            ),
+            f"INSERT INTO fact (id, user_id, namespace, slot, {_DERIVED_COLUMNS}) VALUES ({placeholders(values)})",
+            values,
         )
-        tx.executemany(
-            "INSERT INTO fact_evidence VALUES (?, ?, ?, ?)", ((key, *place) for place in one.evidence)
-        )
-    # What was deleted and put back has lost who pointed to it.
+        tx.executemany("INSERT INTO fact_evidence VALUES (?, ?, ?, ?)", ((key, *span) for span in fact.evidence))
+    # Deleting a row and inserting it again loses the references to it.
     tx.executemany(
         "UPDATE fact SET replaced_by = ? WHERE id = ? AND replaced_by IS NOT ?",
-        ((heir, key, heir) for key, heir in heirs.items()),
+        ((successor, key, successor) for key, successor in successors.items()),
     )
     tx.execute("DELETE FROM fact_stale WHERE user_id = ? AND namespace = ? AND slot = ?", scope)
 
 
-# --- read back ---------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------
 
-_FACT = (
-    "SELECT id, user_id, namespace, kind, subject, attribute, value, text, confidence, state,"
-    " said_at, since, until, made_by,"
-    " replaced_by, slot, ends, decided FROM fact"
-)
-
-
-_AN_AGENTS = (
+_AGENT_FACTS_SQL = (
     "(NOT EXISTS (SELECT 1 FROM fact_evidence e WHERE e.fact_id = fact.id) OR EXISTS (SELECT 1 FROM fact_evidence e"
     " JOIN message m ON m.id = e.message_id JOIN session s ON s.id = m.session_id"
-    f" WHERE e.fact_id = fact.id AND {sessions.TAKES_PART}))"
+    f" WHERE e.fact_id = fact.id AND {sessions.AGENT_PARTICIPATES_SQL}))"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A stored fact with its place; ``fact`` is what leaves the program."""
+class FactRow:
+    """A stored fact with its key and slot; ``fact`` is its public form."""
 
     id: int
     slot: str
@@ -199,69 +161,40 @@ class Row:
     fact: Fact
 
 
-def _rows(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[Row]:
-    """Facts with their evidence; without what only a session says that has outlived its time."""
-    rows = db.execute(f"{_FACT} WHERE {where}", values).fetchall()
+def _fetch_rows(db: sqlite3.Connection, where: str, values: Sequence[object]) -> list[FactRow]:
+    """Facts with their evidence, except undecided ones whose evidence has all expired."""
+    rows = db.execute(
+        "SELECT id, slot, ends, decided, confidence, replaced_by, user_id, namespace, kind, subject, attribute, value,"
+        f" text, state, said_at, since, until, made_by FROM fact WHERE {where}",
+        values,
+    ).fetchall()
     quotes: dict[int, list[Quote]] = {}
     for fact, message, start, stop, text in db.execute(
         "SELECT e.fact_id, e.message_id, e.start, e.stop, substr(m.text, e.start + 1, e.stop - e.start)"
         " FROM fact_evidence e JOIN message m ON m.id = e.message_id JOIN session s ON s.id = m.session_id"
-        f" WHERE e.fact_id IN {LISTED} AND {NOT_EXPIRED} ORDER BY m.order_at, m.position, m.id, e.start",
-        (listed(row[0] for row in rows), now()),
+        f" WHERE e.fact_id IN {JSON_KEYS_SQL} AND {NOT_EXPIRED} ORDER BY m.order_at, m.position, m.id, e.start",
+        (json_keys(row[0] for row in rows), now()),
     ):
         quotes.setdefault(fact, []).append(Quote(message_id(message), start, stop, text))
     found = []
-    for (
-        key,
-        user,
-        namespace,
-        kind,
-        subject,
-        attribute,
-        value,
-        text,
-        confidence,
-        state_,
-        said,
-        since,
-        until,
-        by,
-        to,
-        slot,
-        ends,
-        decided,
-    ) in rows:
+    for key, slot, ends, decided, confidence, successor, *columns in rows:
         if key not in quotes and not decided:
             continue
+        user_id, namespace, kind, subject, attribute, value, text, state, said_at, since, until, made_by = columns
         fact = Fact(
-            id=fact_id(key),
-            user_id=user,
-            namespace=namespace,
-            kind=kind,
-            subject=subject,
-            attribute=attribute,
-            value=value,
-            text=text,
-            confidence=round(confidence, 3),
-            state=state_,
-            said_at=said,
-            since=since,
-            until=until,
-            made_by=by,
-            evidence=tuple(quotes.get(key, ())),
-            replaced_by=fact_id(to) if to else None,
-        )
-        found.append(Row(key, slot, bool(ends), fact))
+            fact_id(key), user_id, namespace, kind, subject, attribute, value, text, round(confidence, 3), state,
+            said_at, since, until, made_by, tuple(quotes.get(key, ())), fact_id(successor) if successor else None,
+        )  # fmt: skip
+        found.append(FactRow(key, slot, bool(ends), fact))
     return found
 
 
-def count(db: sqlite3.Connection) -> int:
-    """How many facts hold, everybody's."""
-    (held,) = db.execute("SELECT count(*) FROM fact WHERE state = 'held'").fetchone()
-    return int(held)
+def count_held(db: sqlite3.Connection) -> int:
+    """Return the number of facts that hold now, of all users."""
+    return fetch_int(db, "SELECT count(*) FROM fact WHERE state = 'held'")
 
 
-def of(
+def query(
     db: sqlite3.Connection,
     scope: Scope,
     *,
@@ -271,45 +204,56 @@ def of(
     attribute: str | None = None,
     slot: str | None = None,
     at: int | None = None,
-) -> list[Row]:
-    """A scope's facts: those in ``states``, or those that held ``at`` a moment (microseconds). An agent's are those
-    that are said in a session in which it takes part, and those that the person told of without a session."""
-    where, values = ["user_id = ? AND namespace = ?"], [scope.user_id, scope.namespace]
-    if scope.agent_id is not None:
-        where.append(_AN_AGENTS)
-        values.append(scope.agent_id)
-    for column, wanted in (("kind", kind), ("attribute", attribute), ("slot", slot)):
-        if wanted is not None:
-            where.append(f"{column} = ?")
-            values.append(wanted)
-    if subject is not None:
-        where.append("subject = ? COLLATE NOCASE")
-        values.append(subject)
-    more: list[object] = [*values]
+) -> list[FactRow]:
+    """Return the facts of a scope, in the order of their statements.
+
+    A scope with an agent has the facts stated in sessions in which the agent takes part, and those that the person
+    added without a session.
+
+    Args:
+        db: The connection.
+        scope: Whose facts.
+        states: Only facts in these states; empty for all.
+        kind: Only facts of this kind.
+        subject: Only facts about this subject, in any case of its letters.
+        attribute: Only facts about this attribute.
+        slot: Only facts of this slot.
+        at: Only facts that held at this time, in microseconds since 1970.
+    """
+    where = ["user_id = ? AND namespace = ?"]
+    values: list[object] = [scope.user_id, scope.namespace]
+    for condition, value in (
+        (_AGENT_FACTS_SQL, scope.agent_id),
+        ("kind = ?", kind),
+        ("attribute = ?", attribute),
+        ("slot = ?", slot),
+        ("subject = ? COLLATE NOCASE", subject),
+    ):
+        if value is not None:
+            where.append(condition)
+            values.append(value)
     if states:
-        where.append(f"state IN ({marks(states)})")
-        more += states
+        where.append(f"state IN ({placeholders(states)})")
+        values += states
     if at is not None:
         where.append(
             "state IN ('held', 'ended', 'superseded') AND (since_at IS NULL OR since_at <= ?)"
             " AND (until_at IS NULL OR until_at > ?)"
         )
-        more += [at, at]
-    return _rows(db, " AND ".join(where) + " ORDER BY at, id", more)
+        values += [at, at]
+    return _fetch_rows(db, " AND ".join(where) + " ORDER BY at, id", values)
 
 
-def get(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> Row:
-    """The fact of an id ("f7"); one of ``scope``, if given.
+def get(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> FactRow:
+    """Return the fact with a public id ("f7"), within ``scope`` if it is not None.
 
     Raises:
-        NotFound: there is none.
+        NotFound: There is none.
     """
     key = fact_key(reference)
-    found = _rows(db, "id = ?", (key,)) if key else []
+    found = _fetch_rows(db, "id = ?", (key,)) if key else []
     if scope is not None:
-        found = [
-            row for row in found if (row.fact.user_id, row.fact.namespace) == (scope.user_id, scope.namespace)
-        ]
+        found = [row for row in found if (row.fact.user_id, row.fact.namespace) == (scope.user_id, scope.namespace)]
     if not found:
-        raise NotFound(f"no fact {reference!r}", hint="'appliance facts' lists them with their ids")
+        raise NotFound(f"There is no fact {reference!r}.", hint="'appliance facts' lists the facts with their ids.")
     return found[0]

@@ -1,8 +1,7 @@
-"""How much messages are worth keeping close, as the store knows it: what their words were found to be worth, whether a
-person pinned them, and how often and when they were given to somebody.
+"""The importance of messages: the score of their words, their pins, and how often and when they were recalled.
 
-``message.importance`` is the worth of the words alone (NULL: not weighed yet). Pins and use come on top where it is
-read, so that a pin takes one write, and what use adds fades by itself.
+``message.importance`` is the score of the words alone (NULL: not scored yet). Pins and recalls are added when it is
+read, so that a pin costs one write and the bonus for recalls fades by itself.
 """
 
 from __future__ import annotations
@@ -11,97 +10,96 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from appliance.moments import now as moment
-from appliance.store.messages import COLUMNS, Row
-from appliance.store.priority import PINNED, UNWEIGHED
-from appliance.store.sql import LISTED, PAGE, listed
+from appliance.store.messages import COLUMNS, MessageRow
+from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
+from appliance.timestamps import now as moment
 
-USED = 0.5
-"""How much of what is missing to 1 use can add: what a person says and is recalled again and again must not count as
-unimportant (less than 0.5), however little its words weigh."""
+MAX_USE_SHARE = 0.5
+"""How much of the distance to 1 recalls can add: a message of the person that is recalled again and again must not
+count as unimportant (less than 0.5), whatever the score of its words."""
 
-ONCE = 0.5
-"""What one time has of the whole of it, each further one as much of the rest: two or three times show that it is of
-use, and the tenth adds nothing to that."""
+SHARE_PER_RECALL = 0.5
+"""The share of this bonus that the first recall adds; each further one adds the same share of the rest. Two or three
+recalls show that a message is useful, and a tenth says nothing new."""
 
-FADES = 30 * 86_400_000_000
-"""Microseconds in which what use adds halves: a month without being asked for is a good sign that it is over."""
+HALF_LIFE_MICROSECONDS = 30 * 86_400_000_000
+"""The time in which the bonus halves: a month without a recall is a good sign that a matter is closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """What a message counts as now, 0 to 1, and what is behind it. ``words`` is the worth of its words, None where they
-    have not been weighed; ``last_at`` is in microseconds since 1970."""
+class StoredImportance:
+    """The importance of a message now, 0 to 1, and what it consists of. ``word_score`` is the score of its words, None
+    if they have not been scored; ``last_recalled_at`` is in microseconds since 1970."""
 
     importance: float
     pinned: bool
-    words: float | None = None
-    times: int = 0
-    last_at: int | None = None
+    word_score: float | None = None
+    recall_count: int = 0
+    last_recalled_at: int | None = None
 
 
-def by_use(words: float, times: int, last_at: int | None, now: int) -> float:
-    """What being recalled adds to the worth of a message's words; never more than is missing to 1."""
-    if not times or last_at is None:
+def use_bonus(word_score: float, recall_count: int, last_recalled_at: int | None, now: int) -> float:
+    """Return what recalls add to the score of a message's words; the sum never exceeds 1. Times are in microseconds
+    since 1970."""
+    if not recall_count or last_recalled_at is None:
         return 0.0
-    age = max(0, now - last_at)  # a clock that went back makes nothing newer than new
-    return (1.0 - words) * USED * (1.0 - ONCE**times) * float(0.5 ** (age / FADES))
+    age = max(0, now - last_recalled_at)  # the clock may have been set back
+    bonus = (1.0 - word_score) * MAX_USE_SHARE * (1.0 - SHARE_PER_RECALL**recall_count)
+    return bonus * float(0.5 ** (age / HALF_LIFE_MICROSECONDS))
 
 
-def weighed(words: float | None, pinned: bool, times: int, last_at: int | None, now: int) -> Weighed:
-    """A message as it counts at ``now``."""
-    worth = UNWEIGHED if words is None else words
-    total = PINNED if pinned else worth + by_use(worth, times, last_at, now)
-    return Weighed(total, pinned, words, times, last_at)
+def combine(
+    word_score: float | None, pinned: bool, recall_count: int, last_recalled_at: int | None, now: int
+) -> StoredImportance:
+    """Return the importance of a message at the time ``now``, in microseconds since 1970."""
+    score = DEFAULT_IMPORTANCE if word_score is None else word_score
+    total = PINNED_IMPORTANCE if pinned else score + use_bonus(score, recall_count, last_recalled_at, now)
+    return StoredImportance(total, pinned, word_score, recall_count, last_recalled_at)
 
 
-def of(db: sqlite3.Connection, keys: Iterable[int], now: int | None = None) -> dict[int, Weighed]:
-    """The messages of the given keys as they count now; those that are not there are absent."""
+def get(db: sqlite3.Connection, keys: Iterable[int], now: int | None = None) -> dict[int, StoredImportance]:
+    """Return the importance of the messages with the given keys, by key, as far as they exist."""
     now = moment() if now is None else now
     rows = db.execute(
         "SELECT m.id, m.importance, m.pinned, coalesce(r.times, 0), r.last_at FROM message m"
-        f" LEFT JOIN recalled r ON r.message_id = m.id WHERE m.id IN {LISTED}",
-        (listed(keys),),
+        f" LEFT JOIN recalled r ON r.message_id = m.id WHERE m.id IN {JSON_KEYS_SQL}",
+        (json_keys(keys),),
     ).fetchall()
-    return {
-        key: weighed(words, bool(pinned), times, last_at, now) for key, words, pinned, times, last_at in rows
-    }
+    return {key: combine(score, bool(pinned), times, last_at, now) for key, score, pinned, times, last_at in rows}
 
 
-# --- written -----------------------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------------------
 
 
-def unweighed(tx: sqlite3.Connection) -> list[Row]:
-    """The next messages whose words have not been weighed, the latest first."""
-    found = tx.execute(
-        f"SELECT {COLUMNS} FROM message m WHERE m.importance IS NULL ORDER BY m.id DESC LIMIT ?", (PAGE,)
-    ).fetchall()
-    return [Row(*values) for values in found]
+def unscored_messages(tx: sqlite3.Connection) -> list[MessageRow]:
+    """Return the next messages whose words have not been scored, latest first."""
+    query = f"SELECT {COLUMNS} FROM message m WHERE m.importance IS NULL ORDER BY m.id DESC LIMIT ?"
+    return [MessageRow(*values) for values in tx.execute(query, (PAGE_ROWS,)).fetchall()]
 
 
-def note_words(tx: sqlite3.Connection, worth: Mapping[int, float]) -> None:
-    """Note what the words of messages are worth."""
-    tx.executemany(
-        "UPDATE message SET importance = ? WHERE id = ?", [(value, key) for key, value in worth.items()]
-    )
+def set_word_scores(tx: sqlite3.Connection, scores: Mapping[int, float]) -> None:
+    """Store the scores of the words of messages, by key."""
+    tx.executemany("UPDATE message SET importance = ? WHERE id = ?", [(value, key) for key, value in scores.items()])
 
 
-def note_pinned(tx: sqlite3.Connection, key: int, pinned: bool) -> None:
+def set_pinned(tx: sqlite3.Connection, key: int, pinned: bool) -> None:
     tx.execute("UPDATE message SET pinned = ? WHERE id = ?", (pinned, key))
 
 
-def note_recalled(tx: sqlite3.Connection, given: Mapping[int, tuple[int, int]]) -> None:
-    """Add how often messages were given to somebody, and when last. What is gone meanwhile is passed over."""
+def add_recalls(tx: sqlite3.Connection, recalls: Mapping[int, tuple[int, int]]) -> None:
+    """Add recalls of messages: by key, their number and the time of the last one. Skips messages that no longer
+    exist."""
     tx.executemany(
         "INSERT INTO recalled (message_id, times, last_at) SELECT id, ?, ? FROM message WHERE id = ?"
         " ON CONFLICT (message_id) DO UPDATE SET times = times + excluded.times,"
         " last_at = max(last_at, excluded.last_at)",
-        [(times, last_at, key) for key, (times, last_at) in given.items()],
+        [(times, last_at, key) for key, (times, last_at) in recalls.items()],
     )
 
 
 def pinned(db: sqlite3.Connection, user_id: str, namespace: str) -> Sequence[int]:
-    """The keys of the messages that a user has pinned, the latest first."""
+    """Return the keys of a user's pinned messages, latest first."""
     rows = db.execute(
         "SELECT m.id FROM message m JOIN session s ON s.id = m.session_id"
         " WHERE m.pinned = 1 AND s.user_id = ? AND s.namespace = ?"

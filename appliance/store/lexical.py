@@ -1,54 +1,68 @@
-"""Full text: FTS5 over every message's words, searchable as soon as it is stored.
+"""Full text: FTS5 over the words of every message, which a search finds as soon as the message is stored.
 
-The table holds no text of its own: ``message_words`` is the view it indexes. Because FTS5 must be told the
-old words when a row changes, a change is always: ``withdraw``, write, ``enter`` again, in one transaction.
+The table stores no text of its own: it indexes the view ``message_words``. FTS5 needs the old words when a row changes,
+so every change is ``remove_from_index``, write, ``add_to_index``, in one transaction.
 
-A message is also found by the words of its neighbours. They are looked up when something is asked for: to
-index each message with its neighbours' words costs three times the work and space, and finds no more.
+A search also finds a message by the words of its neighbours. It looks the neighbours up: indexing each message with the
+words of its neighbours costs three times the work and space, and finds no more.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from appliance.store import neighbours, sessions, visible
-from appliance.store.migrations import NEIGHBOURS
-from appliance.store.scripts import spaced
-from appliance.store.sql import LISTED, at_once, listed, marks, pages
-from appliance.store.stopwords import STOP_WORDS
-from appliance.types import Filters, Role
+from appliance.languages import STOP_WORDS
+from appliance.store import neighbours, sessions, visibility
+from appliance.store.scripts import split_unspaced
+from appliance.store.sessions import AGENT_PARTICIPATES_SQL
+from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, fetch_int, json_keys, placeholders
+from appliance.types import Filters, Role, Scope
 
-POSTINGS = 20_000
-"""The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word
-that would go past it is left out of this engine (FTS5 costs about 2.5 microseconds a row)."""
+MAX_POSTINGS = 20_000
+"""The most rows that a ranked query may touch, summed over its words: rarer words come first, and a word that would
+exceed the limit is left out (FTS5 takes about 2.5 microseconds a row)."""
 
-POSTINGS_WAITING = 400
-"""The same where only what waits for the index is looked for, beside all that the index finds: as a rule there is
-little, and a search must not take several times as long while something is read in."""
+MAX_PENDING_POSTINGS = 400
+"""The same limit where a search looks only for messages that the index does not have yet: there are usually few, and a
+search must not take several times as long during an ingest."""
 
-QUERY_WORDS = 64
-QUERY_CHARACTERS = 600
-"""Lexical legs look up a query of more characters by its first words only: each word costs a reading of all
-its places, and a pasted page has hundreds. The dense leg reads every query whole."""
+MAX_QUERY_WORDS = 64
+MAX_QUERY_CHARACTERS = 600
+"""Of a longer query, lexical legs look up only the first words: each word costs a read of all its rows, and a pasted
+page has hundreds of words. The dense leg reads every query completely."""
 
 NEIGHBOUR_WEIGHT = 0.8
-"""What the best score of a neighbour adds to a message's own. Recall@10 of full text alone on LoCoMo and BEAM
-is 0.757 and 0.557; with 0.4, 0.728 and 0.543."""
+"""The share of a neighbour's best score that is added to the score of a message. Recall@10 of full text alone on LoCoMo
+and BEAM is 0.757 and 0.557; with 0.4 it is 0.728 and 0.543."""
 
-SPREAD = 2
-"""For each message wanted, how many are looked at together with their neighbours."""
+CANDIDATES_PER_HIT = 2
+"""How many messages are examined with their neighbours for each message that the caller wants."""
 
-QUERY_PHRASES = 4
+MAX_QUERY_PHRASES = 4
 
-TABLES = ("message_fts", "session_fts")
+FTS_TABLES = ("message_fts", "session_fts")
 
-STEM = 5
+STEM_CHARACTERS = 5
+
+MIN_TITLE_SIMILARITY = 0.4
+"""The similarity at which a title leads to its session: that of a query of six words and a title of two of them."""
+
+MAX_COMPARED_TITLES = 50
+"""How many of the best titles by BM25 are compared."""
+
+_GIVEN_TITLE_SQL = "titled <> 'found'"
+"""Leaves out extracted titles: they repeat the first messages, which a search finds anyway."""
+
+MAX_CACHED_TITLES = 5_000
+"""How many titles are cached as stems: a search compares those of all candidates' sessions, about 200."""
 
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"([^"\n]*)"|“([^“”\n]*)”|„([^„“”\n]*)[“”]|«([^«»\n]*)»')
@@ -56,14 +70,14 @@ _QUOTED = re.compile(r'"([^"\n]*)"|“([^“”\n]*)”|„([^„“”\n]*)[“
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """A message found by its words or its neighbours', and who said it.
+    """A message found by its words or those of its neighbours.
 
-    ``own`` is the BM25 of its own words, 0 where it has none of them; ``score`` adds a share of the best
-    neighbour's. Larger is better.
+    ``own_score`` is the BM25 score of its own words, 0 if it has none of them; ``score`` adds a share of the best
+    neighbour's. Higher is better. ``at`` is in microseconds since 1970.
     """
 
     message: int
-    own: float
+    own_score: float
     score: float
     role: Role
     author: str | None
@@ -71,222 +85,264 @@ class TextHit:
     session: int
 
 
-def withdraw(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    """Take messages out of the full text, while they still have the words they went in with."""
-    for page in pages(sorted(keys)):
-        tx.execute(
-            "INSERT INTO message_fts (message_fts, rowid, text)"
-            f" SELECT 'delete', id, text FROM message_words WHERE id IN ({marks(page)})",
-            page,
-        )
+def remove_from_index(tx: sqlite3.Connection, keys: Collection[int]) -> None:
+    """Remove messages from the full text; they must still have the words with which they were added."""
+    tx.execute(
+        "INSERT INTO message_fts (message_fts, rowid, text)"
+        f" SELECT 'delete', id, text FROM message_words WHERE id IN {JSON_KEYS_SQL} ORDER BY id",
+        (json_keys(keys),),
+    )
 
 
-def enter(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    """Put messages into the full text, with the words they have now."""
-    for page in pages(sorted(keys)):
-        tx.execute(
-            "INSERT INTO message_fts (rowid, text)"
-            f" SELECT id, text FROM message_words WHERE id IN ({marks(page)})",
-            page,
-        )
+def add_to_index(tx: sqlite3.Connection, keys: Collection[int]) -> None:
+    """Add messages to the full text, with the words that they have now."""
+    tx.execute(
+        "INSERT INTO message_fts (rowid, text)"
+        f" SELECT id, text FROM message_words WHERE id IN {JSON_KEYS_SQL} ORDER BY id",
+        (json_keys(keys),),
+    )
 
 
 def rebuild(tx: sqlite3.Connection) -> None:
-    """Make the full text of messages and of titles again from the truth."""
-    for table in TABLES:
+    """Rebuild the full text of messages and titles from the database."""
+    for table in FTS_TABLES:
         tx.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 
 
 def optimize(tx: sqlite3.Connection) -> None:
-    """Merge the full text into one piece, in which nothing of what was withdrawn is left."""
-    for table in TABLES:
+    """Merge the segments of the full text into one, in which nothing of removed messages is left."""
+    for table in FTS_TABLES:
         tx.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
-def agrees(tx: sqlite3.Connection) -> bool:
-    """Whether the full text holds exactly the words of the truth."""
+def is_consistent(tx: sqlite3.Connection) -> bool:
+    """Whether the full text has exactly the words of the messages and titles."""
     try:
-        for table in TABLES:
+        for table in FTS_TABLES:
             tx.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:  # the last byte is the kind
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:  # the last byte is the primary result code
             raise
         return False
     return True
 
 
-def words(query: str) -> list[str]:
-    """The query's words in order, each once and at most ``QUERY_WORDS``, without stop words unless there is
-    nothing else."""
-    return list(_words(query))
+def query_words(query: str) -> list[str]:
+    """Return the distinct words of a query in order, at most ``MAX_QUERY_WORDS``, without stop words unless it has no
+    others."""
+    return list(_query_terms(query))
 
 
-def _words(query: str) -> dict[str, str]:
-    """The query's words as a person compares them, each with the form that FTS5 compares ("strasse", "Straße")."""
-    # A letter and its accent apart are one letter to the index, and two to a pattern.
-    every = {word.casefold(): word for word in _WORD.findall(spaced(_composed(query)))}
-    telling = {plain: word for plain, word in every.items() if plain not in STOP_WORDS} or every
-    return dict(islice(telling.items(), QUERY_WORDS))
+def _query_terms(query: str) -> dict[str, str]:
+    """The words of a query in folded form, each with the form for FTS5 ("strasse" for "Straße")."""
+    # The index takes a letter with a combining accent for one letter, a pattern for two.
+    all_words = {word.casefold(): word for word in _WORD.findall(split_unspaced(_normalize_unicode(query)))}
+    content_words = {plain: word for plain, word in all_words.items() if plain not in STOP_WORDS} or all_words
+    return dict(islice(content_words.items(), MAX_QUERY_WORDS))
 
 
 def stem(word: str) -> str:
-    """The beginning by which a word is compared without an index: "allergic" and "allergies" are alike."""
-    return word[:STEM].casefold()
+    """Return the prefix by which words are compared without an index: "allergic" and "allergies" have the same."""
+    return word[:STEM_CHARACTERS].casefold()
 
 
-def shortened(query: str) -> str:
-    """The query itself, or its ``words`` when it is too long to be looked up whole."""
-    return query if len(query) <= QUERY_CHARACTERS else " ".join(words(query))
+def shorten_query(query: str) -> str:
+    """Return the query itself, or only its words if it is longer than ``MAX_QUERY_CHARACTERS``."""
+    return query if len(query) <= MAX_QUERY_CHARACTERS else " ".join(query_words(query))
 
 
 def search(
     db: sqlite3.Connection, query: str, filters: Filters, limit: int, *, pending_in: int | None = None
 ) -> list[TextHit]:
-    """The messages that hold most of the query's words, or stand beside such, best first.
+    """Return the messages that best match the words of a query, or whose neighbours do, best first.
 
-    No character of ``query`` is FTS5 syntax. ``pending_in`` keeps only messages that still wait in that
-    generation's outbox. Neighbours count that are within the filters themselves.
+    Args:
+        db: The connection.
+        query: The query; no character of it is FTS5 syntax.
+        filters: The filters, which neighbours must pass too.
+        limit: The most hits.
+        pending_in: Find only messages that are in the outbox of this generation.
     """
-    most = POSTINGS if pending_in is None else POSTINGS_WAITING
-    chosen = _affordable(db, list(_words(query).values()), most)
+    max_postings = MAX_POSTINGS if pending_in is None else MAX_PENDING_POSTINGS
+    chosen = _select_rare_words(db, list(_query_terms(query).values()), max_postings)
     if not chosen:
         return []
-    narrowed, values = conditions(filters)
-    waiting = ""
+    filter_sql, values = filter_conditions(filters)
+    pending_sql = ""
     if pending_in is not None:
-        # Asked of each row by its key, which costs nothing however much waits, and before the row is read.
-        waiting = (
+        # Tested by key before the row is read, which is cheap however long the queue is.
+        pending_sql = (
             " AND EXISTS (SELECT 1 FROM chunk c JOIN outbox o ON o.chunk_id = c.id"
             " WHERE c.message_id = {} AND o.generation = ? AND o.work = 'put')"
         )
         values = (*values, pending_in)
-    matched = at_once(
+    matched = fetch_in_one_step(
         db,
         "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
         " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
-        f" WHERE message_fts MATCH ? AND {narrowed}{waiting.format('message_fts.rowid')}"
+        f" WHERE message_fts MATCH ? AND {filter_sql}{pending_sql.format('message_fts.rowid')}"
         " ORDER BY score DESC, m.id LIMIT ?",
-        (" OR ".join(map(quoted, chosen)), *values, SPREAD * limit),
+        (" OR ".join(map(quote_fts, chosen)), *values, CANDIDATES_PER_HIT * limit),
         columns=7,
     )
-    own = {key: score for key, score, *_ in matched}
-    said = {key: about for key, _, _, *about in matched}
-    beside: dict[int, float] = {}
-    talk = [key for key, _, is_talk, *_ in matched if is_talk]
-    for key, others in neighbours.of_each(db, talk, NEIGHBOURS).items():
-        for other in others:
-            beside[other] = max(beside.get(other, 0.0), own[key])
-    rows = _about(db, beside.keys() - own.keys(), narrowed + waiting.format("m.id"), values)
-    said |= {key: about for key, *about in rows}
-    hits = (
-        TextHit(key, own.get(key, 0.0), own.get(key, 0.0) + NEIGHBOUR_WEIGHT * beside.get(key, 0.0), *about)
-        for key, about in said.items()
+    own_scores = {key: score for key, score, *_ in matched}
+    details = {key: about for key, _, _, *about in matched}
+    neighbour_scores: dict[int, float] = {}
+    conversational_keys = [key for key, _, conversational, *_ in matched if conversational]
+    for key, neighbour_keys in neighbours.neighbour_keys(db, conversational_keys, neighbours.NEIGHBOURS).items():
+        for neighbour in neighbour_keys:
+            neighbour_scores[neighbour] = max(neighbour_scores.get(neighbour, 0.0), own_scores[key])
+    rows = _message_details(
+        db, neighbour_scores.keys() - own_scores.keys(), filter_sql + pending_sql.format("m.id"), values
     )
+    details |= {key: about for key, *about in rows}
+    hits = []
+    for key, about in details.items():
+        own_score = own_scores.get(key, 0.0)
+        hits.append(TextHit(key, own_score, own_score + NEIGHBOUR_WEIGHT * neighbour_scores.get(key, 0.0), *about))
     return sorted(hits, key=lambda hit: (-hit.score, hit.message))[:limit]
 
 
-def said(db: sqlite3.Connection, keys: Iterable[int], filters: Filters) -> list[TextHit]:
-    """The messages of the given keys that are within the filters, none of whose words were asked for."""
-    rows = _about(db, keys, *conditions(filters))
+def unscored_hits(db: sqlite3.Connection, keys: Iterable[int], filters: Filters) -> list[TextHit]:
+    """Return the messages with the given keys that pass the filters, with a score of 0, by key."""
+    rows = _message_details(db, keys, *filter_conditions(filters))
     return [TextHit(key, 0.0, 0.0, *about) for key, *about in sorted(rows)]
 
 
-def _about(
+def _message_details(
     db: sqlite3.Connection, keys: Iterable[int], where: str, values: Sequence[object]
 ) -> list[list[Any]]:
-    """Key, role, author, time and session of the given messages, as far as they pass."""
-    # CROSS JOIN: by the keys, where SQLite would read all that the user has said.
-    return at_once(
+    """Key, role, author, time and session of those messages that meet the condition."""
+    # CROSS JOIN makes SQLite begin with the keys; otherwise it would read all messages of the user.
+    return fetch_in_one_step(
         db,
         "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
-        f" ON s.id = m.session_id WHERE m.id IN {LISTED} AND {where}",
-        (listed(keys), *values),
+        f" ON s.id = m.session_id WHERE m.id IN {JSON_KEYS_SQL} AND {where}",
+        (json_keys(keys), *values),
         columns=5,
     )
 
 
 def phrases(query: str) -> list[str]:
-    """What stands in quotation marks in a query, as far as it has words."""
-    found = ("".join(groups) for groups in _QUOTED.findall(_composed(query)))
-    return [phrase for phrase in found if _WORD.search(phrase)][:QUERY_PHRASES]
+    """Return the quoted phrases of a query, as far as they have words."""
+    quoted = ("".join(groups) for groups in _QUOTED.findall(_normalize_unicode(query)))
+    return [phrase for phrase in quoted if _WORD.search(phrase)][:MAX_QUERY_PHRASES]
 
 
-def holding(db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int) -> list[int] | None:
-    """The messages that hold every phrase as it stands, but for case and white space; the newest, at most
-    ``limit``. None where no word of them is rare enough to look for."""
-    asked = [_WORD.findall(spaced(phrase)) for phrase in phrases]
-    # Long words are rare, as a rule: the first one looked at decides.
-    each = sorted({word for words in asked for word in words}, key=len, reverse=True)
-    if all(_rows(db, word) > POSTINGS for word in each):
+def containing_phrases(
+    db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int
+) -> list[int] | None:
+    """Return up to ``limit`` messages that contain every phrase verbatim, except for case and white space, newest
+    first. Returns None if no word of the phrases is rare enough to look for."""
+    phrase_words = [_WORD.findall(split_unspaced(phrase)) for phrase in phrases]
+    # Long words are usually rare, so that the first one decides.
+    words_by_length = sorted({word for words in phrase_words for word in words}, key=len, reverse=True)
+    if all(_count_postings(db, word) > MAX_POSTINGS for word in words_by_length):
         return None
-    narrowed, values = conditions(filters)
-    match = " AND ".join(quoted(" ".join(words)) for words in asked)
+    filter_sql, values = filter_conditions(filters)
+    match = " AND ".join(quote_fts(" ".join(words)) for words in phrase_words)
     rows = db.execute(
         "SELECT m.id, m.text FROM message_fts JOIN message m ON m.id = message_fts.rowid"
-        f" JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {narrowed} ORDER BY m.id DESC",
+        f" JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {filter_sql} ORDER BY m.id DESC",
         (match, *values),
     )
-    # FTS5 compares stems ("pool" finds "pools"), so that a look at the text decides.
-    exact = [folded(phrase) for phrase in phrases]
-    return list(islice((key for key, text in rows if all(one in folded(text) for one in exact)), limit))
+    # FTS5 compares stems ("pool" finds "pools"); the text decides.
+    folded = [fold(phrase) for phrase in phrases]
+    return list(islice((key for key, text in rows if all(phrase in fold(text) for phrase in folded)), limit))
 
 
-def _composed(text: str) -> str:
+def _normalize_unicode(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def folded(text: str) -> str:
-    return " ".join(_composed(text).casefold().split())
+def fold(text: str) -> str:
+    """Return a text in compatible composed form (NFKC), without case, and with single spaces."""
+    return " ".join(_normalize_unicode(text).casefold().split())
 
 
-def conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    """The filters as SQL over ``message m`` and ``session s``."""
-    seen, values_of_seen = visible.law(filters)
-    parts = ["s.user_id = ?", "s.namespace = ?", seen]
-    values: list[object] = [filters.scope.user_id, filters.scope.namespace, *values_of_seen]
+def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    """Return the filters as a condition on ``message m`` and ``session s``, and its parameters."""
+    visibility_sql, visibility_values = visibility.visibility_filter(filters)
+    parts = ["s.user_id = ?", "s.namespace = ?", visibility_sql]
+    values: list[object] = [filters.scope.user_id, filters.scope.namespace, *visibility_values]
     if filters.scope.agent_id is not None:
-        parts.append(sessions.TAKES_PART)
+        parts.append(sessions.AGENT_PARTICIPATES_SQL)
         values.append(filters.scope.agent_id)
     if filters.roles:
-        parts.append(f"m.role IN ({marks(filters.roles)})")
+        parts.append(f"m.role IN ({placeholders(filters.roles)})")
         values.extend(filters.roles)
     else:
         parts.append("m.talk = 1")
     if filters.sources:
-        parts.append(f"s.format IN ({marks(filters.sources)})")
+        parts.append(f"s.format IN ({placeholders(filters.sources)})")
         values.extend(filters.sources)
-    if filters.since is not None:
-        parts.append("m.at >= ?")
-        values.append(filters.since)
-    if filters.until is not None:
-        parts.append("m.at < ?")
-        values.append(filters.until)
+    for condition, bound in (("m.at >= ?", filters.since), ("m.at < ?", filters.until)):
+        if bound is not None:
+            parts.append(condition)
+            values.append(bound)
     return " AND ".join(parts), tuple(values)
 
 
-def _affordable(db: sqlite3.Connection, words: Sequence[str], most: int) -> list[str]:
-    """The rarest words whose rows together stay within ``most``, and always the rarest one."""
-    counted = sorted((_rows(db, word, most), word) for word in words)
-    counted = [(count, word) for count, word in counted if count]
+def _select_rare_words(db: sqlite3.Connection, words: Sequence[str], max_postings: int) -> list[str]:
+    """The rarest words whose rows together stay within ``max_postings``; always at least the rarest one."""
     chosen: list[str] = []
-    spent = 0
-    for count, word in counted:
-        if chosen and spent + count > most:
+    total_postings = 0
+    for count, word in sorted((_count_postings(db, word, max_postings), word) for word in words):
+        if chosen and total_postings + count > max_postings:
             break
-        chosen.append(word)
-        spent += count
+        if count:
+            chosen.append(word)
+            total_postings += count
     return chosen
 
 
-def _rows(db: sqlite3.Connection, word: str, most: int = POSTINGS) -> int:
-    # fts5vocab wants the stem, which only FTS5 knows; counting up to the bound asks FTS5 itself.
-    (count,) = db.execute(
-        "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)",
-        (quoted(word), most + 1),
-    ).fetchone()
-    return int(count)
+def _count_postings(db: sqlite3.Connection, word: str, max_postings: int = MAX_POSTINGS) -> int:
+    # fts5vocab needs the stem, which only FTS5 knows; counting up to the limit lets FTS5 find it.
+    query = "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)"
+    return fetch_int(db, query, (quote_fts(word), max_postings + 1))
 
 
-def quoted(words: str) -> str:
-    """Words as one FTS5 string, in which no character is syntax."""
+def quote_fts(words: str) -> str:
+    """Return words as one FTS5 string, in which no character is syntax."""
     return '"' + words.replace('"', '""') + '"'
+
+
+# --- titles of sessions, whose full text triggers keep up to date ----------------------------------------
+
+
+def sessions_by_title(db: sqlite3.Connection, terms: Sequence[str], scope: Scope, limit: int) -> list[int]:
+    """Return the sessions of a scope whose titles are similar enough to the query's ``terms``, best by BM25 first."""
+    if not terms:
+        return []
+    scope_sql, owner = "s.user_id = ? AND s.namespace = ?", [scope.user_id, scope.namespace]
+    if scope.agent_id is not None:
+        scope_sql, owner = f"{scope_sql} AND {AGENT_PARTICIPATES_SQL}", [*owner, scope.agent_id]
+    rows = db.execute(
+        "SELECT s.id, s.title FROM session_fts JOIN session s ON s.id = session_fts.rowid"
+        f" WHERE session_fts MATCH ? AND {scope_sql} AND {_GIVEN_TITLE_SQL}"
+        " ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
+        (" OR ".join(map(quote_fts, terms)), *owner, MAX_COMPARED_TITLES),
+    ).fetchall()
+    stems = {stem(word) for word in terms}
+    return [key for key, title in rows if title_similarity(stems, title) >= MIN_TITLE_SIMILARITY][:limit]
+
+
+def title_similarity(stems: Collection[str], title: str) -> float:
+    """Return the cosine of the stems of a query and those of a title: 1 if they are the same."""
+    title_stems = _title_stems(title)
+    shared = len(title_stems.intersection(stems))
+    return shared / math.sqrt(len(title_stems) * len(stems)) if shared else 0.0
+
+
+@lru_cache(maxsize=MAX_CACHED_TITLES)
+def _title_stems(title: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in query_words(title))
+
+
+def session_titles(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """Return the titles of the sessions with the given keys, by key, without extracted ones."""
+    rows = db.execute(
+        f"SELECT id, title FROM session WHERE title IS NOT NULL AND {_GIVEN_TITLE_SQL} AND id IN {JSON_KEYS_SQL}",
+        (json_keys(set(keys)),),
+    )
+    return dict(rows.fetchall())

@@ -1,4 +1,4 @@
-"""One owner a home: an operating-system lock, released by the system when the process dies."""
+"""One owner per home: an operating-system lock, which the system releases when the process ends."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from appliance.paths import FILE_MODE
 
 
 class OwnerLock:
-    """Held from ``acquire`` to ``release``. The file says who holds it, for the error message only."""
+    """The lock of a home, held from ``acquire`` to ``release``. Its file names the owner, for error messages only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
 
     def acquire(self, purpose: str) -> None:
-        """Become the owner.
+        """Become the owner of the home.
+
+        Args:
+            purpose: What the process does, such as "appliance watch"; other processes show it.
 
         Raises:
-            HomeLocked: another process is; the error names it.
+            HomeLocked: Another process is the owner; the error names it.
         """
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
@@ -33,9 +36,9 @@ class OwnerLock:
             owner = _owner(descriptor)
             os.close(descriptor)
             raise HomeLocked(
-                f"in use by another process{owner}",
+                f"The memory is in use by {owner}.",
                 where=str(self._path.parent),
-                hint="wait for it to end, or stop it, then try again",
+                hint="Stop it or wait, then try again. 'appliance serve' lets several programs use a memory at once.",
             ) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode({"pid": os.getpid(), "purpose": purpose}), 0)
@@ -55,6 +58,6 @@ class OwnerLock:
 def _owner(descriptor: int) -> str:
     try:
         note = msgspec.json.decode(os.pread(descriptor, 4096, 0))
-        return f": process {note['pid']}, {note['purpose']}"
+        return f"'{note['purpose']}' (process {note['pid']})"
     except (OSError, msgspec.DecodeError, TypeError, KeyError):
-        return ""
+        return "another process"

@@ -1,7 +1,7 @@
-"""Messages in the truth: what an ingest writes, inside its transaction, and what is read back.
+"""Messages in the database: what an ingest writes within its transaction, and what is read back.
 
-Keys are SQLite's integers; what leaves the program is ``s12`` for a session and ``m345`` for a message,
-so that an id says what it names. An id is never used twice.
+Keys are SQLite's integers. Public ids are ``s12`` for a session and ``m345`` for a message, so that an id shows what it
+names. An id is never used twice.
 """
 
 from __future__ import annotations
@@ -15,17 +15,27 @@ from typing import Any
 import msgspec
 
 from appliance.errors import NotFound
-from appliance.moments import now
-from appliance.store import lineage, sessions
-from appliance.store.sql import LISTED, PAGE, at_once, listed, marks, next_key, pages
-from appliance.store.visible import NOT_EXPIRED
-from appliance.types import Message, Role, Scope, SessionInfo
+from appliance.store import branches, sessions
+from appliance.store.sql import (
+    JSON_KEYS_SQL,
+    PAGE_ROWS,
+    fetch_in_one_step,
+    fetch_int,
+    has_row,
+    json_keys,
+    next_key,
+    pages,
+    placeholders,
+)
+from appliance.store.visibility import NOT_EXPIRED
+from appliance.timestamps import now
+from appliance.types import Message, Role, Scope, SessionInfo, SessionPart
 
 
 @dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message as it is about to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are
-    microseconds since 1970, ``metadata`` is JSON text with sorted keys, without the pin."""
+class MessageInsert:
+    """A message to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are microseconds since 1970,
+    ``metadata`` is JSON text with sorted keys, without the pin."""
 
     external_id: str
     position: int
@@ -35,33 +45,23 @@ class NewMessage:
     role: Role
     author: str | None
     text: str
-    talk: bool
+    conversational: bool
     reply_to: str | None
     metadata: str
     pinned: bool = False
 
-    def at_place(self, order_at: int, position: int) -> NewMessage:
-        """The same message elsewhere. Every new message comes through here, and ``dataclasses.replace`` takes three
+    def with_order(self, order_at: int, position: int) -> MessageInsert:
+        """Return the same message at another place. Called for every new message; ``dataclasses.replace`` takes three
         times as long."""
-        return NewMessage(
-            self.external_id,
-            position,
-            order_at,
-            self.sent_at,
-            self.at,
-            self.role,
-            self.author,
-            self.text,
-            self.talk,
-            self.reply_to,
-            self.metadata,
-            self.pinned,
-        )
+        return MessageInsert(
+            self.external_id, position, order_at, self.sent_at, self.at, self.role, self.author, self.text,
+            self.conversational, self.reply_to, self.metadata, self.pinned,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What the store already has of a message, and where it stands in its session."""
+class StoredState:
+    """The stored form of a message and its place in the session, to compare a new form with."""
 
     id: int
     order_at: int
@@ -75,8 +75,8 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A stored message with what ranking and rendering need to know of it; ``public`` makes it a Message."""
+class MessageRow:
+    """A stored message with everything that ranking and rendering need; ``to_message`` gives its public form."""
 
     id: int
     session_id: int
@@ -88,7 +88,7 @@ class Row:
     role: Role
     author: str | None
     text: str
-    talk: bool
+    conversational: bool
     reply_to: str | None
     metadata: str
     revision: int
@@ -107,11 +107,11 @@ def message_id(key: int) -> str:
 
 
 def message_key(public: str) -> int | None:
-    """The store's key of a public message id, or None when it is not one."""
+    """Return the store's key of a public message id, or None if the text is not one."""
     return int(public[1:]) if re.fullmatch(r"m[1-9]\d{0,17}", public) else None
 
 
-def public(row: Row) -> Message:
+def to_message(row: MessageRow) -> Message:
     return Message(
         id=message_id(row.id),
         session_id=sessions.public_id(row.session_id),
@@ -126,65 +126,61 @@ def public(row: Row) -> Message:
     )
 
 
-# --- written within an ingest's transaction ----------------------------------------------------------
+# --- writing within the transaction of an ingest -----------------------------------------------------
 
 
 def count(db: sqlite3.Connection) -> int:
-    """How many messages there are of everybody."""
-    (number,) = db.execute("SELECT count(*) FROM message").fetchone()
-    return int(number)
+    """Return the number of messages of all users."""
+    return fetch_int(db, "SELECT count(*) FROM message")
 
 
-def enter_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
-    """The key of the file at ``path``, noted as read now."""
-    (key,) = tx.execute(
+def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
+    """Note that the file at ``path``, of ``size`` bytes, is read now; returns its key."""
+    return fetch_int(
+        tx,
         "INSERT INTO source (path, format, bytes, first_at, last_at) VALUES (?1, ?2, ?3, ?4, ?4)"
         " ON CONFLICT (path) DO UPDATE SET format = ?2, bytes = ?3, last_at = ?4 RETURNING id",
         (path, format, size, now()),
-    ).fetchone()
-    return int(key)
+    )
 
 
-def known(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> dict[str, Known]:
-    """What the store has of the given messages of a session, by external id."""
-    found: dict[str, Known] = {}
+def stored_states(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> dict[str, StoredState]:
+    """Return the stored forms of those of the messages that a session has, by external id."""
+    states: dict[str, StoredState] = {}
     for page in pages(external_ids):
-        for external_id, *rest in tx.execute(
+        for external_id, *values in tx.execute(
             "SELECT external_id, id, order_at, position, role, author, text, sent_at, reply_to, metadata"
-            " FROM message"
-            f" WHERE session_id = ? AND external_id IN ({marks(page)})",
+            f" FROM message WHERE session_id = ? AND external_id IN ({placeholders(page)})",
             (session, *page),
         ):
-            found[external_id] = Known(*rest)
-    return found
+            states[external_id] = StoredState(*values)
+    return states
 
 
-def last_place(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
-    """Where a session's last message stands (time, position); None when there is none."""
-    found: tuple[int, int] | None = tx.execute(
-        "SELECT order_at, position FROM message WHERE session_id = ?"
-        " ORDER BY order_at DESC, position DESC LIMIT 1",
-        (session,),
+def last_order_key(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
+    """Return the place (time, position) of the last message of a session, without those that it shares as a branch;
+    None if there is none."""
+    return _last_place(tx, SessionPart(session))
+
+
+def end_order_key(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
+    """Return the place (time, position) of the last message of a session, which a branch may share; None if there is
+    none."""
+    places = (_last_place(tx, part) for part in reversed(branches.session_parts(tx, session)))
+    return next(filter(None, places), None)
+
+
+def _last_place(tx: sqlite3.Connection, part: SessionPart) -> tuple[int, int] | None:
+    where, values = branches.parts_condition([part])
+    place: tuple[int, int] | None = tx.execute(
+        f"SELECT m.order_at, m.position FROM message m WHERE {where} ORDER BY m.order_at DESC, m.position DESC LIMIT 1",
+        values,
     ).fetchone()
-    return found
-
-
-def end(tx: sqlite3.Connection, session: int) -> tuple[int, int] | None:
-    """Where the last turn of a session stands, which of a branch may be one that it shares."""
-    for part in reversed(lineage.parts(tx, session)):
-        where, values = lineage.within([part])
-        found: tuple[int, int] | None = tx.execute(
-            f"SELECT m.order_at, m.position FROM message m WHERE {where}"
-            " ORDER BY m.order_at DESC, m.position DESC LIMIT 1",
-            values,
-        ).fetchone()
-        if found is not None:
-            return found
-    return None
+    return place
 
 
 def next_position(tx: sqlite3.Connection, session: int, order_at: int, position: int) -> int | None:
-    """The position of the first message behind a place; None at the session's end."""
+    """Return the position of the first message after a place, or None at the end of the session."""
     row = tx.execute(
         "SELECT position FROM message WHERE session_id = ? AND (order_at, position) > (?, ?)"
         " ORDER BY order_at, position LIMIT 1",
@@ -193,24 +189,32 @@ def next_position(tx: sqlite3.Connection, session: int, order_at: int, position:
     return None if row is None else int(row[0])
 
 
-def was_revision(tx: sqlite3.Connection, key: int, form: NewMessage) -> bool:
-    """Whether a message once was just so: then an older export is being read again."""
-    row = tx.execute(
+def was_revision(tx: sqlite3.Connection, key: int, message: MessageInsert) -> bool:
+    """Whether a message once had exactly this form, as when an older export is read again."""
+    return has_row(
+        tx,
         "SELECT 1 FROM revision WHERE message_id = ? AND text = ? AND metadata = ? AND role IS ?"
         " AND author IS ? AND sent_at IS ? AND reply_to IS ?",
-        (key, form.text, form.metadata, form.role, form.author, form.sent_at, form.reply_to),
-    ).fetchone()
-    return row is not None
+        (key, message.text, message.metadata, message.role, message.author, message.sent_at, message.reply_to),
+    )
 
 
 def insert(
     tx: sqlite3.Connection,
     session: int,
     source: int | None,
-    messages: Sequence[NewMessage],
+    messages: Sequence[MessageInsert],
     importance: Sequence[float | None] | None = None,
 ) -> list[int]:
-    """Store new messages, with what their words are worth if that is known; their keys, in the same order."""
+    """Store new messages and return their keys, in the same order.
+
+    Args:
+        tx: The transaction.
+        session: The key of their session.
+        source: The key of the file that they come from, None for messages added by hand.
+        messages: The messages.
+        importance: The score of each message's words, 0 to 1, or None where it is not known yet.
+    """
     first = next_key(tx, "message")
     added = now()
     tx.executemany(
@@ -219,18 +223,18 @@ def insert(
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             (first + i, session, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author,
-             m.text, m.talk, m.reply_to, m.metadata, source, added, worth, m.pinned)
-            for i, (m, worth) in enumerate(zip(messages, importance or [None] * len(messages), strict=True))
+             m.text, m.conversational, m.reply_to, m.metadata, source, added, score, m.pinned)
+            for i, (m, score) in enumerate(zip(messages, importance or [None] * len(messages), strict=True))
         ),
     )  # fmt: skip
     return list(range(first, first + len(messages)))
 
 
 def revise(
-    tx: sqlite3.Connection, key: int, source: int | None, message: NewMessage, importance: float | None = None
+    tx: sqlite3.Connection, key: int, source: int | None, message: MessageInsert, importance: float | None = None
 ) -> None:
-    """Give a message its new form, the place that goes with it and what its words are worth now; the old form is
-    kept as a revision. What is pinned stays so."""
+    """Give a message its new form, place and importance; the old form is kept as a revision. A pinned message stays
+    pinned."""
     tx.execute(
         "INSERT INTO revision (message_id, number, text, metadata, role, author, sent_at, reply_to, source_id,"
         " replaced_at) SELECT id, revision, text, metadata, role, author, sent_at, reply_to, source_id, ?"
@@ -241,124 +245,119 @@ def revise(
         "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
         " at = ?, order_at = ?, position = ?, source_id = ?, importance = ?,"
         " pinned = max(pinned, ?), revision = revision + 1 WHERE id = ?",
-        (message.text, message.metadata, message.role, message.author, message.talk, message.reply_to,
+        (message.text, message.metadata, message.role, message.author, message.conversational, message.reply_to,
          message.sent_at, message.at, message.order_at, message.position, source, importance, message.pinned, key),
     )  # fmt: skip
 
 
-# --- read back ---------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------
 
 
-def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
-    """The messages of the given keys; those that are not there are absent."""
-    found: dict[int, Row] = {}
-    for page in pages(list(keys)):
-        for values in db.execute(
-            f"SELECT {COLUMNS} FROM message m WHERE m.id IN ({marks(page)})", page
-        ).fetchall():
-            found[values[0]] = Row(*values)
-    return found
+def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, MessageRow]:
+    """Return the messages with the given keys, by key, as far as they exist."""
+    rows = db.execute(f"SELECT {COLUMNS} FROM message m WHERE m.id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall()
+    return {values[0]: MessageRow(*values) for values in rows}
 
 
 def texts(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
-    """The texts of the messages of the given keys; those that are not there are absent."""
-    return dict(db.execute(f"SELECT id, text FROM message WHERE id IN {LISTED}", (listed(keys),)).fetchall())
+    """Return the texts of the messages with the given keys, by key, as far as they exist."""
+    return dict(db.execute(f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall())
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Who said a message and how it begins, in which session."""
+class MessageExcerpt:
+    """The author, the session and the first characters of a message."""
 
     session: int
     role: Role
     author: str | None
-    beginning: str
+    excerpt: str
 
 
-def said(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, Said]:
-    """The messages of the given keys by their first ``characters``; those that are not there are absent."""
-    rows = at_once(
+def excerpts(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, MessageExcerpt]:
+    """Return the first ``characters`` of the messages with the given keys, by key, as far as they exist."""
+    rows = fetch_in_one_step(
         db,
-        f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {LISTED}",
-        (characters, listed(keys)),
+        f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {JSON_KEYS_SQL}",
+        (characters, json_keys(keys)),
         columns=5,
     )
-    return {key: Said(*rest) for key, *rest in rows}
+    return {key: MessageExcerpt(*rest) for key, *rest in rows}
 
 
 def of_session(
-    db: sqlite3.Connection, session: int, *, last: int | None = None, talk_only: bool = False
-) -> list[Row]:
-    """A session's messages in order, those first that it shares with others as their branch; ``last`` keeps
-    that many of the newest."""
-    found: list[Row] = []
-    for part in reversed(lineage.parts(db, session)):
-        if last is not None and len(found) >= last:
+    db: sqlite3.Connection, session: int, *, last: int | None = None, conversational_only: bool = False
+) -> list[MessageRow]:
+    """Return the messages of a session in order, with those that it shares as a branch.
+
+    Args:
+        db: The connection.
+        session: The key of the session.
+        last: Return only this number of the latest messages.
+        conversational_only: Leave out tool, system and hidden messages.
+    """
+    latest_first: list[MessageRow] = []
+    for part in reversed(branches.session_parts(db, session)):
+        if last is not None and len(latest_first) >= last:
             break
-        where, values = lineage.within([part])
-        where += " AND m.talk = 1" if talk_only else ""
+        where, values = branches.parts_condition([part])
+        where += " AND m.talk = 1" if conversational_only else ""
         rows = db.execute(
             f"SELECT {COLUMNS} FROM message m WHERE {where}"
             " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ?",
-            (*values, -1 if last is None else last - len(found)),
+            (*values, -1 if last is None else last - len(latest_first)),
         )
-        found += (Row(*row) for row in rows)
-    return found[::-1]
+        latest_first += (MessageRow(*row) for row in rows)
+    return latest_first[::-1]
 
 
-def talk_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[Row], list[Row]]:
-    """What was said in a session in the open, and the records of tools, these without their texts; each in order."""
+def conversation_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[MessageRow], list[MessageRow]]:
+    """Return the conversational messages of a session, and its tool records without their texts; each in order."""
     columns = COLUMNS.replace("m.text", "CASE WHEN m.talk THEN m.text ELSE '' END")
-    rows = [
-        Row(*values)
-        for values in db.execute(
-            f"SELECT {columns} FROM message m WHERE m.session_id = ? AND (m.talk OR m.role = 'tool')"
-            " ORDER BY m.order_at, m.position, m.id",
-            (session,),
-        )
-    ]
-    return [row for row in rows if row.talk], [row for row in rows if not row.talk]
+    selected = db.execute(
+        f"SELECT {columns} FROM message m WHERE m.session_id = ? AND (m.talk OR m.role = 'tool')"
+        " ORDER BY m.order_at, m.position, m.id",
+        (session,),
+    )
+    rows = [MessageRow(*values) for values in selected]
+    return [row for row in rows if row.conversational], [row for row in rows if not row.conversational]
 
 
-def every(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[Row, SessionInfo]]:
-    """Every message with its session, session by session, each in order, in bounded memory; of one user,
-    in all namespaces, if named. What a branch shares comes once, with the session that it is of."""
-    for info in sessions.every(db):
+def iterate(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[MessageRow, SessionInfo]]:
+    """Yield every message with its session, session by session and in order, in bounded memory; only those of
+    ``user_id`` (in all namespaces) if it is not None. Messages that a branch shares come once, with their own
+    session."""
+    for info in sessions.iterate(db):
         if user_id is not None and info.user_id != user_id:
             continue
         key = sessions.key(info)
         after = (-(1 << 62), -1, 0)
         while True:
-            rows = [
-                Row(*values)
-                for values in db.execute(
-                    f"SELECT {COLUMNS} FROM message m WHERE m.session_id = ?"
-                    " AND (m.order_at, m.position, m.id) > (?, ?, ?)"
-                    " ORDER BY m.order_at, m.position, m.id LIMIT ?",
-                    (key, *after, PAGE),
-                )
-            ]
+            page = db.execute(
+                f"SELECT {COLUMNS} FROM message m WHERE m.session_id = ?"
+                " AND (m.order_at, m.position, m.id) > (?, ?, ?)"
+                " ORDER BY m.order_at, m.position, m.id LIMIT ?",
+                (key, *after, PAGE_ROWS),
+            )
+            rows = [MessageRow(*values) for values in page]
             for row in rows:
                 yield row, info
-            if len(rows) < PAGE:
+            if len(rows) < PAGE_ROWS:
                 break
             after = (rows[-1].order_at, rows[-1].position, rows[-1].id)
 
 
-def message(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> Row:
-    """The message of a public id or, failing that, of an external id; one of ``scope``, if given.
+def find(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> MessageRow:
+    """Return the message with a public id or, failing that, an external id, within ``scope`` if it is not None.
 
     Raises:
-        NotFound: there is none, or several sessions use this external id.
+        NotFound: There is none, or several sessions use this external id.
     """
     key = message_key(reference)
     where = f" AND {NOT_EXPIRED}"
     owner: list[object] = [now()]
     if scope is not None:
-        where, owner = (
-            f"{where} AND s.user_id = ? AND s.namespace = ?",
-            [*owner, scope.user_id, scope.namespace],
-        )
+        where, owner = (f"{where} AND s.user_id = ? AND s.namespace = ?", [*owner, scope.user_id, scope.namespace])
     select = f"SELECT {COLUMNS} FROM message m JOIN session s ON s.id = m.session_id WHERE "
     rows: list[Any] = []
     if key:
@@ -367,15 +366,12 @@ def message(db: sqlite3.Connection, reference: str, scope: Scope | None = None) 
         rows = db.execute(f"{select} m.external_id = ?{where} LIMIT 3", (reference, *owner)).fetchall()
     if len(rows) > 1:
         ids = ", ".join(message_id(r[0]) for r in rows)
-        raise NotFound(f"several messages are called {reference!r}", hint=f"name one by its id: {ids}")
+        raise NotFound(f"Several messages have the id {reference!r}.", hint=f"Name one by its own id: {ids}.")
     if not rows:
-        raise NotFound(f"no message {reference!r}", hint="'appliance search' prints message ids")
-    return Row(*rows[0])
+        raise NotFound(f"There is no message {reference!r}.", hint="'appliance search' prints message ids.")
+    return MessageRow(*rows[0])
 
 
 def source_paths(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
-    """The paths of the given sources."""
-    found: dict[int, str] = {}
-    for page in pages(sorted(set(keys))):
-        found.update(db.execute(f"SELECT id, path FROM source WHERE id IN ({marks(page)})", page).fetchall())
-    return found
+    """Return the paths of the sources with the given keys."""
+    return dict(db.execute(f"SELECT id, path FROM source WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall())

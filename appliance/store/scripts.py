@@ -1,16 +1,17 @@
-"""Scripts that write without spaces, made searchable by tokenisers that split at spaces.
+"""Makes scripts without spaces searchable for tokenizers that split at spaces.
 
-A run of Han, Kana, Hangul, Thai, Lao, Khmer or Myanmar becomes its overlapping pairs of characters, the
-usual dictionary-free way to find a word within such a run. Both lexical engines (the sparse vectors of the
-index and the full-text tables) fold documents and queries with the same function, so that they meet.
+A run of Han, Kana, Hangul, Thai, Lao, Khmer or Myanmar becomes its overlapping pairs of characters, the usual way to
+find a word within such a run without a dictionary. Both lexical engines (the sparse vectors of the index and the full
+text) treat documents and queries with the same function, so that they match.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 
-# Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must go on separating runs.
+# Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must keep separating runs.
 UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
     "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"  # Lao
@@ -20,32 +21,30 @@ UNSPACED = (
     "\u3005-\u3007\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana
     "\u2e80-\u2fd5\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
-"""The letters of these scripts, as a range of a regular expression's set."""
+"""The letters of these scripts, as the content of a character set in a regular expression."""
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
 
 
-def _pairs(run: re.Match[str]) -> str:
+def _character_pairs(run: re.Match[str]) -> str:
     characters = run.group()
-    if len(characters) == 1:
-        return f" {characters} "
-    return f" {' '.join(characters[i : i + 2] for i in range(len(characters) - 1))} "
+    return f" {' '.join(map(''.join, itertools.pairwise(characters))) or characters} "
 
 
-def spaced(text: str) -> str:
-    """The text with each run of an unspaced script as overlapping pairs, set apart by spaces.
+def split_unspaced(text: str) -> str:
+    """Return the text with each run of an unspaced script as overlapping pairs, separated by spaces.
 
-    >>> spaced("東京都へ go")
+    >>> split_unspaced("東京都へ go")
     ' 東京 京都 都へ  go'
 
-    A run of one character stays as it is. Text of other scripts comes back unchanged, and plain ASCII
-    (most text) is not even looked through.
+    A run of one character stays as it is. Text in other scripts is returned unchanged; plain ASCII, which most text is,
+    is not even searched.
     """
-    return text if text.isascii() else _RUN.sub(_pairs, text)
+    return text if text.isascii() else _RUN.sub(_character_pairs, text)
 
 
 def searchable(text: str) -> str:
-    """The text as full text indexes it: composed, runs as pairs, and each of their characters alone.
+    """Return the text as full text indexes it: composed, runs as pairs, and each of their characters alone.
 
     >>> searchable("黒い猫")
     ' 黒い い猫  黒 い 猫'
@@ -54,13 +53,13 @@ def searchable(text: str) -> str:
         return text
     composed = unicodedata.normalize("NFKC", text)
     singles = single_characters(composed)
-    return f"{spaced(composed)} {singles}" if singles else composed
+    return f"{split_unspaced(composed)} {singles}" if singles else composed
 
 
 def single_characters(text: str) -> str:
-    """The characters of unspaced scripts alone, separated by spaces; empty for other text.
+    """Return only the characters of unspaced scripts, separated by spaces; empty for other text.
 
-    Indexed beside the pairs, they let a query of one character (猫) find the runs that contain it.
+    Indexed in addition to the pairs, they let a query of one character (猫) find the runs that contain it.
 
     >>> single_characters("黒い猫 and dog")
     '黒 い 猫'
@@ -69,7 +68,7 @@ def single_characters(text: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Whether a message ends by asking, in any script."""
+    """Whether a message ends with a question mark of any script, not counting an image after it."""
     text = text.rstrip()
     if text.endswith("]") and (image := text.find("[image:", text.rfind("]", 0, -1) + 1)) >= 0:
         text = text[:image].rstrip()

@@ -1,4 +1,4 @@
-"""Sessions in the truth: entered with their messages, found again by id, by external id or by what they hold."""
+"""Sessions in the database: written with their messages, and found by id, by external id or by their messages."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from typing import Any
 import msgspec
 
 from appliance.errors import NotFound, UsageError
-from appliance.moments import iso, iso_of, now
-from appliance.store import chunks, lineage
-from appliance.store.sql import marks, pages, to_json
-from appliance.store.visible import NOT_EXPIRED
-from appliance.types import LOCAL, Part, Scope, SessionInfo, SessionRecord
+from appliance.store import branches, chunks
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, pages, placeholders, to_json
+from appliance.store.visibility import NOT_EXPIRED
+from appliance.timestamps import iso, iso_from_microseconds, now
+from appliance.types import LOCAL, Scope, SessionInfo, SessionPart, SessionRecord
 
-LONGEST = 100 * 366 * 24 * 60 * 60
-"""Seconds that a time to live counts for at most: a hundred years, so that its end is a date."""
+MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
+"""The longest time to live that counts, a hundred years, so that the end is a valid date."""
 
-TAKES_PART = (
+AGENT_PARTICIPATES_SQL = (
     "? IN (SELECT a.agent_id FROM session_agent a WHERE a.session_id = s.id UNION ALL"
     " SELECT '' WHERE NOT EXISTS (SELECT 1 FROM session_agent a WHERE a.session_id = s.id))"
 )
-"""Over ``session s``: an agent takes part in it; none does, for the name ""."""
+"""A condition on ``session s`` with an agent as its parameter: the agent takes part; or no agent does, for ""."""
 
-_EXPIRES = (
-    "(CASE WHEN pinned = 0 AND format = 'local'"
-    " THEN active_at + nullif(min(coalesce(ttl, ?), ?), 0) * 1000000 END)"
+_EXPIRES_AT_SQL = (
+    "(CASE WHEN pinned = 0 AND format = 'local' THEN active_at + nullif(min(coalesce(ttl, ?), ?), 0) * 1000000 END)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SessionHead:
-    """What a hit says of its session."""
+    """The properties of a session that a hit shows."""
 
     external_id: str
     title: str | None
@@ -47,23 +46,32 @@ def public_id(key: int) -> str:
 
 
 def key_of(public: str) -> int | None:
-    """The store's key of a public session id, or None when it is not one."""
+    """Return the store's key of a public session id, or None if the text is not one."""
     return int(public[1:]) if re.fullmatch(r"s[1-9]\d{0,17}", public) else None
 
 
 def key(info: SessionInfo) -> int:
-    """The store's key of a session."""
+    """Return the store's key of a session."""
     return int(info.id[1:])
 
 
-# --- written within a transaction --------------------------------------------------------------------
+# --- writing within a transaction --------------------------------------------------------------------
 
 
-def enter(
-    tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord, ttl: int = 0
-) -> tuple[int, bool]:
-    """The key of a session, and whether it is new. A title or metadata that the export has now are kept, but
-    for a title that a person gave. ``ttl`` is that of sessions which set none, see ``touch``."""
+def upsert(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRecord, ttl: int = 0) -> tuple[int, bool]:
+    """Store a session, or update the title and metadata of a stored one from its export. A title that a person set is
+    kept.
+
+    Args:
+        tx: The transaction.
+        scope: Whose session it is.
+        format: The format of the export.
+        record: The session as the export has it.
+        ttl: The default time to live in seconds; see ``touch``.
+
+    Returns:
+        The key of the session, and whether it is new.
+    """
     where = (scope.user_id, scope.namespace, format, record.external_id)
     found = tx.execute(
         "SELECT id, title, metadata, titled FROM session"
@@ -74,15 +82,9 @@ def enter(
         cursor = tx.execute(
             "INSERT INTO session (user_id, namespace, format, external_id, agent_id, title, started_at,"
             " created_at, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *where,
-                scope.agent_id or "",
-                record.title,
-                iso(record.created_at) if record.created_at else None,
-                now(),
-                to_json(record.metadata),
-            ),
-        )
+            (*where, scope.agent_id or "", record.title, iso(record.created_at) if record.created_at else None,
+             now(), to_json(record.metadata)),
+        )  # fmt: skip
         key, is_new = int(cursor.lastrowid or 0), True
     else:
         key, title, metadata, titled = found
@@ -92,67 +94,68 @@ def enter(
         if new_title != title or merged != metadata or (new_title == record.title and titled == "found"):
             titled = "given" if new_title == record.title else titled
             tx.execute(
-                "UPDATE session SET title = ?, metadata = ?, titled = ? WHERE id = ?",
-                (new_title, merged, titled, key),
+                "UPDATE session SET title = ?, metadata = ?, titled = ? WHERE id = ?", (new_title, merged, titled, key)
             )
     if scope.agent_id:
-        join(tx, key, scope.agent_id)
+        add_agent(tx, key, scope.agent_id)
     if format == LOCAL:
         touch(tx, key, ttl)
     return int(key), is_new
 
 
 def require(db: sqlite3.Connection, key: int) -> None:
-    """Raises NotFound where a session is gone, or has outlived its time."""
-    if (
-        db.execute(f"SELECT 1 FROM session s WHERE s.id = ? AND {NOT_EXPIRED}", (key, now())).fetchone()
-        is None
-    ):
-        raise NotFound(
-            f"there is no session {public_id(key)!r} any more", hint="'appliance sessions' lists them"
-        )
+    """Check that a session still exists.
+
+    Raises:
+        NotFound: The session was deleted or has expired.
+    """
+    if not has_row(db, f"SELECT 1 FROM session s WHERE s.id = ? AND {NOT_EXPIRED}", (key, now())):
+        raise NotFound(f"Session {public_id(key)!r} no longer exists.", hint=_LIST_HINT)
 
 
 def touch(tx: sqlite3.Connection, key: int, ttl: int) -> None:
-    """Note that something happens in a session now: it stays its time from here on, ``ttl`` seconds if it sets
-    none itself (0: for ever).
+    """Note that a session is active now, so that its time to live starts again.
 
-    The latest moment that any session saw counts where the clock is behind it: what was begun by a clock that
-    was wrong must not be old as soon as it is put right.
+    If the clock is behind the latest activity of any session, that time counts instead: sessions that were active
+    under a clock that ran ahead must not expire as soon as the clock is corrected.
+
+    Args:
+        tx: The transaction.
+        key: The key of the session.
+        ttl: The time to live in seconds (0: for ever) of a session that sets none itself.
     """
     tx.execute(
         "UPDATE session SET active_at = max(?, (SELECT coalesce(max(active_at), 0) FROM session)) WHERE id = ?",
         (now(), key),
     )
-    tx.execute(f"UPDATE session SET expires_at = {_EXPIRES} WHERE id = ?", (ttl, LONGEST, key))
+    tx.execute(f"UPDATE session SET expires_at = {_EXPIRES_AT_SQL} WHERE id = ?", (ttl, MAX_TTL_SECONDS, key))
 
 
-def keep_to(tx: sqlite3.Connection, ttl: int) -> None:
-    """Give every session the end that it has by the ``ttl`` of those that set none."""
+def apply_default_ttl(tx: sqlite3.Connection, ttl: int) -> None:
+    """Update the expiry of every session that sets no time to live itself; ``ttl`` is in seconds (0: for ever)."""
     tx.execute(
-        f"UPDATE session SET expires_at = {_EXPIRES} WHERE format = ? AND ttl IS NULL", (ttl, LONGEST, LOCAL)
+        f"UPDATE session SET expires_at = {_EXPIRES_AT_SQL} WHERE format = ? AND ttl IS NULL",
+        (ttl, MAX_TTL_SECONDS, LOCAL),
     )
 
 
-def keeps_to(db: sqlite3.Connection, ttl: int) -> bool:
-    """Whether ``keep_to`` would change nothing."""
+def default_ttl_applied(db: sqlite3.Connection, ttl: int) -> bool:
+    """Whether ``apply_default_ttl`` would change nothing."""
     if not ttl:
-        query = "SELECT 1 FROM session WHERE expires_at IS NOT NULL AND ttl IS NULL LIMIT 1"
-        return db.execute(query).fetchone() is None
-    query = f"SELECT 1 FROM session WHERE format = ? AND ttl IS NULL AND expires_at IS NOT {_EXPIRES} LIMIT 1"
-    return db.execute(query, (LOCAL, ttl, LONGEST)).fetchone() is None
+        return not has_row(db, "SELECT 1 FROM session WHERE expires_at IS NOT NULL AND ttl IS NULL LIMIT 1")
+    query = f"SELECT 1 FROM session WHERE format = ? AND ttl IS NULL AND expires_at IS NOT {_EXPIRES_AT_SQL} LIMIT 1"
+    return not has_row(db, query, (LOCAL, ttl, MAX_TTL_SECONDS))
 
 
-def expired(db: sqlite3.Connection) -> int | None:
-    """The session that has outlived its time first, if one has."""
-    row = db.execute(
-        "SELECT id FROM session WHERE expires_at <= ? ORDER BY expires_at, id LIMIT 1", (now(),)
-    ).fetchone()
+def next_expired(db: sqlite3.Connection) -> int | None:
+    """Return the key of the session that expired first, or None if none has expired."""
+    query = "SELECT id FROM session WHERE expires_at <= ? ORDER BY expires_at, id LIMIT 1"
+    row = db.execute(query, (now(),)).fetchone()
     return None if row is None else int(row[0])
 
 
-def expired_twin(db: sqlite3.Connection, scope: Scope, external_id: str) -> int | None:
-    """The session begun here with this external id, if it has outlived its time."""
+def find_expired(db: sqlite3.Connection, scope: Scope, external_id: str) -> int | None:
+    """Return the key of the local session with this external id if it has expired, else None."""
     row = db.execute(
         "SELECT id FROM session WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?"
         " AND expires_at <= ?",
@@ -161,64 +164,63 @@ def expired_twin(db: sqlite3.Connection, scope: Scope, external_id: str) -> int 
     return None if row is None else int(row[0])
 
 
-def join(tx: sqlite3.Connection, key: int, agent_id: str) -> None:
-    """Let an agent take part in a session, from its first message on."""
+def add_agent(tx: sqlite3.Connection, key: int, agent_id: str) -> None:
+    """Let an agent take part in a session, from the session's first message on."""
     joined = tx.execute(
-        "INSERT OR IGNORE INTO session_agent (session_id, agent_id, joined_at) VALUES (?, ?, ?)",
-        (key, agent_id, now()),
+        "INSERT OR IGNORE INTO session_agent (session_id, agent_id, joined_at) VALUES (?, ?, ?)", (key, agent_id, now())
     )
     if joined.rowcount:
         chunks.requeue_session(tx, key)
 
 
-def entitle(tx: sqlite3.Connection, key: int, texts: Iterable[str]) -> None:
-    """Give a session that has no title the first one that is found in some texts."""
-    if tx.execute("SELECT 1 FROM session WHERE id = ? AND title IS NULL", (key,)).fetchone():
-        from appliance.store import naming  # its patterns are many, and whoever only reads needs none
+def set_missing_title(tx: sqlite3.Connection, key: int, texts: Iterable[str]) -> None:
+    """Give a session without a title the first one that can be extracted from the texts."""
+    if has_row(tx, "SELECT 1 FROM session WHERE id = ? AND title IS NULL", (key,)):
+        from appliance.store import title_extraction  # compiles many patterns, which readers do not need
 
-        title = next(filter(None, map(naming.title, texts)), None)
+        title = next(filter(None, map(title_extraction.extract_title, texts)), None)
         if title is not None:
             tx.execute("UPDATE session SET title = ?, titled = 'found' WHERE id = ?", (title, key))
 
 
-def change(tx: sqlite3.Connection, key: int, **columns: str | int | None) -> None:
-    """Set columns of a session."""
+def update(tx: sqlite3.Connection, key: int, **columns: str | int | None) -> None:
+    """Set columns of a session, by their SQL names."""
     names = ", ".join(f"{name} = ?" for name in columns)
     tx.execute(f"UPDATE session SET {names} WHERE id = ?", (*columns.values(), key))
 
 
-def holding(
+def session_holding_most(
     tx: sqlite3.Connection, scope: Scope, format: str, external_ids: Sequence[str]
 ) -> tuple[str, int] | None:
-    """The external id of the session that holds most of the given messages, and how many it holds."""
+    """Return the external id of the session that has most of the given messages, and their number; None if no session
+    has any."""
     counts: dict[str, int] = {}
     for page in pages(external_ids):
         for external_id, count in tx.execute(
             "SELECT s.external_id, count(*) FROM message m JOIN session s ON s.id = m.session_id"
             " WHERE s.user_id = ? AND s.namespace = ? AND s.format = ?"
-            f" AND m.external_id IN ({marks(page)}) GROUP BY s.id",
+            f" AND m.external_id IN ({placeholders(page)}) GROUP BY s.id",
             (scope.user_id, scope.namespace, format, *page),
         ):
             counts[external_id] = counts.get(external_id, 0) + count
     return max(counts.items(), key=lambda item: item[1], default=None)
 
 
-def keys(db: sqlite3.Connection, scope: Scope) -> set[int]:
-    """The sessions of a scope's user and namespace."""
-    rows = db.execute(
-        "SELECT id FROM session WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace)
-    )
+def keys_in_scope(db: sqlite3.Connection, scope: Scope) -> set[int]:
+    """Return the keys of all sessions of the scope's user and namespace."""
+    rows = db.execute("SELECT id FROM session WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace))
     return {key for (key,) in rows}
 
 
 def exists(db: sqlite3.Connection, key: int) -> bool:
-    return db.execute("SELECT 1 FROM session WHERE id = ?", (key,)).fetchone() is not None
+    return has_row(db, "SELECT 1 FROM session WHERE id = ?", (key,))
 
 
-# --- read back ---------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------
 
+_LIST_HINT = "'appliance sessions' lists the sessions."
 
-_SESSION = (
+_SESSION_SQL = (
     "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
     " (SELECT count(*) FROM message m WHERE m.session_id = s.id),"
     " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
@@ -226,26 +228,21 @@ _SESSION = (
     " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
     "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1),"
     " s.created_at, s.metadata, s.pinned, s.storage_scope, s.titled, s.options, s.ttl, s.expires_at,"
-    f" s.parent_id, s.branch_at, {chunks.AGENTS} FROM session s WHERE {NOT_EXPIRED}"
+    f" s.parent_id, s.branch_at, {chunks.AGENTS_SQL} FROM session s WHERE {NOT_EXPIRED}"
 )
 
 
 def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
-    key, external_id, title, user, namespace, agent, format, count, first, last, created, metadata, *more = (
-        values
-    )
+    key, external_id, title, user, namespace, agent, format, count, first, last, created, metadata, *more = values
     pinned, scope, titled, options, ttl, expires, parent, branch_at, agents = more
     shared = 0
     if parent is not None:
-        # Its past is told by others: where it begins there, and where it ends if nothing came after.
-        past, of_past = lineage.within(lineage.parts(db, key)[:-1])
-        shared, begins = db.execute(
-            f"SELECT count(*), min(m.sent_at) FROM message m WHERE {past}", of_past
-        ).fetchone()
-        (branched,) = db.execute("SELECT sent_at FROM message WHERE id = ?", (branch_at,)).fetchone() or (
-            None,
-        )
-        first, last = begins or first, last or branched
+        # A branch begins with the messages that it shares, and ends with them as long as it has none of its own.
+        past_sql, past_values = branches.parts_condition(branches.session_parts(db, key)[:-1])
+        query = f"SELECT count(*), min(m.sent_at) FROM message m WHERE {past_sql}"
+        shared, shared_first = db.execute(query, past_values).fetchone()
+        (shared_last,) = db.execute("SELECT sent_at FROM message WHERE id = ?", (branch_at,)).fetchone() or (None,)
+        first, last = shared_first or first, last or shared_last
     return SessionInfo(
         id=public_id(key),
         external_id=external_id,
@@ -257,7 +254,7 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         messages=count,
         first_at=first,
         last_at=last,
-        created_at=iso_of(created),
+        created_at=iso_from_microseconds(created),
         metadata=msgspec.json.decode(metadata),
         pinned=bool(pinned),
         storage_scope=scope,
@@ -265,7 +262,7 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         options=msgspec.json.decode(options),
         agents=tuple(msgspec.json.decode(agents)),
         ttl=ttl,
-        expires_at=None if expires is None else iso_of(expires),
+        expires_at=None if expires is None else iso_from_microseconds(expires),
         branch_of=None if parent is None else public_id(parent),
         branch_at=None if branch_at is None else f"m{branch_at}",
         shared=shared,
@@ -273,22 +270,19 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
 
 
 def infos(db: sqlite3.Connection, keys: Sequence[int]) -> list[SessionInfo]:
-    """The sessions of some keys, in their order; those that are not there are left out."""
-    found: dict[int, tuple[Any, ...]] = {}
-    for page in pages(keys):
-        for values in db.execute(f"{_SESSION} AND s.id IN ({marks(page)})", (now(), *page)).fetchall():
-            found[values[0]] = values
-    return [_info(db, found[key]) for key in keys if key in found]
+    """Return the sessions with the given keys in the same order, as far as they exist."""
+    rows = db.execute(f"{_SESSION_SQL} AND s.id IN {JSON_KEYS_SQL}", (now(), json_keys(keys))).fetchall()
+    values_by_key = {values[0]: values for values in rows}
+    return [_info(db, values_by_key[key]) for key in keys if key in values_by_key]
 
 
-def every(db: sqlite3.Connection) -> Iterator[SessionInfo]:
-    """The sessions of everybody, the last active first."""
-    order = (
-        " ORDER BY coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at)"
-        " DESC, s.id DESC"
+def iterate(db: sqlite3.Connection) -> Iterator[SessionInfo]:
+    """Yield the sessions of all users, most recently active first."""
+    rows = db.execute(
+        "SELECT s.id FROM session s ORDER BY"
+        " coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at) DESC, s.id DESC"
     )
-    keys = [key for (key,) in db.execute(f"SELECT s.id FROM session s{order}")]
-    for page in pages(keys):
+    for page in pages([key for (key,) in rows]):
         yield from infos(db, page)
 
 
@@ -300,52 +294,57 @@ def find(
     owner: str | None = None,
     namespace: str | None = None,
 ) -> SessionInfo:
-    """The session of a public id or, failing that, of an external id; only a session of ``user_id`` and of
-    ``namespace`` where they are named. Of several with one external id, ``owner``'s is meant.
+    """Return the session with a public id or, failing that, an external id.
+
+    Args:
+        db: The connection.
+        reference: A public or an external id.
+        user_id: Only a session of this user.
+        owner: The user whose session is preferred if several sessions have the external id.
+        namespace: Only a session of this namespace.
 
     Raises:
-        NotFound: there is none.
-        UsageError: several conversations have this external id.
+        NotFound: There is none.
+        UsageError: Several sessions have this external id.
     """
     key = key_of(reference)
-    whose = [("user_id", user_id), ("namespace", namespace)]
-    query = _SESSION + "".join(f" AND s.{column} = ?" for column, value in whose if value is not None)
-    values = (now(), *(value for _, value in whose if value is not None))
+    filters = [
+        (column, value) for column, value in (("user_id", user_id), ("namespace", namespace)) if value is not None
+    ]
+    query = _SESSION_SQL + "".join(f" AND s.{column} = ?" for column, _ in filters)
+    values = (now(), *(value for _, value in filters))
     rows = db.execute(query + " AND s.id = ?", (*values, key)).fetchall() if key else []
     rows = rows or db.execute(query + " AND s.external_id = ? LIMIT 100", (*values, reference)).fetchall()
-    found = [_info(db, row) for row in rows]
-    if len(found) > 1:
-        found = [info for info in found if info.user_id == owner] or found
-    if len(found) > 1:
-        ids = ", ".join(info.id for info in found)
-        raise UsageError(f"several sessions are called {reference!r}", hint=f"name one by its id: {ids}")
-    if not found:
-        nobody = "there is no" if user_id is None else f"{user_id} has no"
-        raise NotFound(f"{nobody} session {reference!r}", hint="'appliance sessions' lists them")
-    return found[0]
+    matches = [_info(db, row) for row in rows]
+    if len(matches) > 1:
+        matches = [info for info in matches if info.user_id == owner] or matches
+    if len(matches) > 1:
+        ids = ", ".join(info.id for info in matches)
+        raise UsageError(f"Several sessions have the id {reference!r}.", hint=f"Name one by its own id: {ids}.")
+    if not matches:
+        subject = "There is no" if user_id is None else f"User {user_id!r} has no"
+        raise NotFound(f"{subject} session {reference!r}.", hint=_LIST_HINT)
+    return matches[0]
 
 
-def keeping(db: sqlite3.Connection, parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Those of some stretches whose sessions keep anything to themselves."""
+def parts_withholding(db: sqlite3.Connection, parts: Sequence[SessionPart]) -> tuple[SessionPart, ...]:
+    """Return those parts whose sessions withhold anything from other sessions."""
     query = "SELECT 1 FROM session WHERE id = ? AND storage_scope <> 'all'"
-    return tuple(part for part in parts if db.execute(query, (part.session,)).fetchone())
+    return tuple(part for part in parts if has_row(db, query, (part.session,)))
 
 
 def options(db: sqlite3.Connection, key: int) -> dict[str, Any]:
-    """What a session says for itself, by the names of options; empty where it says nothing."""
+    """Return the options that a session sets itself; empty if it sets none or does not exist."""
     row = db.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
     return dict(msgspec.json.decode(row[0])) if row else {}
 
 
 def heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:
-    """What hits say of the sessions of the given keys. A title that was found in the first words is none that
-    would tell a reader more: it would only take the room of other words in a context."""
-    found: dict[int, SessionHead] = {}
-    for page in pages(sorted(set(keys))):
-        for key, *values in db.execute(
-            "SELECT id, external_id, CASE titled WHEN 'found' THEN NULL ELSE title END, format, user_id"
-            f" FROM session WHERE id IN ({marks(page)})",
-            page,
-        ).fetchall():
-            found[key] = SessionHead(*values)
-    return found
+    """Return what hits show of the sessions with the given keys. An extracted title is left out: it repeats the first
+    words of the session, and would take space from others in a context."""
+    rows = db.execute(
+        "SELECT id, external_id, CASE titled WHEN 'found' THEN NULL ELSE title END, format, user_id"
+        f" FROM session WHERE id IN {JSON_KEYS_SQL}",
+        (json_keys(keys),),
+    )
+    return {key: SessionHead(*values) for key, *values in rows.fetchall()}

@@ -1,60 +1,90 @@
-"""Small tools of everybody who writes SQL here."""
+"""Helpers for writing SQL, used by all modules of the store."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
-PAGE = 500
-"""How many keys go into one IN (...) list, and how many rows into one page of a long reading."""
+PAGE_ROWS = 500
+"""How many values go into one IN (...) list, and how many rows into one page of a long read."""
 
 
-def marks(values: Sequence[object]) -> str:
-    """The question marks of an IN (...) list."""
+def placeholders(values: Sequence[object]) -> str:
+    """Return the question marks of an IN (...) list."""
     return ",".join("?" * len(values))
 
 
 def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The values in pieces that fit one IN (...) list."""
-    for start in range(0, len(values), PAGE):
-        yield values[start : start + PAGE]
+    """Yield the values in slices that fit one IN (...) list."""
+    for start in range(0, len(values), PAGE_ROWS):
+        yield values[start : start + PAGE_ROWS]
 
 
-LISTED = "(SELECT value FROM json_each(?))"
-"""For ``IN``, with the keys as ``listed`` writes them: a statement that is the same for any number of keys is prepared
-once. A search's lookups take 0.6 of the time that they take with a list of question marks."""
+JSON_KEYS_SQL = "(SELECT value FROM json_each(?))"
+"""The operand of ``IN`` for keys in the form of ``json_keys``. The statement is the same for any number of keys, so
+SQLite prepares it once: the lookups of a search take 0.6 of the time that they take with a list of question marks."""
 
 
-def listed(keys: Iterable[int]) -> str:
-    """Keys as the one parameter of ``LISTED``."""
+def json_keys(keys: Iterable[int]) -> str:
+    """Return keys as the one parameter of ``JSON_KEYS_SQL``."""
     return msgspec.json.encode(list(keys)).decode()
 
 
-def at_once(db: sqlite3.Connection, sql: str, values: Sequence[object], columns: int) -> list[list[Any]]:
-    """The rows of a statement with so many columns (of numbers and texts), in no order, in one step of SQLite's.
+def fetch_in_one_step(db: sqlite3.Connection, sql: str, values: Sequence[object], columns: int) -> list[list[Any]]:
+    """Return the rows of a query, in no particular order, in a single step of SQLite.
 
-    Python gives the interpreter lock away for each step, and has to wait for it each time where other threads work:
-    three hundred rows took 60 ms beside an ingest that take 2 ms alone.
+    Python releases the interpreter lock at each step and waits to get it back while other threads work: 300 rows took
+    60 ms next to an ingest, and 2 ms without one.
+
+    Args:
+        db: The connection.
+        sql: The query; its columns are numbers, texts or NULL.
+        values: Its parameters.
+        columns: The number of its columns.
     """
     names = ", ".join(f"c{number}" for number in range(columns))
-    (found,) = db.execute(
+    (encoded,) = db.execute(
         f"WITH found ({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM found", values
     ).fetchone()
-    rows: list[list[Any]] = msgspec.json.decode(found)
+    rows: list[list[Any]] = msgspec.json.decode(encoded)
     return rows
 
 
+def fetch_int(db: sqlite3.Connection, sql: str, values: Sequence[object] = ()) -> int:
+    """Return the number that a query gives, such as a count."""
+    return int(db.execute(sql, values).fetchone()[0])
+
+
+def has_row(db: sqlite3.Connection, sql: str, values: Sequence[object] = ()) -> bool:
+    """Whether a query gives any row."""
+    return db.execute(sql, values).fetchone() is not None
+
+
+@contextmanager
+def read_transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """A block whose queries all see the same state of the database, whatever is committed meanwhile."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("COMMIT")
+
+
 def next_key(tx: sqlite3.Connection, table: str) -> int:
-    """The next key of an AUTOINCREMENT table, for rows that are inserted with their keys given."""
+    """Return the next key of an AUTOINCREMENT table, for rows that are inserted with explicit keys."""
     row = tx.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     return int(row[0]) + 1 if row else 1
 
 
 def to_json(value: object) -> str:
-    """JSON text with sorted keys, so that equal values are equal texts."""
+    """Return JSON text with sorted keys, so that equal values give equal texts."""
     return msgspec.json.encode(value, order="deterministic").decode()

@@ -1,7 +1,7 @@
-"""Summaries in the truth: what they say, where each of their sentences stands, and which sessions wait for new ones.
+"""Summaries in the database: their texts, their quotes, and which sessions are due for new ones.
 
-A summary keeps its sentences as places in messages, so that what it quotes is always the message's own. The database
-itself drops the summaries that cover a message when that changes or goes, and counts what no summary has seen.
+A summary stores its sentences as places in messages, so that a quote is always the text of its message. Triggers delete
+the summaries that cover a message when it changes or is deleted, and count the changes that no summary covers yet.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from dataclasses import dataclass
 import msgspec
 
 from appliance.errors import NotFound
-from appliance.moments import iso_of, now
 from appliance.store import messages, sessions
-from appliance.store.sql import LISTED, PAGE, at_once, listed, to_json
-from appliance.store.visible import NOT_EXPIRED
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, has_row, json_keys, to_json
+from appliance.store.visibility import NOT_EXPIRED
+from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Filters, Level, Metadata, Quote, Scope, Summary
 
 Sentence = tuple[int, int, int]
-"""A message's key, and from where to where in its text, in characters."""
+"""The key of a message, and the start and the end of the sentence in its text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """A summary as it is about to be stored, of the messages from ``first`` to ``last``, so many in all. ``covers`` is
-    the digest of what it was made from."""
+class SummaryInsert:
+    """A summary to be stored, of the ``messages`` messages from ``first`` to ``last``. ``source_digest`` is the digest
+    of what it was made from."""
 
     level: Level
-    first: messages.Row
-    last: messages.Row
+    first: messages.MessageRow
+    last: messages.MessageRow
     messages: int
     text: str
     quotes: Sequence[Quote]
     made_by: str
     metadata: Metadata
-    covers: bytes
+    source_digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A stored summary; ``public`` makes it a Summary. ``sentences`` and ``metadata`` are JSON."""
+class SummaryRow:
+    """A stored summary; ``to_summaries`` gives the public form. ``sentences_json`` and ``metadata`` are JSON."""
 
     id: int
     session_id: int
@@ -53,10 +53,10 @@ class Row:
     since: str | None
     until: str | None
     text: str
-    quoted: str
+    sentences_json: str
     made_by: str
     metadata: str
-    covers: bytes
+    source_digest: bytes
     made_at: int
     first_order: int
     first_position: int
@@ -64,23 +64,22 @@ class Row:
     last_position: int
 
     @property
-    def begins(self) -> tuple[int, int, int]:
-        """The place of the first message that it covers, by which messages are in order."""
+    def start_key(self) -> tuple[int, int, int]:
+        """The place (time, position, key) of the first message that it covers, by which messages are sorted."""
         return self.first_order, self.first_position, self.first_id
 
     @property
-    def ends(self) -> tuple[int, int, int]:
+    def end_key(self) -> tuple[int, int, int]:
         return self.last_order, self.last_position, self.last_id
 
     @property
     def sentences(self) -> list[Sentence]:
-        return msgspec.json.decode(self.quoted, type=list[Sentence])
+        return msgspec.json.decode(self.sentences_json, type=list[Sentence])
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """What no summary of a session has seen: how many changes, and how many of these were of messages that had been
-    there before."""
+class PendingSummaries:
+    """The changes of a session that no summary covers yet; ``edits`` of them changed existing messages."""
 
     changes: int = 0
     edits: int = 0
@@ -101,123 +100,122 @@ def public_id(key: int) -> str:
 
 
 def key_of(public: str) -> int | None:
-    """The store's key of a public summary id, or None when it is not one."""
+    """Return the store's key of a public summary id, or None if the text is not one."""
     return int(public[3:]) if re.fullmatch(r"sum[1-9]\d{0,17}", public) else None
 
 
 # --- what is due -------------------------------------------------------------------------------------
 
 
-# What was said in a future, by a clock that has been put right since, counts as said long ago.
-LOOKED_AT = 200
-"""Sessions that wait whose messages are looked at, to tell how long: an import leaves thousands, all from one hour."""
+MAX_SAMPLED_SESSIONS = 200
+"""How many due sessions are examined to tell how long they have been waiting: an import leaves thousands, all from one
+hour."""
 
-_IS_DUE = "(d.torn OR d.changes >= :every OR abs(:now - d.at) >= :silent)"
+# A time in the future, from a clock that has been corrected since, counts as long ago: hence the absolute value.
+_IS_DUE_SQL = "(d.torn OR d.changes >= :every OR abs(:now - d.at) >= :silent)"
 
 
-def due(db: sqlite3.Connection, every: int, silent: float, limit: int = -1) -> list[int]:
-    """The sessions that wait for summaries, the last active first: of those that have been silent for so many
-    seconds, that have so many messages more, or that lost a summary with a message that changed."""
+def due_sessions(db: sqlite3.Connection, message_interval: int, idle_seconds: float, limit: int = -1) -> list[int]:
+    """Return the sessions that are due for summaries, most recently active first: those that have been idle for
+    ``idle_seconds``, have ``message_interval`` new messages, or lost a summary because a message changed."""
     rows = db.execute(
-        f"SELECT d.session_id FROM summary_due d WHERE {_IS_DUE} ORDER BY d.at DESC, d.session_id DESC LIMIT :limit",
-        {**_limits(every, silent), "limit": limit},
+        f"SELECT d.session_id FROM summary_due d WHERE {_IS_DUE_SQL}"
+        " ORDER BY d.at DESC, d.session_id DESC LIMIT :limit",
+        {**_due_parameters(message_interval, idle_seconds), "limit": limit},
     )
     return [key for (key,) in rows.fetchall()]
 
 
-def due_count(db: sqlite3.Connection, every: int, silent: float) -> int:
-    (number,) = db.execute(
-        f"SELECT count(*) FROM summary_due d WHERE {_IS_DUE}",
-        _limits(every, silent),
-    ).fetchone()
+def count_due(db: sqlite3.Connection, message_interval: int, idle_seconds: float) -> int:
+    """Return the number of sessions that are due for summaries."""
+    query = f"SELECT count(*) FROM summary_due d WHERE {_IS_DUE_SQL}"
+    (number,) = db.execute(query, _due_parameters(message_interval, idle_seconds)).fetchone()
     return int(number)
 
 
-def waiting_since(db: sqlite3.Connection, every: int, silent: float) -> int | None:
-    """When the latest message was stored of the session that has waited longest for summaries, among the first
-    ``LOOKED_AT`` that do, in microseconds since 1970; None when none does."""
+def waiting_since(db: sqlite3.Connection, message_interval: int, idle_seconds: float) -> int | None:
+    """Return when the longest-waiting session got its latest message, in microseconds since 1970, among the first
+    ``MAX_SAMPLED_SESSIONS`` that are due; None if none is."""
     (at,) = db.execute(
         "SELECT min((SELECT max(added_at) FROM message m WHERE m.session_id = due.session_id)) FROM"
-        f" (SELECT d.session_id FROM summary_due d WHERE {_IS_DUE} LIMIT {LOOKED_AT}) due",
-        _limits(every, silent),
+        f" (SELECT d.session_id FROM summary_due d WHERE {_IS_DUE_SQL} LIMIT {MAX_SAMPLED_SESSIONS}) due",
+        _due_parameters(message_interval, idle_seconds),
     ).fetchone()
     return None if at is None else int(at)
 
 
-def _limits(every: int, silent: float) -> dict[str, int]:
-    return {"every": every, "now": now(), "silent": int(silent * 1e6)}
+def _due_parameters(message_interval: int, idle_seconds: float) -> dict[str, int]:
+    return {"every": message_interval, "now": now(), "silent": int(idle_seconds * 1e6)}
 
 
-def unseen(db: sqlite3.Connection, session: int) -> Due:
-    """What has happened in a session that no summary has seen."""
+def pending_changes(db: sqlite3.Connection, session: int) -> PendingSummaries:
+    """Return the changes of a session that no summary covers yet."""
     row = db.execute("SELECT changes, edits FROM summary_due WHERE session_id = ?", (session,)).fetchone()
-    return Due(*row) if row else Due()
+    return PendingSummaries(*row) if row else PendingSummaries()
 
 
-def seen(tx: sqlite3.Connection, session: int, due: Due) -> None:
-    """Note that summaries have now seen so much; what has come since goes on waiting."""
+def mark_covered(tx: sqlite3.Connection, session: int, covered_changes: PendingSummaries) -> None:
+    """Note that summaries now cover these changes; later changes remain pending."""
     tx.execute(
         "UPDATE summary_due SET changes = changes - ?, edits = edits - ?, torn = 0 WHERE session_id = ?",
-        (due.changes, due.edits, session),
+        (covered_changes.changes, covered_changes.edits, session),
     )
     tx.execute("DELETE FROM summary_due WHERE session_id = ? AND changes <= 0", (session,))
 
 
-# --- written -----------------------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------------------
 
 
-def put(tx: sqlite3.Connection, session: int, new: Sequence[New]) -> list[int]:
-    """Store summaries of a session; their keys, in the same order. Their pieces are the caller's."""
-    made = now()
+def insert(tx: sqlite3.Connection, session: int, new: Sequence[SummaryInsert]) -> list[int]:
+    """Store summaries of a session and return their keys, in the same order. The caller stores their chunks."""
+    made_at = now()
     keys = []
-    for one in new:
-        sentences = [(messages.message_key(q.message_id), q.start, q.end) for q in one.quotes]
-        first, last = one.first, one.last
+    for summary in new:
+        sentences = [(messages.message_key(q.message_id), q.start, q.end) for q in summary.quotes]
+        first, last = summary.first, summary.last
         cursor = tx.execute(
             "INSERT INTO summary (session_id, level, first_id, first_order, first_position, last_id, last_order,"
             " last_position, messages, since, until, at, text, sentences, made_by, metadata, covers, made_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (session, one.level, first.id, first.order_at, first.position, last.id, last.order_at, last.position,
-             one.messages, first.sent_at, last.sent_at, last.at, one.text, to_json(sentences), one.made_by,
-             to_json(one.metadata), one.covers, made),
+            (session, summary.level, first.id, first.order_at, first.position, last.id, last.order_at, last.position,
+             summary.messages, first.sent_at, last.sent_at, last.at, summary.text, to_json(sentences), summary.made_by,
+             to_json(summary.metadata), summary.source_digest, made_at),
         )  # fmt: skip
         keys.append(int(cursor.lastrowid or 0))
     return keys
 
 
-def drop(tx: sqlite3.Connection, keys: Collection[int]) -> None:
+def delete(tx: sqlite3.Connection, keys: Collection[int]) -> None:
     """Remove summaries; the database queues the removal of their points."""
-    tx.execute(f"DELETE FROM summary WHERE id IN {LISTED}", (listed(keys),))
+    tx.execute(f"DELETE FROM summary WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),))
 
 
-# --- read back ---------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------------
 
 
-def of_session(db: sqlite3.Connection, session: int) -> list[Row]:
-    """A session's summaries, the whole before its parts, each level in the order of the conversation."""
-    rows = db.execute(
-        f"SELECT {_COLUMNS} FROM summary u WHERE u.session_id = ? ORDER BY {_ORDER}", (session,)
-    )
-    return [Row(*values) for values in rows]
+def of_session(db: sqlite3.Connection, session: int) -> list[SummaryRow]:
+    """Return the summaries of a session, wider levels first, each level in the order of the messages."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM summary u WHERE u.session_id = ? ORDER BY {_ORDER}", (session,))
+    return [SummaryRow(*values) for values in rows]
 
 
-def found(
+def list_rows(
     db: sqlite3.Connection,
     scope: Scope | None = None,
     *,
     session: int | None = None,
     level: Level | None = None,
     limit: int = -1,
-) -> list[Row]:
-    """The summaries of a scope and of a session, if given, of all levels or one: those of the last active
-    session first, and there the whole before its parts."""
+) -> list[SummaryRow]:
+    """Return summaries, those of the most recently active session first and wider levels first; filtered by scope,
+    session and level where they are not None."""
     where: list[str] = [NOT_EXPIRED]
     values: list[object] = [now()]
     if scope is not None:
         where += ["s.user_id = ?", "s.namespace = ?"]
         values += [scope.user_id, scope.namespace]
         if scope.agent_id is not None:
-            where.append(sessions.TAKES_PART)
+            where.append(sessions.AGENT_PARTICIPATES_SQL)
             values.append(scope.agent_id)
     if session is not None:
         where.append("u.session_id = ?")
@@ -225,36 +223,36 @@ def found(
     if level is not None:
         where.append("u.level = ?")
         values.append(level)
-    last = "(SELECT max(m.order_at) FROM message m WHERE m.session_id = u.session_id)"
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM summary u JOIN session s ON s.id = u.session_id WHERE {' AND '.join(where)}"
-        f" ORDER BY {last} DESC, {_ORDER} LIMIT ?",
+        " ORDER BY (SELECT max(m.order_at) FROM message m WHERE m.session_id = u.session_id) DESC,"
+        f" {_ORDER} LIMIT ?",
         (*values, limit),
     )
-    return [Row(*each) for each in rows]
+    return [SummaryRow(*columns) for columns in rows]
 
 
-def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, Row]:
-    """The summaries of the given keys; those that are not there are absent."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM summary u WHERE u.id IN {LISTED}", (listed(keys),))
-    return {values[0]: Row(*values) for values in rows}
+def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SummaryRow]:
+    """Return the summaries with the given keys, by key, as far as they exist."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM summary u WHERE u.id IN {JSON_KEYS_SQL}", (json_keys(keys),))
+    return {values[0]: SummaryRow(*values) for values in rows}
 
 
-def summary(db: sqlite3.Connection, reference: str) -> Row:
-    """The summary of a public id.
+def find(db: sqlite3.Connection, reference: str) -> SummaryRow:
+    """Return the summary with a public id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: There is none.
     """
     key = key_of(reference)
     row = get(db, [key]).get(key) if key is not None else None
     if row is None:
-        raise NotFound(f"there is no summary {reference!r}", hint="'appliance summaries' lists them")
+        raise NotFound(f"There is no summary {reference!r}.", hint="'appliance summaries' lists the summaries.")
     return row
 
 
-def public(db: sqlite3.Connection, rows: Sequence[Row]) -> list[Summary]:
-    """The summaries as they leave the program, with the words that they quote read from the messages."""
+def to_summaries(db: sqlite3.Connection, rows: Sequence[SummaryRow]) -> list[Summary]:
+    """Return the public form of summaries, with their quotes read from the messages."""
     texts = messages.texts(db, {message for row in rows for message, *_ in row.sentences})
     return [
         Summary(
@@ -273,49 +271,41 @@ def public(db: sqlite3.Connection, rows: Sequence[Row]) -> list[Summary]:
             messages=row.messages,
             since=row.since,
             until=row.until,
-            made_at=iso_of(row.made_at),
+            made_at=iso_from_microseconds(row.made_at),
             metadata=msgspec.json.decode(row.metadata),
         )
         for row in rows
     ]
 
 
-def exist(db: sqlite3.Connection, scope: Scope) -> bool:
+def has_any(db: sqlite3.Connection, scope: Scope) -> bool:
     """Whether any session of a scope has a summary."""
-    row = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM session s JOIN summary u ON u.session_id = s.id"
-        " WHERE s.user_id = ? AND s.namespace = ?)",
-        (scope.user_id, scope.namespace),
-    ).fetchone()
-    return bool(row[0])
+    query = "SELECT 1 FROM session s JOIN summary u ON u.session_id = s.id WHERE s.user_id = ? AND s.namespace = ?"
+    return has_row(db, f"{query} LIMIT 1", (scope.user_id, scope.namespace))
 
 
-def seen_by(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> set[int]:
-    """Those of the given summaries that a question may find: what sessions give to others and all of its own, and
-    nothing that has expired. The index follows a change by and by; the truth decides."""
-    rows = at_once(
+def filter_visible(db: sqlite3.Connection, keys: Collection[int], filters: Filters) -> set[int]:
+    """Return those of the given summaries that a search may find: what sessions share, everything in the exempt parts,
+    and nothing expired. The index follows a change with a delay; the database decides."""
+    session_sql, session = (" AND s.id = ?", [filters.session]) if filters.session is not None else ("", [])
+    rows = fetch_in_one_step(
         db,
         "SELECT u.id FROM summary u JOIN session s ON s.id = u.session_id"
-        f" WHERE (s.storage_scope <> 'none' OR s.id IN {LISTED}) AND {NOT_EXPIRED} AND u.id IN {LISTED}"
-        + (" AND s.id = ?" if filters.session is not None else ""),
-        (
-            listed(part.session for part in filters.own),
-            now(),
-            listed(keys),
-            *(() if filters.session is None else (filters.session,)),
-        ),
+        f" WHERE (s.storage_scope <> 'none' OR s.id IN {JSON_KEYS_SQL}) AND {NOT_EXPIRED} AND u.id IN {JSON_KEYS_SQL}"
+        + session_sql,
+        (json_keys(part.session for part in filters.exempt_parts), now(), json_keys(keys), *session),
         columns=1,
     )
     return {key for (key,) in rows}
 
 
 def count(db: sqlite3.Connection) -> int:
-    (number,) = db.execute("SELECT count(*) FROM summary").fetchone()
-    return int(number)
+    """Return the number of summaries of all users."""
+    return fetch_int(db, "SELECT count(*) FROM summary")
 
 
 def last_fallback(db: sqlite3.Connection) -> str | None:
-    """Why the model did not write the latest summary that it was to write; None where it did."""
+    """Return why the model failed to write the latest summary that it should have written; None if it wrote it."""
     row = db.execute(
         "SELECT json_extract(metadata, '$.fallback') FROM summary"
         " WHERE made_by <> 'extractive' OR json_extract(metadata, '$.fallback') IS NOT NULL"
@@ -327,27 +317,27 @@ def last_fallback(db: sqlite3.Connection) -> str | None:
 # --- for verify --------------------------------------------------------------------------------------
 
 
-def page(db: sqlite3.Connection, after: int) -> list[Row]:
-    """The next summaries behind the key ``after``."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM summary u WHERE u.id > ? ORDER BY u.id LIMIT ?", (after, PAGE))
-    return [Row(*values) for values in rows]
+def page_after(db: sqlite3.Connection, after: int) -> list[SummaryRow]:
+    """Return the next summaries with keys above ``after``."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM summary u WHERE u.id > ? ORDER BY u.id LIMIT ?", (after, PAGE_ROWS))
+    return [SummaryRow(*values) for values in rows]
 
 
-def lengths(db: sqlite3.Connection, rows: Sequence[Row]) -> dict[tuple[int, int], int]:
-    """The lengths of the messages that summaries quote, by session and message."""
-    texts = messages.get(db, {message for row in rows for message, *_ in row.sentences})
-    return {(message.session_id, key): len(message.text) for key, message in texts.items()}
+def quoted_message_lengths(db: sqlite3.Connection, rows: Sequence[SummaryRow]) -> dict[tuple[int, int], int]:
+    """Return the lengths of the messages that summaries quote, by session and message."""
+    quoted = messages.get(db, {message for row in rows for message, *_ in row.sentences})
+    return {(message.session_id, key): len(message.text) for key, message in quoted.items()}
 
 
-def pieces_of(
-    db: sqlite3.Connection, generation: int, rows: Sequence[Row]
+def chunk_spans(
+    db: sqlite3.Connection, generation: int, rows: Sequence[SummaryRow]
 ) -> dict[int, list[tuple[int, int, int, bytes]]]:
-    """The pieces of summaries in a generation: key, start, stop and digest of each, in order."""
-    found: dict[int, list[tuple[int, int, int, bytes]]] = {}
-    for key, *piece in db.execute(
+    """Return the chunks of summaries in a generation, in order: key, start, stop and digest of each."""
+    spans: dict[int, list[tuple[int, int, int, bytes]]] = {}
+    for summary, *span in db.execute(
         "SELECT summary_id, id, start, stop, digest FROM summary_chunk"
-        f" WHERE generation = ? AND summary_id IN {LISTED} ORDER BY summary_id, start, stop",
-        (generation, listed(row.id for row in rows)),
+        f" WHERE generation = ? AND summary_id IN {JSON_KEYS_SQL} ORDER BY summary_id, start, stop",
+        (generation, json_keys(row.id for row in rows)),
     ):
-        found.setdefault(key, []).append((piece[0], piece[1], piece[2], piece[3]))
-    return found
+        spans.setdefault(summary, []).append((span[0], span[1], span[2], span[3]))
+    return spans

@@ -3,10 +3,10 @@
     header   4,096 bytes: a JSON line (format, model identity, dimension, dtype, row size), its CRC-32
     row      digest of the embedded text (16 bytes) · CRC-32 of digest and vector · vector (float16)
 
-The truth (SQLite) knows which row holds which text and how many rows count; rows behind that count
-are what a crash left, and are written over. Nothing else is ever written twice, so a reader needs no
-lock; only an erasure writes zeros over rows, and nobody may read then. float16 halves the file; on unit
-vectors it moves a cosine by less than 0.001, and index and rebuild both read the same rounded numbers.
+The database knows which row holds which text, and how many rows count; rows after these are left over from a crash and
+are overwritten. No other row is ever written twice, so a reader needs no lock; only an erasure overwrites rows with
+zeros, while nothing else reads. float16 halves the file. On unit vectors it changes a cosine by less than 0.001, and
+the index and a rebuild both read the same rounded numbers.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ from appliance.errors import StoreCorrupt, StoreError, StoreVersion
 from appliance.paths import FILE_MODE, sync_folder
 
 HEADER_BYTES = 4096
-FORMAT = 1
+FORMAT_VERSION = 1
 DIGEST_BYTES = 16
 
 ERASED = bytes(DIGEST_BYTES)
 """The digest of a row whose vector was erased."""
 
 
-class Ledger:
-    """One generation's vectors. ``rows`` is the count that the truth acknowledges."""
+class VectorLedger:
+    """The vectors of one generation. ``rows`` is the number of rows that count, according to the database."""
 
     def __init__(self, path: Path, identity: str, dimension: int, rows: int) -> None:
-        """Open the ledger, or make an empty one.
+        """Open the ledger, or create an empty one.
 
         Raises:
-            StoreCorrupt: the header is damaged or of another model, or rows are missing.
+            StoreCorrupt: The header is damaged or names another model, or rows are missing.
+            StoreVersion: A newer version of this program wrote it.
         """
         self.path = path
         self.dimension = dimension
-        self._row = _row(dimension)
-        header = {"format": FORMAT, "model": identity, "dimension": dimension, "dtype": "float16"}
+        self._row_dtype = _row_layout(dimension)
+        header = {"format": FORMAT_VERSION, "model": identity, "dimension": dimension, "dtype": "float16"}
         created = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
@@ -60,20 +61,26 @@ class Ledger:
         self._view: NDArray[Any] | None = None
 
     def append(self, digests: Sequence[bytes], vectors: NDArray[np.float32]) -> int:
-        """Write rows behind the acknowledged ones and make them survive a power cut.
+        """Write rows after the acknowledged ones and make them survive a power cut.
 
-        ``vectors`` has shape (len(digests), dimension). Returns the first new row's number. The rows
-        count once ``acknowledge`` is called, after the truth has committed them.
+        The rows count once ``acknowledge`` is called, after the database has committed them.
+
+        Args:
+            digests: The digests of the texts, 16 bytes each.
+            vectors: Their vectors, shape (len(digests), dimension).
+
+        Returns:
+            The number of the first new row.
 
         Raises:
-            StoreError: the disk is full or fails.
+            StoreError: The disk is full or fails.
         """
-        block = np.zeros(len(digests), self._row)
+        block = np.zeros(len(digests), self._row_dtype)
         block["vector"] = vectors.astype("<f2")
         block["digest"] = [np.void(digest) for digest in digests]
         block["crc"] = [_crc(row) for row in block]
         data = memoryview(block.tobytes())
-        offset = HEADER_BYTES + self.rows * self._row.itemsize
+        offset = HEADER_BYTES + self.rows * self._row_dtype.itemsize
         try:
             while data:
                 written = os.pwrite(self._file, data, offset)
@@ -81,53 +88,57 @@ class Ledger:
             os.fsync(self._file)
         except OSError as error:
             raise StoreError(
-                f"can't be written ({error.strerror})",
+                f"The vectors can't be written: {error.strerror}.",
                 where=str(self.path),
-                hint="make room on the disk: what is stored stays, and its vectors are made up for",
+                hint="Make room on the disk. Stored messages are kept; their vectors are computed later.",
             ) from error
         return self.rows
 
     def acknowledge(self, rows: int) -> None:
-        """Count ``rows`` rows: the truth has committed them."""
+        """Set the number of rows that count, after the database has committed them."""
         self.rows = rows
 
     def read(self, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
-        """The vectors of the given rows, shape (len(rows), dimension), float32."""
+        """Return the vectors of the given rows, shape (len(rows), dimension), float32.
+
+        Raises:
+            StoreCorrupt: A row does not exist.
+        """
         index = np.asarray(rows, dtype=np.int64)
         if index.size == 0:
             return np.zeros((0, self.dimension), np.float32)
         if index.min() < 0 or index.max() >= self.rows:
             raise StoreCorrupt(
-                f"row {int(index.max())} was asked for, {self.rows} are there",
+                f"Row {int(index.max())} does not exist; the ledger has {self.rows} rows.",
                 where=str(self.path),
-                hint="run 'appliance verify'",
+                hint="Run 'appliance verify'.",
             )
-        found: NDArray[np.float32] = self._map()["vector"][index].astype(np.float32)
-        return found
+        vectors: NDArray[np.float32] = self._map()["vector"][index].astype(np.float32)
+        return vectors
 
     def check(self) -> Iterator[tuple[int, bytes | None]]:
-        """Every row's number and digest, in order; None in place of the digest where the row is damaged."""
+        """Yield the number and the digest of every row, in order; None as the digest of a damaged row."""
         view = self._map() if self.rows else ()
         for number in range(self.rows):
             row = view[number]
             yield number, bytes(row["digest"]) if _crc(row) == int(row["crc"]) else None
 
-    def erase(self, kept: Collection[int]) -> int:
-        """Write zeros over every row but ``kept``, cut off what lies behind the last that counts, and make that
-        survive a power cut; how many rows held something. Nobody may be reading."""
+    def erase(self, kept_rows: Collection[int]) -> int:
+        """Overwrite all rows but ``kept_rows`` with zeros, truncate the file after the last row that counts, and make
+        this survive a power cut. Nothing may read meanwhile. Returns the number of erased rows."""
         self._view = None
-        # Those behind the last that counts are cut off below: they go, and are counted, as well.
-        written = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row.itemsize
-        gone = [number for number in range(max(self.rows, written)) if number not in kept]
-        blank = np.zeros(1, self._row)
-        blank["crc"] = _crc(blank[0])
+        # Includes the rows that do not count, which are truncated below.
+        written = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row_dtype.itemsize
+        erased_rows = [number for number in range(max(self.rows, written)) if number not in kept_rows]
+        blank_row = np.zeros(1, self._row_dtype)
+        blank_row["crc"] = _crc(blank_row[0])
         erased = 0
-        for number in gone:
-            offset = HEADER_BYTES + number * self._row.itemsize
-            if os.pread(self._file, self._row.itemsize, offset) != blank.tobytes():
-                os.pwrite(self._file, blank.tobytes(), offset)
+        for number in erased_rows:
+            offset = HEADER_BYTES + number * self._row_dtype.itemsize
+            if os.pread(self._file, self._row_dtype.itemsize, offset) != blank_row.tobytes():
+                os.pwrite(self._file, blank_row.tobytes(), offset)
                 erased += 1
-        os.ftruncate(self._file, HEADER_BYTES + self.rows * self._row.itemsize)
+        os.ftruncate(self._file, HEADER_BYTES + self.rows * self._row_dtype.itemsize)
         os.fsync(self._file)
         return erased
 
@@ -137,9 +148,9 @@ class Ledger:
 
     def _map(self) -> NDArray[Any]:
         if self._view is None or len(self._view) < self.rows:
-            size = HEADER_BYTES + self.rows * self._row.itemsize
+            size = HEADER_BYTES + self.rows * self._row_dtype.itemsize
             mapped = mmap.mmap(self._file, size, access=mmap.ACCESS_READ)
-            self._view = np.frombuffer(mapped, self._row, count=self.rows, offset=HEADER_BYTES)
+            self._view = np.frombuffer(mapped, self._row_dtype, count=self.rows, offset=HEADER_BYTES)
         return self._view
 
     def _write_header(self, header: dict[str, Any]) -> None:
@@ -152,41 +163,35 @@ class Ledger:
     def _check_header(self, expected: dict[str, Any]) -> None:
         body, _, rest = os.pread(self._file, HEADER_BYTES, 0).partition(b"\n")
         if rest[:8] != b"%08x" % zlib.crc32(body):
-            raise StoreCorrupt("the header is damaged", where=str(self.path), hint=_REBUILD)
-        found = msgspec.json.decode(body)
-        if found["format"] > FORMAT:
-            raise StoreVersion(
-                "written by a newer version of this program", where=str(self.path), hint="update the program"
-            )
-        if found != expected:
-            raise StoreCorrupt(
-                f"holds vectors of {found['model']}, not of {expected['model']}",
-                where=str(self.path),
-                hint=_REBUILD,
-            )
+            raise self._corrupt("The header of the vector ledger is damaged.")
+        header = msgspec.json.decode(body)
+        if header["format"] > FORMAT_VERSION:
+            message = "A newer version of this program wrote the vector ledger."
+            raise StoreVersion(message, where=str(self.path), hint="Update the program.")
+        if header != expected:
+            raise self._corrupt(f"The ledger has vectors of {header['model']}, not of {expected['model']}.")
 
     def _check_length(self, rows: int) -> None:
-        there = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row.itemsize
-        if there < rows:
-            raise StoreCorrupt(
-                f"{rows - there} of {rows} rows are missing", where=str(self.path), hint=_REBUILD
-            )
+        stored_rows = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row_dtype.itemsize
+        if stored_rows < rows:
+            raise self._corrupt(f"{rows - stored_rows} of {rows} rows of the vector ledger are missing.")
+
+    def _corrupt(self, message: str) -> StoreCorrupt:
+        hint = "Run 'appliance reindex --vectors' to compute the vectors again. No message is lost."
+        return StoreCorrupt(message, where=str(self.path), hint=hint)
 
 
-def shortest(dimension: int, rows: int) -> int:
-    """How many bytes a ledger with so many rows has at least."""
-    return HEADER_BYTES + rows * _row(dimension).itemsize
+def min_file_bytes(dimension: int, rows: int) -> int:
+    """Return the least size in bytes of a ledger with this number of rows."""
+    return HEADER_BYTES + rows * _row_layout(dimension).itemsize
 
 
-def as_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The vectors as the ledger will give them back, rounded to float16."""
+def round_to_stored(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors as the ledger stores them, rounded to float16."""
     return vectors.astype(np.float16).astype(np.float32)
 
 
-_REBUILD = "run 'appliance reindex --vectors' to compute the vectors again; no message is lost"
-
-
-def _row(dimension: int) -> np.dtype[Any]:
+def _row_layout(dimension: int) -> np.dtype[Any]:
     return np.dtype([("digest", f"V{DIGEST_BYTES}"), ("crc", "<u4"), ("vector", "<f2", (dimension,))])
 
 

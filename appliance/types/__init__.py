@@ -1,9 +1,9 @@
-"""The values that travel through the program. All are frozen; none knows a store, a file or a model.
+"""The values that travel through the program. All are frozen; none depends on a store, a file or a model.
 
-In:  a parser yields ``SessionRecord``, ``MessageRecord`` and ``Problem`` values, in the order of the file.
-Out: a search yields ``Hit`` values; a context is ``Context``, made of ``Layer`` and ``ContextItem``.
+In:  a parser yields ``SessionRecord``, ``MessageRecord`` and ``InputProblem`` values, in the order of the file.
+Out: a search yields ``Hit`` values; a ``Context`` is made of ``Layer`` and ``ContextItem`` values.
 
-Metadata keys that parsers set when the export says so, and nothing else reads meaning into:
+Parsers set these metadata keys where the export has them, and only these keys have a meaning:
 ``hidden`` (system or injected context that a person never saw), ``branch`` (off the active path),
 ``sidechain`` (agents among themselves), ``attachments`` (``[{"name", "text"}]``), ``reactions``,
 ``tools``, ``files``, ``edited``, ``deleted``.
@@ -11,9 +11,21 @@ Metadata keys that parsers set when the export says so, and nothing else reads m
 
 from __future__ import annotations
 
-from appliance.types.browsed import Activity, Choices, Outline, WatchedFile
-from appliance.types.forgotten import Doomed, Proof, Receipt
-from appliance.types.found import (
+from appliance.types.erasure import ErasurePreview, ErasureReport, Receipt
+from appliance.types.overview import Activity, FilterChoices, Outline, WatchedFile
+from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
+from appliance.types.records import (
+    FileReport,
+    IngestReport,
+    InputProblem,
+    MessageRecord,
+    OnEmbedded,
+    OnFile,
+    OnRead,
+    Record,
+    SessionRecord,
+)
+from appliance.types.search import (
     Context,
     ContextItem,
     Dropped,
@@ -21,35 +33,25 @@ from appliance.types.found import (
     Hit,
     Hits,
     Layer,
-    Part,
+    SessionPart,
     Source,
     SummaryHit,
     WhyNot,
 )
-from appliance.types.incoming import (
-    FileReport,
-    IngestReport,
-    MessageRecord,
-    OnFile,
-    OnProgress,
-    OnRead,
-    Problem,
-    Record,
-    SessionRecord,
-)
-from appliance.types.kept import (
+from appliance.types.stored import (
     Event,
     Fact,
     Importance,
     Message,
     Quote,
-    Removed,
+    RemovalResult,
     SessionInfo,
     SessionPage,
     Summary,
     Window,
 )
-from appliance.types.words import (
+from appliance.types.verification import SourceCoverage, VerifyReport
+from appliance.types.vocabulary import (
     LEVELS,
     LOCAL,
     ROLES,
@@ -57,11 +59,13 @@ from appliance.types.words import (
     FactState,
     Fidelity,
     FileStatus,
+    LayerName,
     Level,
     Metadata,
     Mode,
     Role,
     Scope,
+    SessionOrder,
     StorageScope,
 )
 
@@ -70,11 +74,11 @@ __all__ = [
     "LOCAL",
     "ROLES",
     "Activity",
-    "Choices",
     "Context",
     "ContextItem",
-    "Doomed",
     "Dropped",
+    "ErasurePreview",
+    "ErasureReport",
     "Event",
     "Fact",
     "FactKind",
@@ -82,37 +86,47 @@ __all__ = [
     "Fidelity",
     "FileReport",
     "FileStatus",
+    "FilterChoices",
     "Filters",
+    "Histogram",
     "Hit",
     "Hits",
     "Importance",
     "IngestReport",
+    "InputProblem",
     "Layer",
+    "LayerName",
     "Level",
     "Message",
     "MessageRecord",
     "Metadata",
+    "MetricsSnapshot",
     "Mode",
+    "OnEmbedded",
     "OnFile",
     "OnProgress",
     "OnRead",
     "Outline",
-    "Part",
-    "Problem",
-    "Proof",
+    "Progress",
     "Quote",
     "Receipt",
     "Record",
-    "Removed",
+    "RemovalResult",
     "Role",
     "Scope",
     "SessionInfo",
+    "SessionOrder",
     "SessionPage",
+    "SessionPart",
     "SessionRecord",
     "Source",
+    "SourceCoverage",
     "StorageScope",
+    "Stream",
     "Summary",
     "SummaryHit",
+    "VerifyReport",
+    "WatchEvent",
     "WatchedFile",
     "WhyNot",
     "Window",

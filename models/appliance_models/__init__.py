@@ -1,6 +1,6 @@
-"""The embedding layer: texts to vectors, and exact token counts, on this machine alone.
+"""The embedding layer: vectors of texts and exact token counts, computed locally.
 
-Importing it loads neither numpy nor a runtime: each name brings its own module when it is first used.
+Importing it loads neither numpy nor a runtime: each name imports its module when it is first used.
 
     from appliance_models import load
     embedder = load()                        # the shipped all-MiniLM-L6-v2, int8
@@ -14,71 +14,39 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appliance_models.crossencoder import CrossEncoder
-    from appliance_models.embedder import Embedder
+    from appliance_models.encodings import TokenCounter, encoding_for
     from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
     from appliance_models.fake import HashEmbedder
-    from appliance_models.files import FileReport, verify_pack
+    from appliance_models.files import PackFileReport, verify_pack
     from appliance_models.importer import import_pack
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
     from appliance_models.onnx import OnnxEmbedder
-    from appliance_models.registry import DEFAULT_MODEL, ModelInfo, list_models, load, load_reranker
-    from appliance_models.tokens import TokenCounter, encoding_for
+    from appliance_models.registry import DEFAULT_MODEL, Embedder, ModelInfo, list_models, load, load_reranker
 
-_HOMES = {
-    "CrossEncoder": "crossencoder",
-    "Embedder": "embedder",
-    "ModelError": "errors",
-    "ModelMissing": "errors",
-    "ModelCorrupt": "errors",
-    "UnknownModel": "errors",
-    "TextTooLong": "errors",
-    "HashEmbedder": "fake",
-    "FileReport": "files",
-    "verify_pack": "files",
-    "import_pack": "importer",
-    "Lexicon": "lexicon",
-    "load_lexicon": "lexicon",
-    "Manifest": "manifest",
-    "read_manifest": "manifest",
-    "OnnxEmbedder": "onnx",
-    "DEFAULT_MODEL": "registry",
-    "ModelInfo": "registry",
-    "list_models": "registry",
-    "load": "registry",
-    "load_reranker": "registry",
-    "TokenCounter": "tokens",
-    "encoding_for": "tokens",
+_NAMES_BY_MODULE = {
+    "crossencoder": ("CrossEncoder",),
+    "encodings": ("TokenCounter", "encoding_for"),
+    "errors": ("ModelCorrupt", "ModelError", "ModelMissing", "TextTooLong", "UnknownModel"),
+    "fake": ("HashEmbedder",),
+    "files": ("PackFileReport", "verify_pack"),
+    "importer": ("import_pack",),
+    "lexicon": ("Lexicon", "load_lexicon"),
+    "manifest": ("Manifest", "read_manifest"),
+    "onnx": ("OnnxEmbedder",),
+    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker"),
 }
+_MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
-    "DEFAULT_MODEL",
-    "CrossEncoder",
-    "Embedder",
-    "FileReport",
-    "HashEmbedder",
-    "Lexicon",
-    "Manifest",
-    "ModelCorrupt",
-    "ModelError",
-    "ModelInfo",
-    "ModelMissing",
-    "OnnxEmbedder",
-    "TextTooLong",
-    "TokenCounter",
-    "UnknownModel",
-    "encoding_for",
-    "import_pack",
-    "list_models",
-    "load",
-    "load_lexicon",
-    "load_reranker",
-    "read_manifest",
+    "DEFAULT_MODEL", "CrossEncoder", "Embedder", "HashEmbedder", "Lexicon", "Manifest", "ModelCorrupt", "ModelError",
+    "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong", "TokenCounter", "UnknownModel",
+    "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
     "verify_pack",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)

@@ -1,38 +1,37 @@
 """The error tree of the embedding layer.
 
     ModelError
-    ├── ModelMissing   a pack, or a file of one, is not where it was looked for
-    ├── ModelCorrupt   a file is there, and is not what its manifest says, or can't be read as what it should be
-    ├── UnknownModel   no pack and no runtime answers to that name
-    └── TextTooLong    a text has more tokens than the model has positions for
+    ├── ModelMissing   a pack, or a file of a pack, does not exist
+    ├── ModelCorrupt   a file differs from its manifest, or can't be read
+    ├── UnknownModel   no pack and no runtime has a model of that name
+    └── TextTooLong    a text has more tokens than the model has positions
 
-Every message says which file or text, where it was looked for, and what to do next.
+Every message names the file or text, where it was searched, and what to do next.
 """
 
 from __future__ import annotations
 
 
 class ModelError(Exception):
-    """Anything that goes wrong between a model's name and its vectors."""
+    """Base of the errors of this layer."""
 
 
 class ModelMissing(ModelError):
-    """A pack or one of its files is absent."""
+    """A pack or one of its files does not exist."""
 
 
 class ModelCorrupt(ModelError):
-    """A file differs from its manifest, or is not readable as what it claims to be."""
+    """A file differs from its manifest, or can't be read."""
 
 
 class UnknownModel(ModelError):
-    """A name that no pack and no runtime answers to."""
+    """No pack and no runtime has a model of that name."""
 
 
 class TextTooLong(ModelError):
-    """A text does not fit the model. It is never cut: the caller splits it.
+    """A text is longer than the model can read. Texts are never cut: the caller splits them.
 
-    `index` is the text's place in the call, `tokens` what it has and `limit` what the model reads
-    (both with special tokens).
+    `index` is the text's index in the call. `tokens` and `limit` count special tokens.
     """
 
     def __init__(self, index: int, tokens: int, limit: int, model: str) -> None:
@@ -40,6 +39,6 @@ class TextTooLong(ModelError):
         self.tokens = tokens
         self.limit = limit
         super().__init__(
-            f"text {index} has {tokens} tokens and {model} reads at most {limit}: "
-            "nothing is cut off here, split the text first (count_tokens gives exact counts)"
+            f"Text {index} has {tokens} tokens and {model} reads at most {limit}. "
+            "Split the text first (count_tokens gives exact counts)."
         )

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
-# What a real tokenizer adds at both ends of a text.
+# A real tokenizer adds one at each end of a text.
 SPECIAL_TOKENS = 2
 
-# A whole word says more about likeness than one of its trigrams.
+# A common word is stronger evidence of similarity than a common trigram.
 WORD_WEIGHT = 2.0
 
 
@@ -27,7 +27,7 @@ class HashEmbedder:
     """Hashed words and character trigrams: texts that share words get similar vectors. See `Embedder`."""
 
     def __init__(self, dimension: int = 32, max_tokens: int = 256, max_positions: int = 512) -> None:
-        """`max_tokens` and `max_positions` as in `Manifest`: what to chunk to, and what is refused beyond."""
+        """`max_tokens` and `max_positions` as in `Manifest`."""
         self.dimension = dimension
         self.max_tokens = max_tokens
         self.max_positions = max_positions
@@ -57,7 +57,7 @@ class HashEmbedder:
         return vector / np.float32(norm)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Words and punctuation marks, plus the special tokens."""
+        """Words and punctuation marks, plus special tokens."""
         return [len(_TOKEN.findall(text)) + SPECIAL_TOKENS for text in texts]
 
 

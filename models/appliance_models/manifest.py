@@ -1,4 +1,4 @@
-"""What a model pack says about itself, and the identity that follows from it."""
+"""The manifest of a model pack, and the identity of its vectors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 POOLINGS = ("mean", "cls")
 KINDS = ("embedder", "reranker")
-PAIRED = "pair"
-"""The pooling of a reranker: it reads question and passage as one, and makes a single number of them."""
+PAIR_POOLING = "pair"
+"""The pooling of a reranker, which reads question and passage together and gives a single number."""
 
-# Long enough that two models never meet by chance, short enough to stand in a file name.
+# Long enough to tell any two models apart, short enough for a file name.
 IDENTITY_DIGITS = 12
 
 
@@ -33,11 +33,11 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A model pack's own description.
+    """The description of a model pack.
 
-    `max_tokens` is what the model was trained on and what to chunk to; `max_positions` is what it can read
-    at all. Both count special tokens. The prefixes are put before each text as they stand. A ``kind`` of
-    "reranker" scores pairs of question and passage: its dimension is 1, its pooling "pair".
+    `max_tokens` is the length the model was trained on, to which texts are chunked; `max_positions` is the longest text
+    it can read. Both count special tokens. The prefixes are put before each text. A `kind` of "reranker" scores pairs
+    of question and passage: its dimension is 1, its pooling "pair".
     """
 
     name: str
@@ -55,75 +55,63 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """`name@hash` over all that alters vectors: weights, tokenizer, pooling, normalisation, prefixes."""
+        """`name@hash` over everything that alters vectors: weights, tokenizer, pooling, normalisation, prefixes."""
         parts = [self.pooling, str(self.normalise), self.query_prefix, self.passage_prefix]
-        parts += [
-            f"{name}:{file.sha256}" for name, file in sorted(self.files.items()) if _alters_vectors(name)
-        ]
+        parts += [f"{name}:{file.sha256}" for name, file in sorted(self.files.items()) if _alters_vectors(name)]
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         return f"{self.name}@{digest[:IDENTITY_DIGITS]}"
 
 
+_FIELDS: dict[str, type] = {
+    "name": str, "files": dict, "dimension": int, "max_tokens": int, "max_positions": int, "pooling": str,
+    "normalise": bool, "query_prefix": str, "passage_prefix": str, "licence": str, "source": str, "kind": str,
+}  # fmt: skip
+
+
 def _alters_vectors(name: str) -> bool:
-    # Weights too large for one file lie in others, called after the graph: model.onnx_data.
+    # Weights above 2 GB are in files named after the graph: model.onnx_data.
     return name == TOKENIZER_FILE or ".onnx" in name
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the pack in `folder`.
-
-    Raises ModelMissing if there is none, ModelCorrupt if it says something impossible.
-    """
+    """The manifest of the pack in `folder`. Raises ModelMissing or ModelCorrupt."""
     path = folder / MANIFEST_FILE
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ModelMissing(
             f"{path} is missing: {folder} is not a model pack. Import one with `appliance models import DIR`, "
-            "or reinstall if this is a shipped pack"
+            "or reinstall if this is a shipped pack."
         ) from None
     except (OSError, ValueError) as error:
-        raise ModelCorrupt(
-            f"{path} can't be read ({error}): restore it, or import the model again"
-        ) from error
+        raise ModelCorrupt(f"{path} can't be read ({error}). Restore it, or import the model again.") from error
     return parse_manifest(raw, path)
 
 
 def parse_manifest(raw: object, path: Path) -> Manifest:
-    """A checked manifest from decoded JSON; `path` is where it came from, for messages. Raises ModelCorrupt."""
+    """A checked manifest from decoded JSON. `path` names it in messages. Raises ModelCorrupt."""
 
     def fail(what: str) -> ModelCorrupt:
-        return ModelCorrupt(f"{path}: {what}. Restore the file, or import the model again")
+        return ModelCorrupt(f"{path}: {what}. Restore the file, or import the model again.")
 
     if not isinstance(raw, dict):
-        raise fail("not a JSON object")
+        raise fail("it is not a JSON object")
 
-    def take(key: str, kind: type) -> Any:
+    def read_field(key: str, kind: type) -> Any:
         value = raw.get(key)
-        # bool is an int to Python, and never a size.
+        # bool is a kind of int in Python, but not a size.
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise fail(f"{key!r} should be {kind.__name__}, found {value!r}")
         return value
 
-    manifest = Manifest(
-        name=take("name", str),
-        files={name: _parse_file(name, value, fail) for name, value in take("files", dict).items()},
-        dimension=take("dimension", int),
-        max_tokens=take("max_tokens", int),
-        max_positions=take("max_positions", int),
-        pooling=take("pooling", str),
-        normalise=take("normalise", bool),
-        query_prefix=take("query_prefix", str),
-        passage_prefix=take("passage_prefix", str),
-        licence=take("licence", str),
-        source=take("source", str),
-        kind=take("kind", str) if "kind" in raw else KINDS[0],
-    )
+    fields = {key: read_field(key, kind) for key, kind in _FIELDS.items() if key != "kind" or key in raw}
+    fields["files"] = {name: _parse_file(name, value, fail) for name, value in fields["files"].items()}
+    manifest = Manifest(**fields)
     if manifest.kind not in KINDS:
         raise fail(f"'kind' should be one of {', '.join(KINDS)}, found {manifest.kind!r}")
     if not manifest.name or "/" in manifest.name or "\\" in manifest.name:
         raise fail(f"'name' should be a plain folder name, found {manifest.name!r}")
-    poolings = POOLINGS if manifest.kind == "embedder" else (PAIRED,)
+    poolings = POOLINGS if manifest.kind == "embedder" else (PAIR_POOLING,)
     if manifest.pooling not in poolings:
         raise fail(f"'pooling' should be one of {', '.join(poolings)}, found {manifest.pooling!r}")
     if manifest.kind == "reranker" and manifest.dimension != 1:
@@ -155,12 +143,12 @@ def _parse_file(name: str, value: object, fail: Any) -> PackFile:
 
 
 def render_manifest(manifest: Manifest) -> str:
-    """The manifest as it stands in manifest.json."""
+    """The text of manifest.json."""
     return json.dumps(asdict(manifest), indent=2, ensure_ascii=False) + "\n"
 
 
 def describe_files(folder: Path) -> dict[str, PackFile]:
-    """Checksum and size of every file under `folder` but the manifest, by relative name with `/`."""
+    """Checksum and size of every file under `folder` except the manifest, by relative path with `/`."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
         path.relative_to(folder).as_posix(): PackFile(sha256_of(path), path.stat().st_size)

@@ -1,27 +1,68 @@
-"""Models by name: what there is, and loading one."""
+"""Models by name: listing and loading them, and the protocol of an embedder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from appliance_models.errors import ModelError
 from appliance_models.files import SHIPPED_PACKS, find_pack, pack_folders
 from appliance_models.manifest import Manifest, read_manifest
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from appliance_models.crossencoder import CrossEncoder
-    from appliance_models.embedder import Embedder
 
 DEFAULT_MODEL = "all-minilm-l6-v2-int8"
 FASTEMBED_PREFIX = "fastembed:"
 
 
+class Embedder(Protocol):
+    """Turns texts into vectors. Thread-safe, and never uses the network.
+
+    A text's vector depends on the text alone, not on other texts of the call or their order.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name it was loaded by, for people."""
+
+    @property
+    def identity(self) -> str:
+        """Changes whenever the same text would get another vector. Stored vectors are stamped with it."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """The length to chunk texts to, in tokens, special tokens included: longer ones are read less well.
+
+        Texts are read whole up to the model's positions, and refused beyond them.
+        """
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of texts to be found, (len(texts), dimension), in the order given. Nothing is truncated.
+
+        Raises:
+            TextTooLong: a text has more tokens than the model has positions.
+        """
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question of any length, (dimension,). A long one is the mean of its windows by tokens."""
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text as `embed_passages` reads it, special tokens and prefix included."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A pack that was found. `manifest` is None when it can't be read, and `problem` says why."""
+    """A pack. `manifest` is None when it can't be read; `problem` says why."""
 
     name: str
     folder: Path
@@ -31,25 +72,27 @@ class ModelInfo:
 
 
 def list_models(extra_folders: Sequence[Path] = ()) -> list[ModelInfo]:
-    """Every pack, shipped ones first. Broken manifests are listed with their problem, not raised."""
-    found = []
+    """Every pack, shipped ones first. Unreadable manifests are listed with their problem, not raised."""
+    models = []
     for folder in pack_folders(extra_folders):
         shipped = folder.parent == SHIPPED_PACKS
         try:
-            found.append(ModelInfo(folder.name, folder, shipped, read_manifest(folder), ""))
+            models.append(ModelInfo(folder.name, folder, shipped, read_manifest(folder), ""))
         except ModelError as error:
-            found.append(ModelInfo(folder.name, folder, shipped, None, str(error)))
-    return found
+            models.append(ModelInfo(folder.name, folder, shipped, None, str(error)))
+    return models
 
 
-def load(
-    name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None
-) -> Embedder:
+def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None) -> Embedder:
     """The embedder called `name`, from the shipped packs or those in `extra_folders`.
 
-    `fastembed:PACK` runs a pack by fastembed; `fastembed:MODEL@FOLDER` a model that fastembed knows by that name,
-    from the files in FOLDER. `threads`: processor threads to use, physical cores by default.
-    Raises UnknownModel, ModelMissing, ModelCorrupt, and ModelError for a reranker.
+    Args:
+        name: a pack; `fastembed:PACK` for a pack run by fastembed; `fastembed:MODEL@FOLDER` for a model that fastembed
+            knows by that name, from the files in FOLDER.
+        threads: processor threads, by default one for each physical core.
+
+    Raises:
+        ModelError: UnknownModel, ModelMissing or ModelCorrupt, or the model is a reranker.
     """
     if name.startswith(FASTEMBED_PREFIX):
         from appliance_models.fastembed import from_known, from_pack
@@ -64,10 +107,7 @@ def load(
 
 
 def load_reranker(name: str, extra_folders: Sequence[Path] = (), threads: int | None = None) -> CrossEncoder:
-    """The reranker called `name`, loaded and ready; `threads` as in `load`.
-
-    Raises UnknownModel, ModelMissing, ModelCorrupt, and ModelError for an embedder.
-    """
+    """The reranker called `name`, loaded and ready, with arguments and errors as in `load`."""
     from appliance_models.crossencoder import CrossEncoder
 
     return CrossEncoder(_pack(name, extra_folders, "reranker"), threads)
@@ -80,9 +120,9 @@ def _pack(name: str, extra_folders: Sequence[Path], kind: str) -> Path:
     if kind == "embedder":
         raise ModelError(
             f"{name} ({folder}) is a reranker: it scores passages for a question and makes no vectors. "
-            f'Name it in the settings as rerank.model = "{name}", and use an embedder here'
+            f'Set rerank.model = "{name}" in the settings, and use an embedder here.'
         )
     raise ModelError(
         f"{name} ({folder}) is an embedder: it makes vectors and can't score passages for a question. "
-        "Import a cross-encoder with `appliance models import DIR`, and name that one"
+        "Import a cross-encoder with `appliance models import DIR`, and use that."
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import appliance_models
-from appliance_models.lexicon import TABLE
+from appliance_models.lexicon import TABLE_FILE
 
 DIRECTIONS = 64
 UNUSED = 999
@@ -25,16 +25,14 @@ def main() -> None:
     model = appliance_models.load()
     vocabulary = model.tokenizer.get_vocab()
     begin, end = vocabulary["[CLS]"], vocabulary["[SEP]"]
-    vectors = np.stack(
-        [model.token_vectors([begin, piece, end]).mean(axis=0) for piece in range(len(vocabulary))]
-    )
+    vectors = np.stack([model.token_vectors([begin, piece, end]).mean(axis=0) for piece in range(len(vocabulary))])
     centred = vectors - vectors.mean(axis=0)
     _, _, directions = np.linalg.svd(centred[UNUSED:], full_matrices=False)
     kept = centred @ directions[:DIRECTIONS].T
     kept /= np.linalg.norm(kept, axis=1, keepdims=True)
-    TABLE.parent.mkdir(exist_ok=True)
-    np.save(TABLE, np.round(kept / np.abs(kept).max() * 127).astype(np.int8))
-    print(f"{Path(TABLE).name}: {kept.shape}, {TABLE.stat().st_size:,} bytes")
+    TABLE_FILE.parent.mkdir(exist_ok=True)
+    np.save(TABLE_FILE, np.round(kept / np.abs(kept).max() * 127).astype(np.int8))
+    print(f"{Path(TABLE_FILE).name}: {kept.shape}, {TABLE_FILE.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -97,9 +97,7 @@ def source_folder() -> Path:
     folder = Path(spec.origin).parent / "model"
     for name, expected in SOURCE_SHA256.items():
         if (found := sha256_of(folder / name)) != expected:
-            sys.exit(
-                f"{folder / name} has SHA-256 {found}, expected {expected}: not the file this was made for"
-            )
+            sys.exit(f"{folder / name} has SHA-256 {found}, expected {expected}: not the file this was made for")
     return folder
 
 
@@ -134,12 +132,7 @@ def fuse(source: Path, target: Path) -> None:
     options.enable_skip_layer_norm = False
     options.enable_bias_skip_layer_norm = False
     fused = optimizer.optimize_model(
-        str(source),
-        model_type="bert",
-        num_heads=HEADS,
-        hidden_size=HIDDEN,
-        optimization_options=options,
-        opt_level=0,
+        str(source), model_type="bert", num_heads=HEADS, hidden_size=HIDDEN, optimization_options=options, opt_level=0
     )
     fused.save_model_to_file(str(target))
 
@@ -166,9 +159,7 @@ def check(path: Path) -> None:
     ops = [node.op_type for node in onnx.load(path).graph.node]
     for op, count in EXPECTED_OPS.items():
         if ops.count(op) != count:
-            sys.exit(
-                f"{path} has {ops.count(op)} {op} nodes, expected {count}: fusion or quantisation missed some"
-            )
+            sys.exit(f"{path} has {ops.count(op)} {op} nodes, expected {count}: fusion or quantisation missed some")
     if path.stat().st_size > LARGEST_BYTES:
         sys.exit(f"{path} has {path.stat().st_size} bytes, expected at most {LARGEST_BYTES}")
 
@@ -186,13 +177,9 @@ def build(target: Path) -> None:
         quantise(fused, target / MODEL_FILE)
     check(target / MODEL_FILE)
     shutil.copyfile(source / TOKENIZER_FILE, target / TOKENIZER_FILE)
-    (target / "tokenizer_config.json").write_text(
-        json.dumps(TOKENIZER_CONFIG, indent=2) + "\n", encoding="utf-8"
-    )
+    (target / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).with_name("LICENSE-APACHE-2.0"), target / "LICENSE")
-    (target / "NOTICE").write_text(
-        NOTICE.format(weights=SOURCE_SHA256["model.safetensors"]), encoding="utf-8"
-    )
+    (target / "NOTICE").write_text(NOTICE.format(weights=SOURCE_SHA256["model.safetensors"]), encoding="utf-8")
     manifest = Manifest(
         name=NAME,
         files=describe_files(target),

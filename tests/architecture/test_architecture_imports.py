@@ -63,7 +63,7 @@ def test_importing_the_models_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "import appliance.engine",
+        "import appliance.engine.engine",
         "from appliance import Appliance",
         "from appliance import Appliance, Context, Hit, Hits, IngestReport, Message, Session, SessionInfo",
     ],
@@ -74,12 +74,13 @@ def test_the_engine_loads_no_model_runtime_and_no_client(statement: str) -> None
     assert not opened
 
 
-@pytest.mark.parametrize("name", ["errors", "types", "paths", "moments"])
+@pytest.mark.parametrize("name", ["errors", "types", "paths", "timestamps", "requests"])
 def test_the_values_stand_alone(name: str) -> None:
     loaded, _ = clean(f"import appliance.{name}")
     assert not loaded & HEAVY
 
 
+@pytest.mark.slow
 def test_a_whole_round_in_and_out_opens_no_socket_to_the_network(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         json.dumps({"session_id": "s", "role": "user", "content": "the otter sleeps"}) + "\n"
@@ -96,6 +97,7 @@ def test_a_whole_round_in_and_out_opens_no_socket_to_the_network(tmp_path: Path)
     assert not loaded & (NETWORK | SCREENS | {"qdrant_client", "onnxruntime", "fastembed"})
 
 
+@pytest.mark.slow
 def test_the_import_law_holds() -> None:
     lint = Path(sys.executable).with_name("lint-imports")
     if not lint.exists():
@@ -105,10 +107,7 @@ def test_the_import_law_holds() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in (".", "models", "tui")),
-        },
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(ROOT / room) for room in (".", "models", "tui"))},
         stdin=subprocess.DEVNULL,
         timeout=120,
         check=False,

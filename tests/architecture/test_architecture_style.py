@@ -14,14 +14,13 @@ import pytest
 
 import appliance
 import appliance_models
+from appliance.errors import ApplianceError
 
 ROOT = Path(__file__).parents[2]
 LINES_AT_MOST = 500
 
 MODULES = sorted(
-    path
-    for folder in (ROOT / "appliance", ROOT / "models" / "appliance_models")
-    for path in folder.rglob("*.py")
+    path for folder in (ROOT / "appliance", ROOT / "models" / "appliance_models") for path in folder.rglob("*.py")
 )
 PUBLIC = [(package, name) for package in (appliance, appliance_models) for name in package.__all__]
 
@@ -49,9 +48,7 @@ def callables(value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield f"{value.__name__}.{name}", function
 
 
-@pytest.mark.parametrize(
-    ("package", "name"), PUBLIC, ids=[f"{package.__name__}.{name}" for package, name in PUBLIC]
-)
+@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=[f"{package.__name__}.{name}" for package, name in PUBLIC])
 def test_a_public_name_is_there_with_a_docstring_and_types(package: Any, name: str) -> None:
     value = getattr(package, name)
     if not callable(value):
@@ -90,3 +87,45 @@ def test_values_are_frozen() -> None:
     for name in ("Context", "Hit", "IngestReport", "Message", "SessionInfo"):
         kind = getattr(appliance, name)
         assert typing.cast(Any, kind).__dataclass_params__.frozen, name
+
+
+# --- errors --------------------------------------------------------------------------------------------------
+
+SPOKEN = [
+    path
+    for folder in (ROOT / "appliance", ROOT / "tui")
+    for path in sorted(folder.rglob("*.py"))
+    if "formats" not in path.parts  # the parsers' messages stand in the middle of a report's line
+]
+
+
+def error_names(kind: type[Exception] = ApplianceError) -> Iterator[str]:
+    yield kind.__name__
+    for lower in kind.__subclasses__():
+        yield from error_names(lower)
+
+
+def literal(node: ast.expr) -> str | None:
+    """The text of a string literal, with its placeholders as ``{}``; None of anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return None
+
+
+def is_sentence(text: str) -> bool:
+    first = text.split()[0]
+    return text.endswith((".", "{}")) and not (first.isalpha() and first[0].islower())
+
+
+@pytest.mark.parametrize("path", SPOKEN, ids=named)
+def test_an_error_and_its_hint_are_sentences(path: Path) -> None:
+    for module in ("appliance.server.http.problems", "appliance.server.openai_proxy.upstream"):
+        importlib.import_module(module)  # their errors are subclasses of ours
+    kinds = set(error_names())
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in kinds:
+            given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "hint")]
+            for text in filter(None, map(literal, given)):
+                assert is_sentence(text), f"line {call.lineno}: {text}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import Appliance
-from appliance.context import layers, retrieved
+from appliance.context import layers, memory_selection
 from appliance.store import importance, messages, neighbours
 from tests.bench import material, measure
 
@@ -25,9 +25,9 @@ TURNS = 40
 WARM_UP = 5
 PARTS = (
     (layers, "build"),
-    (retrieved, "choose"),
-    (neighbours, "beside_each"),
-    (importance, "of"),
+    (memory_selection, "select_memories"),
+    (neighbours, "adjacent_messages"),
+    (importance, "get"),
     (messages, "of_session"),
 )
 
@@ -38,9 +38,7 @@ def run(home: Path, user: str, budget: int, queries: list[str]) -> measure.Docum
     with Appliance.open(home, create=False, embedder=embedder, worker=False) as memory:
         session = memory.sessions.create(title="Bench", user_id=user)
         for number in range(TURNS):
-            session.add(
-                "user" if number % 2 == 0 else "assistant", f"turn {number} about the harbour and its keeper"
-            )
+            session.add("user" if number % 2 == 0 else "assistant", f"turn {number} about the harbour and its keeper")
         memory.embed_pending()
         searching: list[tuple[float, float]] = []
         plain = memory.search
@@ -83,19 +81,14 @@ def run(home: Path, user: str, budget: int, queries: list[str]) -> measure.Docum
             "context_beyond_search_cpu_ms": measure.percentiles(rest_cpu),
             "target_ms_p95": TARGET_MS,
             "where": {
-                label: {
-                    "ms_a_context": round(1000 * part["seconds"] / len(queries), 3),
-                    "share": part["share"],
-                }
+                label: {"ms_a_context": round(1000 * part["seconds"] / len(queries), 3), "share": part["share"]}
                 for label, part in watch.share_of(total).items()
             },
         }
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--user", default="me")
     parser.add_argument("--budget", type=int, default=4_000)

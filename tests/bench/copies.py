@@ -26,11 +26,11 @@ import numpy as np
 
 import appliance_models
 from appliance import Appliance
-from appliance.ingest import copies, embed
-from appliance.ingest.chunk import Span
+from appliance.ingest import indexer, near_duplicates
+from appliance.ingest.chunk import ChunkSpan
 from appliance.store import chunks, messages, sessions, variants
 from appliance.store.database import Database
-from appliance.store.messages import NewMessage
+from appliance.store.messages import MessageInsert
 from appliance.types import Scope, SessionRecord
 from appliance_models import Embedder
 from tests.bench import ingest, material, measure
@@ -59,14 +59,12 @@ def run(texts: Path | None, message_count: int, model_count: int, embedder: Embe
         "alike": (lambda n: f"say {_word(n)}", message_count, 5.0),
     }
     document: measure.Document = {"benchmark": "copies", "machine": measure.machine(), "texts": origin}
-    copies.minhash(frozenset(["the library is loaded before anything is timed"]))
+    near_duplicates.minhash(frozenset(["the library is loaded before anything is timed"]))
     with tempfile.TemporaryDirectory() as folder:
         document["share"] = share(found[:model_count], Path(folder), embedder)
         for name, (text, session_messages, likeness) in cases.items():
             measure.say(f"{name} ...")
-            document[name] = case(
-                Path(folder) / f"{name}.db", [text(n) for n in many], session_messages, likeness
-            )
+            document[name] = case(Path(folder) / f"{name}.db", [text(n) for n in many], session_messages, likeness)
     return document
 
 
@@ -75,7 +73,7 @@ def share(found: Sequence[str], folder: Path, embedder: Embedder) -> measure.Doc
     embedder.embed_query("the model is loaded before anything is timed")
     file = material.write_jsonl(folder / "chat.jsonl", ingest.as_sessions(found))
     wall, processor = measure.Stopwatch(), measure.Stopwatch(time.process_time)
-    parts = ((ingest.Recording, "embed_passages"), (copies, "prints"), (copies, "link"))
+    parts = ((ingest.Recording, "embed_passages"), (near_duplicates, "signatures"), (near_duplicates, "link"))
     with (
         Appliance.open(folder / "home", worker=False, embedder=ingest.Recording(embedder)) as memory,
         wall.watching(*parts),
@@ -84,11 +82,8 @@ def share(found: Sequence[str], folder: Path, embedder: Embedder) -> measure.Doc
         report = memory.ingest(file)
         linked = memory.status()["counts"]["variants"]
     embedding, linking = (
-        {
-            name: sum(watch.spent[part] for part in named)
-            for name, watch in (("wall", wall), ("processor", processor))
-        }
-        for named in (("Recording.embed_passages",), ("copies.prints", "copies.link"))
+        {name: sum(watch.spent[part] for part in named) for name, watch in (("wall", wall), ("processor", processor))}
+        for named in (("Recording.embed_passages",), ("near_duplicates.signatures", "near_duplicates.link"))
     )
     return {
         "messages": len(found),
@@ -115,14 +110,17 @@ def case(path: Path, texts: Sequence[str], session_messages: int, likeness: floa
         found = _store(database, texts, session_messages)
         before = _bytes(database)
         prints, links = [], []
-        for end in range(len(found), 0, -embed.ROUND):
-            keys = found[max(0, end - embed.ROUND) : end]
+        for end in range(len(found), 0, -indexer.BATCH_CHUNKS):
+            keys = found[max(0, end - indexer.BATCH_CHUNKS) : end]
             began = time.process_time()
-            made = copies.prints(database.read(), keys)
+            made = near_duplicates.signatures(database.read(), keys)
             between = time.process_time()
             with database.write() as tx:
-                copies.link(
-                    tx, keys, made, copies.Vectors(1, {}, lambda rows: vectors[np.asarray(rows, int)])
+                near_duplicates.link(
+                    tx,
+                    keys,
+                    made,
+                    near_duplicates.ComparisonVectors(1, {}, lambda rows: vectors[np.asarray(rows, int)]),
                 )
             prints.append(between - began)
             links.append(time.process_time() - between)
@@ -149,26 +147,24 @@ def _store(database: Database, texts: Sequence[str], session_messages: int) -> l
         chunks.begin_generation(tx, "none", "none", DIMENSION, active=True)
         pieces = []
         for start in range(0, len(texts), session_messages):
-            session, _ = sessions.enter(tx, Scope("me"), "native", SessionRecord(f"s{start}"))
+            session, _ = sessions.upsert(tx, Scope("me"), "native", SessionRecord(f"s{start}"))
             new = []
             for number in range(start, min(start + session_messages, len(texts))):
                 at = BEGIN + number * 1_000_000
                 new.append(
-                    NewMessage(
-                        str(number), number, at, "then", at, "user", None, texts[number], True, None, "{}"
-                    )
+                    MessageInsert(str(number), number, at, "then", at, "user", None, texts[number], True, None, "{}")
                 )
             keys = messages.insert(tx, session, None, new)
             pieces += [
                 (
-                    chunks.Chunkable(key, None, message.text, True, message.order_at),
-                    [Span(0, len(message.text))],
+                    chunks.ChunkableMessage(key, None, message.text, True, message.order_at),
+                    [ChunkSpan(0, len(message.text))],
                 )
                 for key, message in zip(keys, new, strict=True)
             ]
-        chunks.put(tx, 1, pieces)
+        chunks.insert(tx, 1, pieces)
         digests = [digest for (digest,) in tx.execute("SELECT DISTINCT digest FROM chunk ORDER BY id")]
-        chunks.settle(tx, 1, rows={digest: row for row, digest in enumerate(digests)})
+        chunks.acknowledge(tx, 1, rows={digest: row for row, digest in enumerate(digests)})
         tx.execute("DELETE FROM outbox")
         return [key for (key,) in tx.execute("SELECT id FROM chunk ORDER BY id")]
 
@@ -176,8 +172,7 @@ def _store(database: Database, texts: Sequence[str], session_messages: int) -> l
 def _bytes(database: Database) -> int:
     db = database.read()
     pages, free, size = (
-        int(db.execute(f"PRAGMA {what}").fetchone()[0])
-        for what in ("page_count", "freelist_count", "page_size")
+        int(db.execute(f"PRAGMA {what}").fetchone()[0]) for what in ("page_count", "freelist_count", "page_size")
     )
     return (pages - free) * size
 
@@ -188,9 +183,7 @@ def _word(number: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, help="native JSONL, or plain text with a message a line")
     parser.add_argument("--messages", type=int, default=50_000, help="to link without a model")
     parser.add_argument("--model", type=int, default=1_000, help="to ingest with the model")

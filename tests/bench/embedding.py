@@ -132,9 +132,7 @@ def installed_peer() -> Path | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, help="native JSONL, or plain text with a message a line")
     parser.add_argument("--count", type=int, default=300, help="texts a round")
     parser.add_argument("--rounds", type=int, default=5)

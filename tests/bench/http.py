@@ -30,9 +30,7 @@ from appliance import Appliance
 from appliance_models import Embedder, HashEmbedder
 from tests.http_calls import application, owner, running
 
-WORDS = (
-    "harbour crane lever winch rope sailor storm pier garden tomato fence spade seed greenhouse tulip".split()
-)
+WORDS = "harbour crane lever winch rope sailor storm pier garden tomato fence spade seed greenhouse tulip".split()
 
 
 def filled(memory: Appliance, folder: Path, messages: int) -> None:
@@ -140,14 +138,7 @@ def cost(app: FastAPI, headers: dict[str, str], path: str, body: bytes | None, c
 @contextmanager
 def serving(home: Path, model: bool) -> Iterator[tuple[str, dict[str, str]]]:
     """A server in a process of its own, as a daemon is: its address, and the owner's headers."""
-    command = [
-        sys.executable,
-        "-m",
-        "tests.bench.http",
-        "--serve",
-        str(home),
-        *(["--model"] if model else []),
-    ]
+    command = [sys.executable, "-m", "tests.bench.http", "--serve", str(home), *(["--model"] if model else [])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None and server.stdin is not None
         yield json.loads(server.stdout.readline())

@@ -22,40 +22,40 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance import Appliance
-from appliance.ingest import chunk, copies, dedup, embed, pipeline
+from appliance.ingest import chunk, dedup, indexer, near_duplicates, pipeline
 from appliance.store import chunks, lexical, messages, neighbours
-from appliance.store.derived import Derived
+from appliance.store.generations import DerivedStores
 from appliance.store.index.edge import EdgeIndex
-from appliance.store.vectors import Ledger
+from appliance.store.vectors import VectorLedger
 from appliance_models import Embedder
 from tests.bench import material, measure
 
 TARGET_SHARE = 0.85
 TARGET_SHORT = 3_000
 
-BOTH = ((pipeline, "store"), (embed, "one_round"))
+BOTH = ((pipeline, "store"), (indexer, "index_batch"))
 FIRST_SPEED = (
     (pipeline, "store"),
     (chunk.Chunker, "split"),
-    (dedup, "sort_out"),
+    (dedup, "compare_with_store"),
     (messages, "insert"),
-    (neighbours, "around"),
-    (lexical, "withdraw"),
-    (lexical, "enter"),
-    (chunks, "put"),
+    (neighbours, "affected_neighbours"),
+    (lexical, "remove_from_index"),
+    (lexical, "add_to_index"),
+    (chunks, "insert"),
     (chunks, "requeue"),
 )
 SECOND_SPEED = (
     (chunks, "next_puts"),
-    (chunks, "settle"),
-    (chunks, "pending"),
-    (copies, "prints"),
-    (copies, "link"),
+    (chunks, "acknowledge"),
+    (chunks, "count_pending"),
+    (near_duplicates, "signatures"),
+    (near_duplicates, "link"),
     (EdgeIndex, "upsert"),
     (EdgeIndex, "flush"),
-    (EdgeIndex, "settle"),
-    (Ledger, "append"),
-    (Derived, "make_private"),
+    (EdgeIndex, "optimize"),
+    (VectorLedger, "append"),
+    (DerivedStores, "make_private"),
 )
 
 
@@ -81,9 +81,7 @@ class Recording:
         return self._inner.count_tokens(texts)
 
 
-def run(
-    texts: Path | None, message_count: int, short_count: int, count: int, embedder: Embedder
-) -> measure.Document:
+def run(texts: Path | None, message_count: int, short_count: int, count: int, embedder: Embedder) -> measure.Document:
     """Everything, with one loaded model."""
     found, origin = material.texts(texts)
     with tempfile.TemporaryDirectory() as folder:
@@ -137,9 +135,7 @@ def end_to_end(found: Sequence[str], folder: Path, count: int, embedder: Embedde
     }
 
 
-def short(
-    found: Sequence[str], count: int, folder: Path, rounds: int, embedder: Embedder
-) -> measure.Document:
+def short(found: Sequence[str], count: int, folder: Path, rounds: int, embedder: Embedder) -> measure.Document:
     """``ingest(wait=False)`` of short messages, and of the same file again."""
     file = material.write_jsonl(folder / "short.jsonl", material.short_messages(found, count))
     first, again = [], []
@@ -155,10 +151,7 @@ def short(
             assert report.total("new") == 0 and report.total("duplicates") == count
             again.append(report.seconds)
     # Watching costs time, so it has a run of its own.
-    with (
-        Appliance.open(folder / "watched", worker=False, embedder=embedder) as memory,
-        watch.watching(*FIRST_SPEED),
-    ):
+    with Appliance.open(folder / "watched", worker=False, embedder=embedder) as memory, watch.watching(*FIRST_SPEED):
         watched = memory.ingest(file, wait=False).seconds
     return {
         "messages": count,
@@ -186,9 +179,7 @@ def as_sessions(found: Sequence[str]) -> list[dict[str, str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, help="native JSONL, or plain text with a message a line")
     parser.add_argument("--messages", type=int, default=1_000, help="to ingest end to end")
     parser.add_argument("--short", type=int, default=20_000, help="short messages to ingest without waiting")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import appliance_models
 from appliance import Appliance
-from appliance.ingest.sources import Recognised, recognise
+from appliance.ingest.sources import DetectedDocument, detect_documents
 from appliance.types import MessageRecord
 from tests.bench import material, measure
 
@@ -42,15 +42,12 @@ def run(megabytes: float) -> measure.Document:
 def measured(path: Path) -> measure.Document:
     size = path.stat().st_size / 1e6
     began = time.perf_counter()
-    (found,) = recognise([path])
-    assert isinstance(found, Recognised)
+    (found,) = detect_documents([path])
+    assert isinstance(found, DetectedDocument)
     messages = sum(isinstance(record, MessageRecord) for record in found.parser.parse(found.document))
     parsed = time.perf_counter() - began
     home = path.parent / "home"
-    with (
-        Appliance.open(home, worker=False, embedder=appliance_models.load()) as memory,
-        Highest() as highest,
-    ):
+    with Appliance.open(home, worker=False, embedder=appliance_models.load()) as memory, Highest() as highest:
         report = memory.ingest(path, wait=False)
         assert report.complete and report.total("new") == messages
     return {
@@ -86,9 +83,7 @@ class Highest:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=float, default=200.0)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -80,9 +80,7 @@ def chats(messages: Sequence[str], count: int, users: Sequence[str]) -> dict[str
     while number < count:
         user = users[session % len(users)]
         at = FIRST_DAY + timedelta(minutes=chance.randrange(YEARS * 365 * 24 * 60))
-        for turn in range(
-            min(count - number, chance.randint(SESSION_MESSAGES // 2, SESSION_MESSAGES * 3 // 2))
-        ):
+        for turn in range(min(count - number, chance.randint(SESSION_MESSAGES // 2, SESSION_MESSAGES * 3 // 2))):
             at += timedelta(seconds=chance.randint(5, 400))
             made[user].append(
                 {

@@ -52,9 +52,7 @@ def run(runs: int) -> measure.Document:
     calls: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        file = material.write_jsonl(
-            Path(folder) / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES)
-        )
+        file = material.write_jsonl(Path(folder) / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES))
         with Appliance.open(home) as memory:
             memory.ingest(file)
         works = {
@@ -126,9 +124,7 @@ def _answer(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10)
     measure.show(run(parser.parse_args().runs))
 

@@ -84,9 +84,7 @@ def machine() -> Document:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _cpuinfo("model name"),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "vector_units": [
-            unit for unit in ("avx", "avx2", "avx512f", "avx_vnni", "avx512_vnni") if unit in flags
-        ],
+        "vector_units": [unit for unit in ("avx", "avx2", "avx512f", "avx_vnni", "avx512_vnni") if unit in flags],
         "load_before": [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
     }

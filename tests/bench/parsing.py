@@ -21,9 +21,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from appliance.ingest.parse import chatgpt, whatsapp
-from appliance.ingest.parse.base import Document, Parser
-from appliance.types import MessageRecord, Problem
+from appliance.formats import chatgpt, whatsapp
+from appliance.formats.base import Document, Parser
+from appliance.types import InputProblem, MessageRecord
 from tests.bench import material, measure
 
 TARGET_WHATSAPP = 50_000
@@ -37,9 +37,7 @@ STYLES: dict[str, Callable[[datetime], str]] = {
     "ko_KR ios": lambda at: (
         f"[{at.year}. {at.month}. {at.day}. {'오전' if at.hour < 12 else '오후'} {at.hour % 12 or 12}:{at:%M:%S}] "
     ),
-    "ar_EG android": lambda at: f"{at.day}\u200f/{at.month}\u200f/{at.year}، {at:%H:%M} - ".translate(
-        _ARABIC
-    ),
+    "ar_EG android": lambda at: f"{at.day}\u200f/{at.month}\u200f/{at.year}، {at:%H:%M} - ".translate(_ARABIC),
 }
 USUAL = ("en_GB android", "en_US android", "de_DE ios")
 
@@ -143,15 +141,11 @@ def conversation(found: Sequence[str], number: int) -> dict[str, Any]:
     """A conversation as it is exported, with the fields of a message that nobody reads."""
     began = material.FIRST_DAY.astimezone(UTC).timestamp() + number * 3600
     names = [f"{number:08x}-0000-4000-8000-{turn:012x}" for turn in range(_TURNS + 1)]
-    mapping: dict[str, Any] = {
-        names[0]: {"id": names[0], "message": None, "parent": None, "children": names[1:2]}
-    }
+    mapping: dict[str, Any] = {names[0]: {"id": names[0], "message": None, "parent": None, "children": names[1:2]}}
     for turn, name in enumerate(names[1:], 1):
         user = turn % 2 == 1
         # An answer is a few times as long as its question.
-        words = "\n\n".join(
-            found[(number * _TURNS + turn + more) % len(found)] for more in range(1 if user else 6)
-        )
+        words = "\n\n".join(found[(number * _TURNS + turn + more) % len(found)] for more in range(1 if user else 6))
         mapping[name] = {
             "id": name,
             "message": {
@@ -191,14 +185,12 @@ def _timed(parser: Parser, document: Document) -> tuple[float, float, int]:
     began, busy = time.perf_counter(), time.process_time()
     for record in parser.parse(document):
         count += isinstance(record, MessageRecord)
-        assert not isinstance(record, Problem) or record.harmless, record
+        assert not isinstance(record, InputProblem) or record.harmless, record
     return time.perf_counter() - began, time.process_time() - busy, count
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=Path, help="native JSONL, or plain text with a message a line")
     parser.add_argument("--messages", type=int, default=100_000, help="of the WhatsApp chat")
     parser.add_argument("--megabytes", type=float, default=50, help="of the ChatGPT export, at least")

@@ -15,11 +15,11 @@ from pathlib import Path
 from statistics import median
 
 from appliance import Appliance
-from appliance.bench.recall import write
+from appliance.bench.recall import write_jsonl
 from appliance.config import RerankSettings
 from appliance_models import import_pack
 from tests.bench import measure
-from tests.eval.datasets import Conversation
+from tests.eval.datasets import BenchmarkCorpus
 from tests.eval.runner import SETS
 from tests.tiny_models import trunk_folder
 
@@ -27,7 +27,7 @@ NO_LIMIT = 600_000.0
 WARM_UP = 3
 
 
-def run(chat: Conversation, questions: int) -> measure.Document:
+def run(chat: BenchmarkCorpus, questions: int) -> measure.Document:
     default = RerankSettings().budget_ms
     settings = {"off": ("", default), "in time": ("trunk", default), "to the end": ("trunk", NO_LIMIT)}
     found: measure.Document = {"benchmark": "rerank", "machine": measure.machine(), "limit ms": default}
@@ -38,7 +38,7 @@ def run(chat: Conversation, questions: int) -> measure.Document:
         for name, (model, budget) in settings.items():
             (home / "config.toml").write_text(f'[rerank]\nmodel = "{model}"\nbudget_ms = {budget}\n')
             with Appliance.open(home) as memory:
-                memory.ingest(write(chat, Path(folder))[0])
+                memory.ingest(write_jsonl(chat, Path(folder))[0])
                 found[name] = _searched(memory, [question.text for question in chat.questions[:questions]])
     return found
 
@@ -47,9 +47,7 @@ def _searched(memory: Appliance, questions: list[str]) -> measure.Document:
     for question in questions[:WARM_UP]:
         memory.search(question)
     answers = [memory.search(question) for question in questions]
-    read = [
-        int(count[1]) for hits in answers for note in hits.notes if (count := re.match(r"(\d+) of", note))
-    ]
+    read = [int(count[1]) for hits in answers for note in hits.notes if (count := re.match(r"(\d+) of", note))]
     took = [hits.took_ms for hits in answers]
     return {
         "search ms p50": round(median(took), 1),
@@ -59,9 +57,7 @@ def _searched(memory: Appliance, questions: list[str]) -> measure.Document:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", choices=SETS, nargs="?", default="locomo")
     parser.add_argument("--questions", type=int, default=20)
     given = parser.parse_args()

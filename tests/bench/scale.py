@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from appliance import Appliance
-from appliance.moments import microseconds
-from appliance.recall import candidates, closer, legs, pipeline, rank
-from appliance.store import check, chunks, derived, messages, neighbours, titles, variants
+from appliance.retrieval import candidates, legs, pipeline, ranking, second_stage
+from appliance.store import check, chunks, generations, lexical, messages, neighbours, variants
 from appliance.store.index.edge import EdgeIndex
+from appliance.timestamps import to_microseconds
 from tests.bench import material, measure
 
 MODULE = "tests.bench.scale"
@@ -35,31 +35,31 @@ SEARCHES = 200
 WARM_UP = 5
 YARDSTICK_CALLS = 50
 PEER_POINTS = 20_000
-POOL = candidates.POOL
+POOL = candidates.LEG_POOL_SIZE
 
 TARGETS = {"open_s": 1.0, "search_p95_ms": 30.0, "one_user_p95_ms": 15.0, "rss_anon_mb": 400.0}
 
 LEGS = (
     (EdgeIndex, "search"),
     (EdgeIndex, "score"),
-    (pipeline, "understand"),
-    (pipeline, "find"),
-    (legs, "_pointed"),
+    (pipeline, "parse_query"),
+    (pipeline, "find_candidates"),
+    (legs, "_propose_narrowed"),
     (legs, "from_index"),
-    (chunks, "spoken"),
-    (chunks, "pending"),
+    (chunks, "load_columns"),
+    (chunks, "count_pending"),
     (pipeline, "rank"),
-    (titles, "matching"),
-    (titles, "of_sessions"),
-    (rank, "features"),
-    (rank, "look_closer"),
-    (closer, "word_by_word"),
-    (neighbours, "pairs"),
-    (messages, "said"),
+    (lexical, "sessions_by_title"),
+    (lexical, "session_titles"),
+    (ranking, "first_stage_features"),
+    (ranking, "second_stage_features"),
+    (second_stage, "max_sim_and_idf_mass"),
+    (neighbours, "adjacent_keys"),
+    (messages, "excerpts"),
     (chunks, "chunks_of"),
-    (variants, "groups"),
+    (variants, "group_heads"),
     (pipeline, "diversify"),
-    (pipeline, "describe"),
+    (pipeline, "build_hits"),
     (messages, "get"),
 )
 CHECKS = (
@@ -106,9 +106,7 @@ def run(folder: Path, texts: Path | None, count: int, peer_points: int) -> measu
         document["qdrant_client_local"] = {
             "note": "dense leg alone, its own filter, the 200 best with payload: no text, no second leg, no ranking",
             "points": peer_points,
-            "built": measured(
-                "peer-build", "shared", "--peer", str(store), "--peer-points", str(peer_points)
-            ),
+            "built": measured("peer-build", "shared", "--peer", str(store), "--peer-points", str(peer_points)),
             "search": measured("peer", "shared", "--peer", str(store), "--peer-points", str(peer_points)),
         }
     return document
@@ -165,7 +163,7 @@ def measure_open(home: Path, queries: Sequence[str]) -> measure.Document:
     embedder = material.ProjectionEmbedder()
     embedder.learn(queries)
     watch = measure.Stopwatch()
-    with watch.watching((derived, "open_derived")):
+    with watch.watching((generations, "open_stores")):
         began = time.perf_counter()
         memory = Appliance.open(home, create=False, embedder=embedder, worker=False)
         opened = time.perf_counter()
@@ -173,7 +171,7 @@ def measure_open(home: Path, queries: Sequence[str]) -> measure.Document:
         first = time.perf_counter()
         memory.search(queries[1])
         second = time.perf_counter()
-    stores = watch.spent["derived.open_derived"]
+    stores = watch.spent["generations.open_stores"]
     anonymous = measure.rss_anon_mb()
     memory.close()
     return {
@@ -268,8 +266,7 @@ def build_peer(home: Path, store: Path, count: int) -> measure.Document:
         warnings.simplefilter("ignore")  # it warns of more than 20,000 points: that is what is measured
         client = QdrantClient(path=str(store))
         client.create_collection(
-            "chunks",
-            vectors_config=models.VectorParams(size=embedder.dimension, distance=models.Distance.COSINE),
+            "chunks", vectors_config=models.VectorParams(size=embedder.dimension, distance=models.Distance.COSINE)
         )
         with Appliance.open(home, create=False, embedder=embedder, worker=False) as memory:
             page: list[tuple[int, str, dict[str, Any]]] = []
@@ -297,7 +294,7 @@ def _payload(line: dict[str, Any]) -> dict[str, Any]:
         "role": line["role"],
         "source": "native",
         "talk": 1,
-        "at": microseconds(datetime.fromisoformat(line["timestamp"])),
+        "at": to_microseconds(datetime.fromisoformat(line["timestamp"])),
     }
 
 
@@ -360,15 +357,11 @@ def measure_peer(store: Path, queries: Sequence[str]) -> measure.Document:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--home", type=Path, help="keep the homes in this folder, and use what is there")
     parser.add_argument("--texts", type=Path, help="native JSONL, or plain text with a message a line")
-    parser.add_argument(
-        "--peer-points", type=int, default=PEER_POINTS, help="for qdrant-client; 0 leaves it out"
-    )
+    parser.add_argument("--peer-points", type=int, default=PEER_POINTS, help="for qdrant-client; 0 leaves it out")
     # What the fresh processes are told.
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--user", default=ALONE, help=argparse.SUPPRESS)

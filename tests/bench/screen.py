@@ -25,9 +25,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from appliance_tui.app import ApplianceApp
-from appliance_tui.main import opener
-from appliance_tui.screens.recall import Recall
-from appliance_tui.widgets.search_line import SearchLine
+from appliance_tui.main import memory_opener
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.widgets.search_line import SearchInput
 from tests.bench import material, measure
 from tests.bench.serving import daemon, exports, relabelled
 
@@ -60,8 +60,8 @@ class Beats:
 async def typed(app: ApplianceApp, questions: list[str], seconds: float) -> measure.Document:
     """Type questions for so long; what that took, key by key, for those keys whose results were waited for."""
     recall = app.screen
-    assert isinstance(recall, Recall)
-    line = recall.query_one(SearchLine)
+    assert isinstance(recall, SearchScreen)
+    line = recall.query_one(SearchInput)
     chance = random.Random(7)
     taken: list[float] = []
     beats = Beats()
@@ -75,13 +75,13 @@ async def typed(app: ApplianceApp, questions: list[str], seconds: float) -> meas
                 line.insert_text_at_cursor(letter)
                 wanted, began = line.value, time.perf_counter()
                 pause = asyncio.create_task(asyncio.sleep(chance.uniform(*BETWEEN)))
-                while recall.answered != wanted and not pause.done():
+                while recall.answered_query != wanted and not pause.done():
                     await asyncio.sleep(0.001)
-                if recall.answered == wanted and wanted.strip():
+                if recall.answered_query == wanted and wanted.strip():
                     taken.append(time.perf_counter() - began)
                 await pause
             # The last key's results are always waited for.
-            while recall.answered != line.value:
+            while recall.answered_query != line.value:
                 await asyncio.sleep(0.001)
             taken.append(time.perf_counter() - began)
     finally:
@@ -98,7 +98,7 @@ def ingesting(home: Path, app: ApplianceApp, user: str) -> Iterator[list[int]]:
         with tempfile.TemporaryDirectory() as folder:
             for export in exports(Path(folder), material.texts()[0]):
                 try:
-                    app.link.memory().ingest(export, user_id=user, on_file=lambda path, count: check())
+                    app.memory_worker.memory().ingest(export, user_id=user, on_file=lambda path, count: check())
                 except KeyboardInterrupt:
                     return
                 done.append(1)
@@ -118,10 +118,10 @@ def ingesting(home: Path, app: ApplianceApp, user: str) -> Iterator[list[int]]:
 
 async def run(home: Path, user: str, seconds: float) -> measure.Document:
     questions = material.questions(material.texts()[0], 100)
-    app = ApplianceApp(opener(home))
+    app = ApplianceApp(memory_opener(home))
     app.user = user
     async with app.run_test(size=(120, 40)):
-        while not app.told:
+        while not app.status_text:
             await asyncio.sleep(0.01)
         await typed(app, questions, 2.0)
         found: measure.Document = {"alone": await typed(app, questions, seconds)}
@@ -137,9 +137,7 @@ async def run(home: Path, user: str, seconds: float) -> measure.Document:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True, help="a copy: it is changed")
     parser.add_argument("--user", default="me", help="whose memory is asked")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each phase lasts")
@@ -151,13 +149,7 @@ def main() -> None:
             stack.enter_context(daemon(given.home))
         found = asyncio.run(run(given.home, given.user, given.seconds))
     measure.show(
-        {
-            "benchmark": "screen",
-            "machine": measure.machine(),
-            "attached": given.attached,
-            "targets": TARGETS,
-            **found,
-        }
+        {"benchmark": "screen", "machine": measure.machine(), "attached": given.attached, "targets": TARGETS, **found}
     )
 
 

@@ -47,28 +47,21 @@ def run(runs: int, home: str | None, query: str) -> measure.Document:
         for name in rounds[0]
         if (each := [one[name] for one in rounds])
     }
-    return {
-        "benchmark": "screen_start",
-        "machine": machine,
-        "runs": runs,
-        "target_s": TARGETS,
-        "seconds": seconds,
-    }
+    return {"benchmark": "screen_start", "machine": machine, "runs": runs, "target_s": TARGETS, "seconds": seconds}
 
 
 def _small(folder: Path) -> str:
     file = material.write_jsonl(folder / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES))
     with Appliance.open(folder / "home") as memory:
         memory.ingest(file)
-        memory.tend()
+        memory.run_pending_jobs()
     return str(folder / "home")
 
 
 def _round(home: str, query: str) -> dict[str, float]:
     library = _until([sys.executable, "-c", "import textual.app; print('here')"], [(b"here", b"")])[0]
     frame, hits = _until(
-        [sys.executable, "-m", "appliance", "tui", "--home", home],
-        [(b"Search", query.encode()), (b" hits", b"\x11")],
+        [sys.executable, "-m", "appliance", "tui", "--home", home], [(b"Search", query.encode()), (b" hits", b"\x11")]
     )
     return {"library": library, "first_frame": frame, "first_hits": hits}
 
@@ -112,9 +105,7 @@ def _read(terminal: int, enough: Callable[[bytes], bool]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--home")
     parser.add_argument("--query", default="the weekend")

@@ -38,8 +38,8 @@ import httpx
 
 import appliance_models
 from appliance import Appliance
-from appliance.store.chunks import PASSAGE_FORM
-from appliance.store.vectors import HEADER_BYTES, Ledger
+from appliance.store.chunks import PASSAGE_FORMAT
+from appliance.store.vectors import HEADER_BYTES, VectorLedger
 from tests.bench import material, measure
 
 TARGETS = {
@@ -81,11 +81,7 @@ class Load:
         found = measure.percentiles(ordered)
         found["p99"] = round(1000 * ordered[round(0.99 * (len(ordered) - 1))], 2)
         found["a_second"] = round(len(ordered) / self.seconds, 1)
-        return {
-            **found,
-            "errors": len(self.errors),
-            **({"first_errors": self.errors[:3]} if self.errors else {}),
-        }
+        return {**found, "errors": len(self.errors), **({"first_errors": self.errors[:3]} if self.errors else {})}
 
 
 def in_turn(ask: Ask, questions: Iterator[str], readers: int, seconds: float) -> Load:
@@ -200,9 +196,7 @@ Find = Callable[[str], list[str]]
 
 
 @contextmanager
-def busy(
-    exports: Iterator[Path], take: Take, say: Say | None = None, find: Find | None = None
-) -> Iterator[Beside]:
+def busy(exports: Iterator[Path], take: Take, say: Say | None = None, find: Find | None = None) -> Iterator[Beside]:
     """An ingest and, with what they need, two writers, as long as the block lasts. It has read one export before, so
     that no module is left to be imported."""
     take(next(exports), lambda count: None)
@@ -296,10 +290,7 @@ def in_process(
 
         def take(file: Path, told: Callable[[int], None]) -> None:
             memory.ingest(
-                file,
-                user_id=user,
-                on_file=lambda path, count: told(count),
-                on_embedded=lambda d, p: told(messages),
+                file, user_id=user, on_file=lambda path, count: told(count), on_embedded=lambda d, p: told(messages)
             )
 
         def say(writer: int, text: str) -> str:
@@ -325,8 +316,7 @@ def in_process(
                 measured = load().told()
             found["beside"][name] = {**measured, "beside": beside.told()}
         found["beside_over_idle_p95"] = {
-            name: round(found["beside"][name]["p95"] / found["idle"][name]["p95"], 2)
-            for name in found["idle"]
+            name: round(found["beside"][name]["p95"] / found["idle"][name]["p95"], 2) for name in found["idle"]
         }
         found["status"] = {k: v for k, v in memory.status().items() if k in ("latency", "queues", "memory")}
         found["rss_anon_mb"] = measure.rss_anon_mb()
@@ -346,10 +336,7 @@ class Daemon:
 
     def client(self) -> httpx.Client:
         return httpx.Client(
-            base_url=self.url,
-            headers={"authorization": f"Bearer {self.token}"},
-            timeout=120.0,
-            trust_env=False,
+            base_url=self.url, headers={"authorization": f"Bearer {self.token}"}, timeout=120.0, trust_env=False
         )
 
 
@@ -455,36 +442,28 @@ def _worked(process: int) -> float:
 def relabelled(home: Path) -> None:
     """Let the stand-in's vectors count as the shipped model's."""
     model = appliance_models.load()
-    identity = f"{model.identity} {PASSAGE_FORM}"
+    identity = f"{model.identity} {PASSAGE_FORMAT}"
     database = sqlite3.connect(home / "recall.db")
     try:
-        generation, known = database.execute(
-            "SELECT id, identity FROM generation WHERE state = 'active'"
-        ).fetchone()
+        generation, known = database.execute("SELECT id, identity FROM generation WHERE state = 'active'").fetchone()
         if known == identity:
             return
         assert known.startswith("projection@") and model.dimension == 384, known
         blank = home / "blank.ledger"
-        Ledger(blank, identity, model.dimension, 0).close()
+        VectorLedger(blank, identity, model.dimension, 0).close()
         with (home / "vectors" / f"g{generation}.ledger").open("r+b") as ledger:
             ledger.write(blank.read_bytes()[:HEADER_BYTES])
         blank.unlink()
         with database:
             database.execute(
-                "UPDATE generation SET model = ?, identity = ? WHERE id = ?",
-                (model.name, identity, generation),
+                "UPDATE generation SET model = ?, identity = ? WHERE id = ?", (model.name, identity, generation)
             )
     finally:
         database.close()
 
 
 def run(
-    home: Path,
-    user: str,
-    seconds: float,
-    only: str | None,
-    question_count: int = 200,
-    messages: int = EXPORT_MESSAGES,
+    home: Path, user: str, seconds: float, only: str | None, question_count: int = 200, messages: int = EXPORT_MESSAGES
 ) -> measure.Document:
     relabelled(home)
     questions = material.questions(material.texts()[0], question_count)
@@ -502,9 +481,7 @@ def run(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, required=True, help="a copy: it is changed")
     parser.add_argument("--user", default="me", help="whose memory is asked")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each phase lasts")

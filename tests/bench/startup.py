@@ -28,9 +28,7 @@ def run(runs: int) -> measure.Document:
     machine = measure.machine()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        file = material.write_jsonl(
-            Path(folder) / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES)
-        )
+        file = material.write_jsonl(Path(folder) / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES))
         with Appliance.open(home) as memory:
             memory.ingest(file)
         commands = {
@@ -38,16 +36,7 @@ def run(runs: int) -> measure.Document:
             "help": ["-m", "appliance", "--help"],
             "version": ["-m", "appliance", "version"],
             "search": ["-m", "appliance", "search", "the weekend", "--home", str(home), "--json"],
-            "search_lexical": [
-                "-m",
-                "appliance",
-                "search",
-                "the weekend",
-                "--mode",
-                "lexical",
-                "--home",
-                str(home),
-            ],
+            "search_lexical": ["-m", "appliance", "search", "the weekend", "--mode", "lexical", "--home", str(home)],
         }
         works = {name: partial(_process, command) for name, command in commands.items()}
         measure.rounds(works, 1)
@@ -59,26 +48,19 @@ def run(runs: int) -> measure.Document:
         "runs": runs,
         "target_s": {"help": TARGET, "version": TARGET},
         "seconds": {
-            name: {"min": round(min(each), 3), "median": round(median(each), 3)}
-            for name, each in taken.items()
+            name: {"min": round(min(each), 3), "median": round(median(each), 3)} for name, each in taken.items()
         },
     }
 
 
 def _process(command: list[str]) -> None:
     subprocess.run(
-        [sys.executable, *command],
-        cwd=measure.ROOT,
-        env=measure.environment(),
-        stdout=subprocess.DEVNULL,
-        check=True,
+        [sys.executable, *command], cwd=measure.ROOT, env=measure.environment(), stdout=subprocess.DEVNULL, check=True
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10)
     measure.show(run(parser.parse_args().runs))
 

@@ -16,9 +16,7 @@ from tests.eval.datasets import locomo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=1_000)
     wanted: int = parser.parse_args().messages
     lines = [
@@ -35,19 +33,17 @@ def main() -> None:
         without = _searches(memory, questions)
         (info,) = memory.sessions.list()
         began = time.perf_counter()
-        memory.summaries._make(int(info.id[1:]), again=False, goes_on=lambda: True)
+        memory.summaries._refresh(int(info.id[1:]), rewrite=False, should_continue=lambda: True)
         made = time.perf_counter() - began
         began = time.perf_counter()
         memory.embed_pending()
         embedded = time.perf_counter() - began
         session = memory.sessions.get("all")
         for number in range(memory.settings.summaries.every):
-            session.add(
-                "user", f"And {number} more: the crane in the harbour needs oil, and so does the winch."
-            )
+            session.add("user", f"And {number} more: the crane in the harbour needs oil, and so does the winch.")
         memory.embed_pending()
         began = time.perf_counter()
-        memory.summaries._make(int(info.id[1:]), again=False, goes_on=lambda: True)
+        memory.summaries._refresh(int(info.id[1:]), rewrite=False, should_continue=lambda: True)
         again = time.perf_counter() - began
         memory.embed_pending()
         figures = {

@@ -16,17 +16,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
-from appliance.memory import folding, window
-from appliance.memory.folding import Habits, State
-from appliance.memory.summarise import (
+from appliance.memory import compaction, window
+from appliance.memory.compaction import RunningSummaryState, WindowPolicy
+from appliance.memory.extractive import (
+    analysis,
+    analyze,
     cues,
-    drafted,
+    draft_summary,
+    entities,
     exchanges,
     message_vectors,
-    names,
-    part,
-    read,
-    reading,
+    slice_analysis,
     topics,
 )
 from appliance.types import Message
@@ -68,17 +68,19 @@ def _message(number: int, role: str, author: str | None, text: str) -> Message:
 
 def all_levels(messages: Sequence[Message]) -> int:
     """How many summaries it was."""
-    whole = read(messages, load_lexicon().vectors)
+    whole = analyze(messages, load_lexicon().vectors)
     ranges = [(0, len(messages)), *topics(messages, message_vectors(whole)), *exchanges(messages)]
-    return len([drafted(part(whole, start, end)) for start, end in ranges])
+    return len([draft_summary(slice_analysis(whole, start, end)) for start, end in ranges])
 
 
-def fold_all(messages: Sequence[Message]) -> int:
-    """How many foldings it was."""
+def compact_all(messages: Sequence[Message]) -> int:
+    """How many compactions it was."""
     count = encoding_for("cl100k_base").count
-    sizes = [window.size(message, count) for message in messages]
-    _, foldings = folding.caught_up(State(None, {}, messages), sizes, Habits(), count, load_lexicon().vectors)
-    return foldings
+    sizes = [window.turn_tokens(message, count) for message in messages]
+    _, compactions = compaction.compact_due(
+        RunningSummaryState(None, {}, messages), sizes, WindowPolicy(), count, load_lexicon().vectors
+    )
+    return compactions
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:
@@ -89,7 +91,7 @@ def _processor_seconds(work: Callable[[], object]) -> float:
 
 
 def forget() -> None:
-    for remembered in (cues.cues, cues.says_nothing, names._paths, reading._held):
+    for remembered in (cues.cues, cues.is_filler, entities._paths, analysis._cached_analyze_text):
         remembered.cache_clear()
 
 
@@ -101,7 +103,7 @@ def run(messages: int, rounds: int) -> measure.Document:
     encoding_for("cl100k_base").count("")
     found: measure.Document = {"benchmark": "summarising", "machine": measure.machine(), "texts": source}
     for name, session in (("people", people(texts, messages)), ("assisted", assisted(texts, messages))):
-        whole = read(session, load_lexicon().vectors)
+        whole = analyze(session, load_lexicon().vectors)
         sentences = [whole.text(one) for one in whole.sentences]
 
         def first(session: Sequence[Message] = session) -> None:
@@ -112,7 +114,7 @@ def run(messages: int, rounds: int) -> measure.Document:
             {
                 "first": first,
                 "again": lambda session=session: all_levels(session),  # type: ignore[misc]
-                "window": lambda session=session: fold_all(session),  # type: ignore[misc]
+                "window": lambda session=session: compact_all(session),  # type: ignore[misc]
                 "model": lambda sentences=sentences: model.embed_passages(sentences),  # type: ignore[misc]
             },
             rounds,
@@ -122,7 +124,7 @@ def run(messages: int, rounds: int) -> measure.Document:
             "characters": sum(len(message.text) for message in session),
             "sentences": len(sentences),
             "summaries": all_levels(session),
-            "foldings": fold_all(session),
+            "compactions": compact_all(session),
             "all levels, first, s": measure.seconds_of(taken["first"]),
             "all levels, first, processor s": round(_processor_seconds(first), 2),
             "all levels, again, s": measure.seconds_of(taken["again"]),
@@ -134,9 +136,7 @@ def run(messages: int, rounds: int) -> measure.Document:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()

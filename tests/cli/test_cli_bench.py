@@ -17,17 +17,10 @@ def test_recall_prints_one_document(run: Run, tmp_path: Path, home: Path) -> Non
     result = run("bench", "recall", path, "--json")
     assert result.exit_code == 0, result.stderr
     shape = document(result)
-    assert (shape["format"], shape["messages"], shape["questions"], shape["cite_unknown"]) == (
-        "LoCoMo",
-        5,
-        3,
-        1,
-    )
+    assert (shape["format"], shape["messages"], shape["questions"], shape["cite_unknown"]) == ("LoCoMo", 5, 3, 1)
     assert list(shape["systems"]) == ["evidence", "bm25", "dense"]
     overall = shape["systems"]["evidence"]["overall"]
-    assert {"recall@1", "recall@5", "recall@10", "recall@20", "ndcg@10", "mrr", "any@5", "all@5"} < set(
-        overall
-    )
+    assert {"recall@1", "recall@5", "recall@10", "recall@20", "ndcg@10", "mrr", "any@5", "all@5"} < set(overall)
     assert overall["any@5"] == 1
     assert sum(shape["left_out"].values()) == 2
     assert not home.exists()
@@ -40,15 +33,14 @@ def test_recall_prints_a_table(run: Run, tmp_path: Path) -> None:
     assert heads[:5] == ["SYSTEM", "QUESTIONS", "OF", "COUNT", "RECALL@3"]
     assert row[:4] == ["bm25", "all", "2", "0.750"]
     assert "P95 MS" in result.stdout
-    assert "2 questions to 3 messages" in result.stderr
+    assert "2 questions about 3 messages" in result.stderr
     assert "empty documents: 1" in result.stderr
 
 
 def test_recall_asks_as_many_as_wished(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "x.json", invented.locomo())
     asked = [
-        document(run("bench", "recall", path, "--questions", "1", "--profile", "bm25", "--json"))
-        for _ in range(2)
+        document(run("bench", "recall", path, "--questions", "1", "--profile", "bm25", "--json")) for _ in range(2)
     ]
     assert asked[0]["questions"] == 1
     assert asked[0]["systems"]["bm25"]["by_category"] == asked[1]["systems"]["bm25"]["by_category"]
@@ -59,7 +51,7 @@ def test_recall_asks_as_many_as_wished(run: Run, tmp_path: Path) -> None:
     [
         ('[{"sample_id": "c", "conversation": {}, "qa": [{}]}]', 1, "object 1 (line 1)"),
         ("hello", 1, "x.json"),
-        ('[{"sample_id": "c", "conversation": {}, "qa": []}]', 2, "no question"),
+        ('[{"sample_id": "c", "conversation": {}, "qa": []}]', 2, "The file has no question"),
     ],
 )
 def test_recall_names_what_is_wrong(run: Run, tmp_path: Path, data: str, code: int, said: str) -> None:
@@ -118,5 +110,5 @@ def test_mine_needs_a_memory_with_something_in_it(run: Run, home: Path) -> None:
     assert run("add", "Hello").exit_code == 0
     result = run("bench", "mine", "--json")
     assert result.exit_code == 2
-    assert "no question" in json.loads(result.stdout)["error"]["message"]
+    assert "No question can be made" in json.loads(result.stdout)["error"]["message"]
     assert run("bench", "mine", "--questions", "0").exit_code == 2

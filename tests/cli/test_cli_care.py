@@ -46,7 +46,7 @@ def test_status_reads_well(run: Run, kept: Path) -> None:
 
 
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:
-    assert "all agree" in run("verify").stdout
+    assert "no problems" in run("verify").stdout
     report = document(run("verify", "--json"))
     assert list(report) == ["ok", "checked", "sources", "problems", "seconds"]
     assert all(book["covered"] == book["characters"] for book in report["sources"])
@@ -71,7 +71,7 @@ def test_reindex_leaves_a_whole_memory(run: Run, filled: Path, options: list[str
     assert report["pending"] == 0
     assert report["chunks"] == (0 if options == ["--pending"] else 10)
     assert run("verify").exit_code == 0
-    assert "10 chunks put" in run("reindex").stdout
+    assert "10 chunks indexed" in run("reindex").stdout
 
 
 def test_reindex_refuses_two_ways_at_once(run: Run, kept: Path) -> None:
@@ -121,12 +121,8 @@ def test_a_model_is_imported_verified_and_moved_to(run: Run, filled: Path, tmp_p
     assert run("models", "import", other).exit_code == 2
     moved = run("reindex", "--model", "other-pack")
     assert moved.exit_code == 0
-    assert "the settings still name" in moved.stderr
-    assert document(run("status", "--json"))["model"] == {
-        "name": "other-pack",
-        "dimension": 384,
-        "generation": 2,
-    }
+    assert "The settings still name" in moved.stderr
+    assert document(run("status", "--json"))["model"] == {"name": "other-pack", "dimension": 384, "generation": 2}
     assert run("verify").exit_code == 0
     tokenizer = filled / "models" / "other-pack" / "tokenizer.json"
     tokenizer.write_bytes(tokenizer.read_bytes() + b" ")
@@ -155,8 +151,8 @@ def test_a_reranker_is_imported_and_used_for_nothing_else(
     monkeypatch.setenv("APPLIANCE_RERANK_MODEL", "gone")
     without = run("search", "the")
     assert without.exit_code == 0
-    assert "not reranked: no model called 'gone'" in without.stderr
-    assert "the settings name gone" in run("models").stderr
+    assert "not reranked: There is no model 'gone'" in without.stderr
+    assert "The settings name gone" in run("models").stderr
 
 
 def test_models_import_says_what_is_wrong(run: Run, home: Path, tmp_path: Path) -> None:

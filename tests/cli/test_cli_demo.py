@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
-from appliance.cli import tour
-from appliance.reasons import MEANINGS
+from appliance.cli import demo
+from appliance.types.labels import FEATURE_LABELS
 
 
 def test_the_demo_finds_what_it_promises_and_leaves_nothing(
@@ -18,12 +18,7 @@ def test_the_demo_finds_what_it_promises_and_leaves_nothing(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     report = document(run("demo", "--json"))
     assert list(report) == ["ingest", "searches", "context", "seconds"]
-    assert {file["format"] for file in report["ingest"]["files"]} == {
-        "chatgpt",
-        "claude",
-        "native",
-        "whatsapp",
-    }
+    assert {file["format"] for file in report["ingest"]["files"]} == {"chatgpt", "claude", "native", "whatsapp"}
     assert all(file["status"] == "ok" for file in report["ingest"]["files"])
     by_meaning, by_name, in_time = [search["hits"][0]["text"] for search in report["searches"]]
     assert "cashews" in by_meaning
@@ -31,7 +26,7 @@ def test_the_demo_finds_what_it_promises_and_leaves_nothing(
     assert "connection pool" in by_name
     assert "13 March" in in_time
     context = report["context"]
-    assert context["tokens"] <= context["budget"] == tour.BUDGET
+    assert context["tokens"] <= context["budget"] == demo.TOKEN_BUDGET
     assert "cashews" in context["text"]
     assert "salmon" in context["text"]
     assert list(tmp_path.iterdir()) == []
@@ -42,7 +37,7 @@ def test_the_demo_can_be_kept_and_run_again(run: Run, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     first = run("demo", "--home", kept)
     assert first.exit_code == 0
-    assert "The memory is kept" in first.stdout
+    assert "Its memory is kept" in first.stdout
     again = run("demo", "--home", kept)
     assert again.exit_code == 0
     assert "0 new messages" in again.stdout
@@ -62,5 +57,5 @@ def test_every_hit_of_the_demo_is_explained(run: Run) -> None:
     for hit in hits:
         why = hit["why"]
         assert sum(why["score"].values()) == pytest.approx(hit["score"])
-        assert {*why["score"], *why["legs"]} <= MEANINGS.keys(), "each part can be told in words"
+        assert {*why["score"], *why["legs"]} <= FEATURE_LABELS.keys(), "each part can be told in words"
         assert any(leg["rank"] for leg in why["legs"].values()), "some leg proposed it"

@@ -18,7 +18,7 @@ def test_a_dry_run_changes_nothing(run: Run, kept: Path) -> None:
 
 def test_without_a_terminal_it_wants_to_be_told_yes(run: Run, filled: Path) -> None:
     refused = run("forget", "trip")
-    assert refused.exit_code == 2 and "this would erase 4 messages (" in refused.stderr
+    assert refused.exit_code == 2 and "This would permanently erase 4 messages (" in refused.stderr
     assert "1 whole session" in refused.stderr
     assert HOTEL in run("export", "-").stdout
 
@@ -28,9 +28,7 @@ def test_a_receipt_says_what_went_and_that_no_trace_was_found(run: Run, filled: 
     assert (receipt["messages"], receipt["sessions"], receipt["state"]) == (4, 1, "done")
     assert receipt["proof"]["traces"] == [] and receipt["proof"]["files"] > 1
     assert HOTEL not in run("export", "-").stdout
-    assert [
-        path for path in filled.rglob("*") if path.is_file() and HOTEL.encode() in path.read_bytes()
-    ] == []
+    assert [path for path in filled.rglob("*") if path.is_file() and HOTEL.encode() in path.read_bytes()] == []
     assert document(run("forget", "--receipts", "--json"))["receipts"] == [receipt]
     assert "e1" in run("forget", "--receipts").stdout
     assert document(run("verify", "--json"))["ok"]
@@ -40,7 +38,7 @@ def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats
     run("forget", "--query", HOTEL, "--yes")
     report = document(run("ingest", chats, "--json"))
     assert report["totals"]["new"] == 0
-    assert "left out: 1" in report["files"][0]["notes"][0]["message"]
+    assert "skipped 1 message that" in report["files"][0]["notes"][0]["message"]
     assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 1
 
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 from cli_runs import TRIP, Run, document, line, write
 
-FILE_KEYS = [
-    "path",
-    "format",
-    "status",
-    "conversations",
-    "messages",
-    "new",
-    "updated",
-    "duplicates",
-    "errors",
-    "notes",
-]
+FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates", "errors", "notes"]
 TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "chunks", "embedded", "pending"]
 
 
 def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
     result = run("ingest", chats)
     assert result.exit_code == 0, result.output
-    assert "9 messages in 2 conversations: 9 new, 0 updated, 0 known already" in result.stdout
+    assert "9 messages in 2 conversations: 9 new, 0 updated, 0 already known" in result.stdout
     assert str(chats) in result.stdout
     again = run("ingest", chats)
-    assert "0 new, 0 updated, 9 known already" in again.stdout
+    assert "0 new, 0 updated, 9 already known" in again.stdout
 
 
 def test_ingest_prints_the_contracts_shape(run: Run, chats: Path) -> None:
@@ -78,6 +68,21 @@ def test_what_fails_is_named_with_its_place_and_the_rest_is_kept(run: Run, tmp_p
     assert f"failed: {missing}" in result.stderr
     assert "2 of 2 files failed or could be read only in part" in result.stderr
     assert "2 messages in 1 conversation: 2 new" in result.stdout
+
+
+def test_what_is_no_chat_in_a_zip_is_not_called_missing(run: Run, chats: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as file:
+        file.write(chats, "chats.jsonl")
+        file.writestr("users.json", '[{"id": "U1"}]')
+    result = run("ingest", tmp_path / "export.zip")
+    assert result.exit_code == 0 and "does not exist" not in result.output and "failed" not in result.output
+
+
+def test_a_missing_file_is_named_in_one_line(run: Run, tmp_path: Path) -> None:
+    result = run("ingest", tmp_path / "gone.zip")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"{tmp_path}/gone.zip does not exist; nothing was imported.\n"
+    assert document(run("ingest", tmp_path / "gone.zip", "--json"))["files"][0]["status"] == "failed"
 
 
 def test_failures_are_in_the_document_too(run: Run, tmp_path: Path) -> None:
@@ -131,9 +136,7 @@ def test_add_prints_the_message(run: Run, home: Path) -> None:
 @pytest.mark.parametrize("reference", ["s1", "trip"])
 def test_add_reaches_a_session_by_id_and_external_id(run: Run, filled: Path, reference: str) -> None:
     expected = document(run("show", reference, "--json"))["session"]["id"]
-    assert (
-        document(run("add", "See you", "--session", reference, "--json"))["message"]["session_id"] == expected
-    )
+    assert document(run("add", "See you", "--session", reference, "--json"))["message"]["session_id"] == expected
 
 
 def test_add_never_writes_into_another_users_session(run: Run, filled: Path) -> None:
@@ -142,7 +145,7 @@ def test_add_never_writes_into_another_users_session(run: Run, filled: Path) -> 
     assert mine != others
     result = run("add", "oops", "--user", "ana", "--session", mine)
     assert result.exit_code == 4
-    assert "ana has no session" in result.stderr
+    assert "User 'ana' has no session" in result.stderr
 
 
 def test_add_reads_stdin_whole(run: Run, home: Path) -> None:
@@ -155,4 +158,4 @@ def test_add_refuses_what_is_no_text(run: Run, home: Path) -> None:
     assert run("add", "").exit_code == 2
     result = run("add", "-", input=b"\xff\xfe\xff")
     assert result.exit_code == 1
-    assert "stdin: not UTF-8 text at byte 0" in result.stderr
+    assert "stdin: Not UTF-8 text at byte 0" in result.stderr

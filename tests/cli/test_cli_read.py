@@ -23,12 +23,7 @@ def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:
 def test_show_gives_a_session_as_a_document(run: Run, kept: Path) -> None:
     shown = document(run("show", "trip", "--json"))
     assert list(shown) == ["session", "messages", "summary"]
-    assert [message["external_id"] for message in shown["messages"]] == [
-        "trip-1",
-        "trip-2",
-        "trip-3",
-        "trip-4",
-    ]
+    assert [message["external_id"] for message in shown["messages"]] == ["trip-1", "trip-2", "trip-3", "trip-4"]
 
 
 def test_show_says_how_often_and_when_a_message_s_like_was_said(run: Run, tmp_path: Path) -> None:
@@ -40,9 +35,9 @@ def test_show_says_how_often_and_when_a_message_s_like_was_said(run: Run, tmp_pa
     (tmp_path / "asked.jsonl").write_text("\n".join(lines), encoding="utf-8")
     run("ingest", str(tmp_path / "asked.jsonl"))
     result = run("show", "m1")
-    assert "said 30 times\n2001-03-01T10:00:00+00:00  m30  s30  user" in result.stdout
+    assert "30 similar messages\n2001-03-01T10:00:00+00:00  m30  s30  user" in result.stdout
     assert "2030-03-01T10:00:00+00:00  m1 " in result.stdout and "2010-" not in result.stdout
-    assert "--json has them all" in result.stderr
+    assert "--json lists all" in result.stderr
     found = document(run("show", "m1", "--json"))["variants"]
     assert [message["timestamp"][:4] for message in found] == [f"20{n:02}" for n in range(1, 31)]
     assert document(run("status", "--json"))["counts"]["variants"] == 29
@@ -94,9 +89,7 @@ def test_pinning_what_is_not_there_names_it_and_pins_the_others(run: Run, filled
     assert run("unpin").exit_code == 2
 
 
-def test_a_message_is_corrected_and_an_older_export_does_not_undo_it(
-    run: Run, filled: Path, chats: Path
-) -> None:
+def test_a_message_is_corrected_and_an_older_export_does_not_undo_it(run: Run, filled: Path, chats: Path) -> None:
     old = document(run("show", "trip-3", "--json"))["message"]
     assert run("correct", "trip-3", "The green one, reservation ZZ-9000").stdout == f"{old['id']} corrected\n"
     new = document(run("show", "trip-3", "--json"))["message"]

@@ -53,9 +53,10 @@ def test_what_fails_is_told_by_the_exit_code_and_by_status(run: Run, folder: Pat
 
 def test_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
     done = run("watch", tmp_path / "gone", "--once")
-    assert done.exit_code != 0 and "no such folder" in done.stderr
+    assert done.exit_code != 0 and "There is no such folder" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_reads_what_lands_until_it_is_told_to_end(folder: Path, number: signal.Signals) -> None:

@@ -37,7 +37,7 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             on_embedded=lambda done, pending: say("embedded", done),
         )
     elif action == "forget":
-        memory.forgetting.forget(memory.forgetting.preview(*files), lambda done, pending: say("embedded", done))
+        memory.erasure.forget(memory.erasure.preview(*files), lambda done, pending: say("embedded", done))
     elif action == "delete":
         for info in memory.sessions.list(sort="created", reverse=True):
             if info.title == "goes":
@@ -62,9 +62,7 @@ class Acknowledged:
     seconds: float = 0.0
 
 
-def run(
-    action: str, home: Path, files: Sequence[Path | str], kill: tuple[int, float] | None = None
-) -> Acknowledged:
+def run(action: str, home: Path, files: Sequence[Path | str], kill: tuple[int, float] | None = None) -> Acknowledged:
     """Work on a home in another process; ``kill`` ends it that many seconds after so many events."""
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],

@@ -10,19 +10,24 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from crash_runs import open_memory, write
 
 from appliance import Appliance
 from appliance.types import FactState
+from tests.engines import engine_of
+
+pytestmark = pytest.mark.slow
 
 WORKER = """
 import sys
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 
 with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memory:
     print("open", flush=True)
-    memory.facts.read_due()
+    engine_of(memory).facts.extract_pending()
     print("done", flush=True)
 """
 
@@ -52,7 +57,7 @@ def test_killed_readings_come_to_the_same_facts(tmp_path: Path) -> None:
         with open_memory(tmp_path / home) as memory:
             memory.ingest(path, wait=False)
     with open_memory(tmp_path / "whole") as memory:
-        memory.facts.read_due()
+        engine_of(memory).facts.extract_pending()
         expected = content(memory)
     kills = 0
     for attempt in range(4):
@@ -71,6 +76,6 @@ def test_killed_readings_come_to_the_same_facts(tmp_path: Path) -> None:
         process.wait()
     assert kills, "none was killed at work"
     with open_memory(tmp_path / "killed") as memory:
-        memory.facts.read_due()
+        engine_of(memory).facts.extract_pending()
         assert memory.facts.pending() == 0
         assert content(memory) == expected

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from crash_runs import chat, moments, open_memory, run, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+from tests import homes
+
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 FEW, MANY = 2, 20
 OF_ANA = b"of ana"
@@ -22,22 +24,22 @@ def test_killed_while_it_forgets(tmp_path: Path, count: int) -> None:
     for name in ("ana", "ben"):
         run("ingest", full, [write(tmp_path / f"{name}.jsonl", chat(name, 300))])
     home = tmp_path / "home"
-    shutil.copytree(full, home)
+    homes.copied(full, home)
     whole = run("forget", home, ["ana"])
     gone = 0
     for moment in moments(whole, count, seed=count):
         shutil.rmtree(home)
-        shutil.copytree(full, home)
+        homes.copied(full, home)
         run("forget", home, ["ana"], kill=moment)
         with open_memory(home) as memory:
             there = sum(line["session_id"] == "ana" for line in memory.export())
             assert there in (0, 300)
             gone += not there
             if there:
-                memory.forgetting.forget(memory.forgetting.preview("ana"))
-            memory.tend()
+                memory.erasure.forget(memory.erasure.preview("ana"))
+            memory.run_pending_jobs()
             assert not memory.verify().problems
-            assert [receipt.state for receipt in memory.forgetting.receipts()] == ["done"]
+            assert [receipt.state for receipt in memory.erasure.receipts()] == ["done"]
         files = [path for path in home.rglob("*") if path.is_file()]
         assert not [path for path in files if OF_ANA in path.read_bytes()]
     assert gone, "no kill came after the first step"

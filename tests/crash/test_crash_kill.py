@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from crash_runs import Acknowledged, chat, content, moments, open_memory, run, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+from tests import homes
+
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 MESSAGES = 1_100
 FEW, MANY = 6, 20
@@ -31,7 +33,7 @@ def edited(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def copied(home: Path, to: Path) -> Path:
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(home, to)
+    homes.copied(home, to)
     return to
 
 
@@ -71,9 +73,7 @@ def test_killed_while_it_ingests(tmp_path: Path, files: list[Path], count: int) 
 
 @pytest.mark.parametrize("count", [2, pytest.param(MANY, marks=pytest.mark.campaign)])
 @pytest.mark.timeout(900)
-def test_killed_while_it_ingests_revisions(
-    tmp_path: Path, files: list[Path], edited: list[Path], count: int
-) -> None:
+def test_killed_while_it_ingests_revisions(tmp_path: Path, files: list[Path], edited: list[Path], count: int) -> None:
     run("ingest", tmp_path / "first", files)
     whole = run("ingest", copied(tmp_path / "first", tmp_path / "whole"), edited)
     with open_memory(tmp_path / "whole") as memory:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from crash_runs import chat, moments, open_memory, run, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+from tests import homes
+
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 FEW, MANY = 2, 20
 FAMILIES = 6
@@ -19,8 +21,7 @@ def texts(home: Path) -> dict[str, list[str]]:
     """What each conversation says, by id."""
     with open_memory(home) as memory:
         return {
-            info.id: [message.text for message in memory.sessions.messages(info.id)]
-            for info in memory.sessions.list()
+            info.id: [message.text for message in memory.sessions.messages(info.id)] for info in memory.sessions.list()
         }
 
 
@@ -41,7 +42,7 @@ def test_killed_while_it_deletes(tmp_path: Path, count: int) -> None:
             near.branch(title="stays").add("user", f"one more end of {name}")
         memory.embed_pending()
         stays = {info.id for info in memory.sessions.list() if info.title == "stays"}
-    whole = shutil.copytree(before, tmp_path / "whole")
+    whole = homes.copied(before, tmp_path / "whole")
     said = run("delete", whole, [])
     assert len(said.files) == 2 * FAMILIES
     expected, at_first = texts(whole), texts(before)
@@ -50,7 +51,7 @@ def test_killed_while_it_deletes(tmp_path: Path, count: int) -> None:
     for moment in moments(said, count, seed=count):
         home = tmp_path / "killed"
         shutil.rmtree(home, ignore_errors=True)
-        shutil.copytree(before, home)
+        homes.copied(before, home)
         killed = run("delete", home, [], moment)
         kills += killed.killed
         left = texts(home)

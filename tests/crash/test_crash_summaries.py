@@ -15,9 +15,10 @@ import pytest
 from crash_runs import open_memory, write
 
 from appliance import Appliance
+from tests import homes
 from tests.summary_talk import chat
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 SESSIONS = 12
 
@@ -29,7 +30,7 @@ from appliance_models import HashEmbedder
 with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memory:
     memory.events.listen(lambda event: print(json.dumps([event.kind, event.about]), flush=True))
     print(json.dumps(["open", ""]), flush=True)
-    memory.tend()
+    memory.run_pending_jobs()
 """
 
 
@@ -64,10 +65,7 @@ def run(home: Path, kill: tuple[int, float] | None) -> tuple[list[str], float, b
 
 def said(memory: Appliance) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """All that the summaries say, without their ids."""
-    return [
-        (s.session_id, s.level, s.text, tuple(q.message_id for q in s.quotes))
-        for s in memory.summaries.list()
-    ]
+    return [(s.session_id, s.level, s.text, tuple(q.message_id for q in s.quotes)) for s in memory.summaries.list()]
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(25, marks=pytest.mark.campaign)])
@@ -78,7 +76,7 @@ def test_killed_while_it_summarises(tmp_path: Path, count: int) -> None:
         for number in range(SESSIONS):
             memory.ingest(write(tmp_path / f"{number}.jsonl", chat(f"chat{number}", 30)))
     whole = tmp_path / "whole"
-    shutil.copytree(first, whole)
+    homes.copied(first, whole)
     told, seconds, _ = run(whole, None)
     assert len(told) == SESSIONS
     with open_memory(whole) as memory:
@@ -89,7 +87,7 @@ def test_killed_while_it_summarises(tmp_path: Path, count: int) -> None:
     for number in range(count):
         home = tmp_path / "killed"
         shutil.rmtree(home, ignore_errors=True)
-        shutil.copytree(first, home)
+        homes.copied(first, home)
         after = 1 + int((number + chance.random()) * SESSIONS / count)
         told, _, killed = run(home, (after, chance.choice((0.0, chance.random() * seconds / SESSIONS))))
         kills += killed
@@ -97,7 +95,7 @@ def test_killed_while_it_summarises(tmp_path: Path, count: int) -> None:
             assert not memory.verify().problems
             there = {s.session_id for s in memory.summaries.list()}
             assert set(told) <= there, "what was told of is there"
-            memory.tend()
+            memory.run_pending_jobs()
             assert said(memory) == expected
             findings = memory.verify()
             assert not findings.problems

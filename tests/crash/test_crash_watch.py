@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from crash_runs import chat, open_memory, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 WATCHER = """
 import sys

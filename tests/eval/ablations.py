@@ -16,38 +16,39 @@ from dataclasses import replace
 from pathlib import Path
 
 from appliance import Appliance
-from appliance.bench.material import Conversation
-from appliance.bench.measures import by_message, mean
-from appliance.recall.legs import find, understand
-from appliance.recall.rank import rank
-from appliance.recall.shelf import Shelf, Wish
-from appliance.recall.weights import EVIDENCE, LEGS, Profile
-from appliance.recall.wish import moment
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.bench.ir_metrics import mean, message_measures
+from appliance.retrieval.legs import find_candidates, parse_query
+from appliance.retrieval.ranking import rank
+from appliance.retrieval.resources import SearchQuery, SearchResources
+from appliance.retrieval.search_query import query_time
+from appliance.retrieval.weights import EVIDENCE, LEGS, ScoringProfile
 from appliance.store import messages
 from appliance.types import Filters, Scope
+from tests.engines import engine_of
 from tests.eval.fit import home_of
 from tests.eval.runner import SETS
 
 SHOWN = 10
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "meaning": ("dense", "beside", "session"),
+    "meaning": ("dense", "neighbour_dense", "session"),
     "words": ("own", "window", "phrase"),
-    "words one by one": ("late", "amount"),
-    "who said it": ("author", "named", "told"),
+    "words one by one": ("max_sim", "idf_mass"),
+    "who said it": ("author", "named", "user_authored"),
     "times": ("time", "dated"),
     "question before it": ("replies",),
 }
 """Features that speak of the same thing."""
 
 
-def without_features(names: tuple[str, ...]) -> Profile:
-    first = {name: weight for name, weight in EVIDENCE.first.items() if name not in names}
+def without_features(names: tuple[str, ...]) -> ScoringProfile:
+    first = {name: weight for name, weight in EVIDENCE.first_stage.items() if name not in names}
     weights = {name: weight for name, weight in (EVIDENCE.weights or {}).items() if name not in names}
     return replace(EVIDENCE, first=first, weights=weights)
 
 
-def variants() -> Iterator[tuple[str, Profile]]:
+def variants() -> Iterator[tuple[str, ScoringProfile]]:
     yield "all", EVIDENCE
     for leg in LEGS:
         yield f"without the leg {leg}", replace(EVIDENCE, legs=EVIDENCE.legs - {leg})
@@ -56,31 +57,29 @@ def variants() -> Iterator[tuple[str, Profile]]:
     yield "without the closer look", replace(EVIDENCE, weights=None)
 
 
-def run(conversation: Conversation, homes: Path) -> Iterator[tuple[str, dict[str, float]]]:
+def run(conversation: BenchmarkCorpus, homes: Path) -> Iterator[tuple[str, dict[str, float]]]:
     """The measures of each question in each variant."""
     with (
         Appliance.open(home_of(conversation, homes), worker=False) as memory,
-        memory._serving.shelf(dense=True) as shelf,
+        engine_of(memory)._index_service.search_resources(dense=True) as resources,
     ):
-        assert shelf is not None
+        assert resources is not None
         for question in conversation.questions:
             for name, profile in variants():
-                yield name, by_message(ranked(shelf, question.text, profile), question.relevant)
+                yield name, message_measures(ranked(resources, question.text, profile), question.relevant)
 
 
-def ranked(shelf: Shelf, question: str, profile: Profile) -> list[str]:
-    wished = Wish(question, Filters(Scope("me")), profile, profile.legs, "hybrid", moment(None))
-    asked = understand(shelf, wished, [])
-    candidates = find(shelf, asked, [])
-    best = candidates.messages[rank(shelf, asked, candidates).order[:SHOWN]].tolist()
-    rows = messages.get(shelf.db, best)
+def ranked(resources: SearchResources, question: str, profile: ScoringProfile) -> list[str]:
+    search_query = SearchQuery(question, Filters(Scope("me")), profile, profile.legs, "hybrid", query_time(None))
+    parsed = parse_query(resources, search_query, [])
+    candidates = find_candidates(resources, parsed, [])
+    best = candidates.messages[rank(resources, parsed, candidates).order[:SHOWN]].tolist()
+    rows = messages.get(resources.db, best)
     return [rows[key].external_id for key in best]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homes", type=Path)
     given = parser.parse_args()
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
@@ -94,9 +93,7 @@ def main() -> None:
     figures = {
         name: {
             set_name: {
-                measure: value
-                for measure, value in mean(rows).items()
-                if measure in ("recall@5", "recall@10", "mrr")
+                measure: value for measure, value in mean(rows).items() if measure in ("recall@5", "recall@10", "mrr")
             }
             for set_name, rows in by_set.items()
         }

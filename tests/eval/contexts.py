@@ -22,17 +22,18 @@ from statistics import fmean
 
 import appliance_models
 from appliance import Appliance
-from appliance.bench.material import Conversation, Question
-from appliance.bench.measures import percentile
-from appliance.context import layers, render, retrieved
-from appliance.context.plan import Material, Plan
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion
+from appliance.bench.ir_metrics import percentile
+from appliance.context import layers, memory_selection, render
+from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import shares
-from appliance.moments import now
-from appliance.recall import candidates
-from appliance.recall.weights import BALANCED, BM25, DENSE, EVIDENCE
+from appliance.retrieval import candidates
+from appliance.retrieval.weights import BALANCED, BM25, DENSE, EVIDENCE
 from appliance.store import lexical, neighbours
 from appliance.store.scripts import is_question
+from appliance.timestamps import now
 from appliance.types import Context, Hits, Message
+from tests.engines import engine_of
 from tests.eval.fit import home_of
 from tests.eval.runner import SETS
 
@@ -40,7 +41,7 @@ BUDGET = 4_000
 COUNTER = appliance_models.encoding_for("o200k_base")
 
 GRID = tuple(product((EVIDENCE.name, BALANCED.name), (3, 12), (0.05, 0.4)))
-"""Profile, ``per_session`` and ``FLOOR`` that a fold may choose from."""
+"""Profile, ``session_limit`` and ``MIN_RELEVANCE`` that a fold may choose from."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Row:
 def stands(text: str, shown: Mapping[str, str], message: Message) -> bool:
     """Whether a message stands in a text in its own words; ``shown`` are the texts of items by message id."""
     words = message.text.rstrip()
-    return words in shown.get(message.id, "") and render.quoted(words) in text
+    return words in shown.get(message.id, "") and render.escape(words) in text
 
 
 def shown_by(context: Context) -> dict[str, str]:
@@ -70,12 +71,12 @@ def shown_by(context: Context) -> dict[str, str]:
     return {item.message_id: item.text for item in items if item.fidelity != "placeholder"}
 
 
-def row(question: Question, cited: Mapping[str, Message], text: str, shown: Mapping[str, str]) -> Row:
+def row(question: BenchmarkQuestion, cited: Mapping[str, Message], text: str, shown: Mapping[str, str]) -> Row:
     found = [one in cited and stands(text, shown, cited[one]) for one in question.relevant]
     return Row(question.kind, fmean(found), all(found), COUNTER.count(text), len(shown))
 
 
-def of_context(question: Question, talk: Talk, context: Context, seconds: float) -> Row:
+def of_context(question: BenchmarkQuestion, talk: Talk, context: Context, seconds: float) -> Row:
     assert context.tokens == COUNTER.count(context.text) <= context.budget
     items = [item for layer in context.layers for item in layer.items]
     shown = shown_by(context)
@@ -89,7 +90,7 @@ def of_context(question: Question, talk: Talk, context: Context, seconds: float)
     for one in question.relevant & talk.by_external.keys():
         reply = talk.by_external[one]
         asked = talk.before.get(reply.id)
-        short = len(reply.text.split()) <= retrieved.SHORT
+        short = len(reply.text.split()) <= memory_selection.SHORT_MESSAGE_WORDS
         if short and asked is not None and is_question(asked.text) and stands(context.text, shown, reply):
             replies.append(asked.id in shown)
     return replace(
@@ -138,29 +139,29 @@ NAIVE_POOL = 400
 
 
 def ask_naively(memory: Appliance, question: str, profile: str) -> Hits:
-    pool = candidates.POOL
-    candidates.POOL = NAIVE_POOL
+    pool = candidates.LEG_POOL_SIZE
+    candidates.LEG_POOL_SIZE = NAIVE_POOL
     try:
         return memory.search(question, profile=profile, limit=NAIVE_POOL, per_session=0)
     finally:
-        candidates.POOL = pool
+        candidates.LEG_POOL_SIZE = pool
 
 
 def naive(hits: Hits, budget: int) -> tuple[str, dict[str, str]]:
     """The best hits whole, each that still fits, and their text; rendered as a context's memories are."""
     plan = _plan("", budget, per_session=1_000)
-    shelf = retrieved.Shelf(plan, budget - COUNTER.count(render.RETRIEVED))
-    for piece in retrieved.whole(plan, hits):
-        shelf.put(piece)
-    return layers.text_of(list(shelf.pieces.values())), {
-        id: piece.item.text for id, piece in shelf.pieces.items()
+    selection = memory_selection.MemorySelection(plan, budget - COUNTER.count(render.RETRIEVED))
+    for piece in memory_selection.full_parts(plan, hits):
+        selection.put(piece)
+    return layers.memories_text(list(selection.pieces.values())), {
+        id: piece.item.text for id, piece in selection.pieces.items()
     }
 
 
-def _plan(query: str, budget: int, per_session: int) -> Plan:
-    return Plan(
+def _plan(query: str, budget: int, per_session: int) -> ContextPlan:
+    return ContextPlan(
         query,
-        lexical.words(query),
+        lexical.query_words(query),
         budget,
         shares("assistant", {}),
         COUNTER.name,
@@ -170,7 +171,7 @@ def _plan(query: str, budget: int, per_session: int) -> Plan:
     )
 
 
-def measure(memory: Appliance, conversation: Conversation, budget: int) -> dict[str, list[Row]]:
+def measure(memory: Appliance, conversation: BenchmarkCorpus, budget: int) -> dict[str, list[Row]]:
     talk = talk_of(memory)
     rows: dict[str, list[Row]] = {}
     for question in conversation.questions:
@@ -184,30 +185,32 @@ def measure(memory: Appliance, conversation: Conversation, budget: int) -> dict[
     return rows
 
 
-def folds(memory: Appliance, conversation: Conversation, budget: int) -> dict[tuple[object, ...], list[Row]]:
+def folds(memory: Appliance, conversation: BenchmarkCorpus, budget: int) -> dict[tuple[object, ...], list[Row]]:
     """Each choice of the grid on each question."""
     talk = talk_of(memory)
     rows: dict[tuple[object, ...], list[Row]] = {choice: [] for choice in GRID}
-    shipped = retrieved.FLOOR
+    shipped = memory_selection.MIN_RELEVANCE
     try:
         for question in conversation.questions:
             found = {
                 name: memory.search(
-                    question.text, profile=name, limit=retrieved.wanted(budget), per_session=0
+                    question.text, profile=name, limit=memory_selection.hits_needed(budget), per_session=0
                 )
                 for name in (EVIDENCE.name, BALANCED.name)
             }
             beside = {
-                name: neighbours.beside_each(memory._database.read(), [hit.message_id for hit in hits[:10]])
+                name: neighbours.adjacent_messages(
+                    engine_of(memory)._database.read(), [hit.message_id for hit in hits[:10]]
+                )
                 for name, hits in found.items()
             }
             for choice in GRID:
-                name, per_session, retrieved.FLOOR = choice
-                material = Material(hits=found[name], beside=beside[name])
+                name, per_session, memory_selection.MIN_RELEVANCE = choice
+                material = ContextMaterial(hits=found[name], neighbours=beside[name])
                 context = layers.build(_plan(question.text, budget, per_session), material)
                 rows[choice].append(row(question, talk.by_external, context.text, shown_by(context)))
     finally:
-        retrieved.FLOOR = shipped
+        memory_selection.MIN_RELEVANCE = shipped
     return rows
 
 
@@ -227,8 +230,7 @@ def held_out(rows: Mapping[str, Mapping[tuple[object, ...], Sequence[Row]]]) -> 
         "every cited message, held out": round(fmean(one.every for one in total), 4),
         "by conversation": chosen,
         "each choice on all": {
-            str(choice): round(fmean(one.every for by in rows.values() for one in by[choice]), 4)
-            for choice in GRID
+            str(choice): round(fmean(one.every for by in rows.values() for one in by[choice]), 4) for choice in GRID
         },
     }
 
@@ -239,9 +241,7 @@ def figures(rows: Sequence[Row]) -> dict[str, object]:
         "questions": len(rows),
         "every cited message": round(fmean(one.every for one in rows), 4),
         "cited messages": round(fmean(one.part for one in rows), 4),
-        "by category": {
-            kind: round(fmean(one.every for one in rows if one.kind == kind), 4) for kind in kinds
-        },
+        "by category": {kind: round(fmean(one.every for one in rows if one.kind == kind), 4) for kind in kinds},
         "tokens": round(fmean(one.tokens for one in rows)),
         "most tokens": max(one.tokens for one in rows),
         "memories": round(fmean(one.items for one in rows), 1),
@@ -258,11 +258,11 @@ def figures(rows: Sequence[Row]) -> dict[str, object]:
     return found
 
 
-def each(homes: Path) -> Iterator[tuple[str, Conversation, Appliance]]:
+def each(homes: Path) -> Iterator[tuple[str, BenchmarkCorpus, Appliance]]:
     for set_name, load in SETS.items():
         for conversation in load():
             with Appliance.open(home_of(conversation, homes), worker=False) as memory:
-                memory.tend()
+                memory.run_pending_jobs()
                 yield set_name, conversation, memory
 
 
@@ -282,9 +282,7 @@ def run_folds(homes: Path, budget: int) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--homes", type=Path)
     parser.add_argument("--folds", action="store_true")
@@ -293,11 +291,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         homes = given.homes or Path(folder)
         homes.mkdir(parents=True, exist_ok=True)
-        print(
-            json.dumps(
-                {"budget": given.budget, "encoding": COUNTER.name, **measured(homes, given.budget)}, indent=1
-            )
-        )
+        print(json.dumps({"budget": given.budget, "encoding": COUNTER.name, **measured(homes, given.budget)}, indent=1))
 
 
 if __name__ == "__main__":

@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from appliance.bench.material import Conversation, Question, read
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion, read_benchmark
 
 FOLDER = Path(__file__).parents[3] / "shared" / "eval"
 
 
-def locomo() -> Iterator[Conversation]:
+def locomo() -> Iterator[BenchmarkCorpus]:
     """Five chats among people."""
     return _named("locomo_dev.json")
 
 
-def beam() -> Iterator[Conversation]:
+def beam() -> Iterator[BenchmarkCorpus]:
     """Eight long chats with an assistant."""
     return _named("beam_dev.json")
 
 
-def _named(name: str) -> Iterator[Conversation]:
-    _, conversations = read(FOLDER / name, "test", Counter())
+def _named(name: str) -> Iterator[BenchmarkCorpus]:
+    _, conversations = read_benchmark(FOLDER / name, "test", Counter())
     return conversations
 
 
-def mixed() -> Iterator[Conversation]:
+def mixed() -> Iterator[BenchmarkCorpus]:
     """One memory for both: each chat among people together with one or two with an assistant, and the questions
     about either, by the set that they are from."""
     people, assisted = list(locomo()), list(beam())
@@ -41,10 +41,10 @@ def mixed() -> Iterator[Conversation]:
                 for record in other.records
             ]
             questions += [_within(other.name, question) for question in other.questions]
-        yield Conversation(f"{chat.name}-mixed", tuple(records), tuple(questions))
+        yield BenchmarkCorpus(f"{chat.name}-mixed", tuple(records), tuple(questions))
 
 
-def _within(name: str, question: Question) -> Question:
+def _within(name: str, question: BenchmarkQuestion) -> BenchmarkQuestion:
     relevant, sessions = (
         frozenset(f"{name}-{one}" for one in ids) for ids in (question.relevant, question.sessions or ())
     )

@@ -16,8 +16,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from appliance.memory.facts import wording
-from appliance.memory.facts.reader import Found, read
+from appliance.memory.facts import phrasing
+from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 
 FOLDER = Path(__file__).parents[1] / "facts"
 PARTS = ("dev", "heldout", "unseen", "fresh")
@@ -50,7 +50,7 @@ def lines(part: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def is_it(found: Found, expected: Sequence[str]) -> bool:
+def is_it(found: FactMention, expected: Sequence[str]) -> bool:
     """Whether a fact is the expected one."""
     subject, attribute, value, *mode = expected
     if (found.mode == "ended") != (mode == ["ended"]) or found.subject.casefold() != subject.casefold():
@@ -60,13 +60,13 @@ def is_it(found: Found, expected: Sequence[str]) -> bool:
     values = value.split("|")
     if value.startswith("~"):
         return value[1:].casefold() in found.value.casefold()
-    return any(wording.key(found.value) == wording.key(one) for one in values)
+    return any(phrasing.normalize_value(found.value) == phrasing.normalize_value(one) for one in values)
 
 
 def count(line: dict[str, Any], *into: Count) -> None:
     """Read one statement and count what came of it."""
     left = [tuple(fact) for fact in line["facts"]]
-    for found in read(line["text"], SAID):
+    for found in extract_statements(line["text"], SAID):
         hit = next((fact for fact in left if is_it(found, fact)), None)
         if hit is not None:
             left.remove(hit)
@@ -91,9 +91,7 @@ def measure(statements: Iterable[dict[str, Any]]) -> tuple[Count, dict[str, Any]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--misses", choices=PARTS, help="list what went wrong in a part instead")
     given = parser.parse_args()
     if given.misses:

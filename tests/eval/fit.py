@@ -20,18 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance import Appliance
-from appliance.bench.material import Conversation
-from appliance.bench.measures import mean
-from appliance.bench.recall import write
-from appliance.recall.candidates import Candidates
-from appliance.recall.closer import LOOK
-from appliance.recall.legs import find, understand
-from appliance.recall.rank import best_first, rank, score
-from appliance.recall.shelf import Shelf, Wish
-from appliance.recall.weights import EVIDENCE
-from appliance.recall.wish import moment
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.bench.ir_metrics import mean
+from appliance.bench.recall import write_jsonl
+from appliance.retrieval.candidates import Candidates
+from appliance.retrieval.legs import find_candidates, parse_query
+from appliance.retrieval.ranking import best_first, rank, score
+from appliance.retrieval.resources import SearchQuery, SearchResources
+from appliance.retrieval.search_query import query_time
+from appliance.retrieval.second_stage import SECOND_STAGE_DEPTH
+from appliance.retrieval.weights import EVIDENCE
 from appliance.store import messages
 from appliance.types import Filters, Scope
+from tests.engines import engine_of
 from tests.eval.runner import SETS
 
 WEIGHTS = EVIDENCE.weights or {}
@@ -55,36 +56,36 @@ class Case:
     alone: Mapping[str, float]
 
 
-def home_of(conversation: Conversation, homes: Path) -> Path:
+def home_of(conversation: BenchmarkCorpus, homes: Path) -> Path:
     """The home that a conversation has been read into, now or before."""
     home = homes / conversation.name
     if not home.exists():
         with Appliance.open(home, worker=False) as memory:
-            memory.ingest(write(conversation, homes)[0])
+            memory.ingest(write_jsonl(conversation, homes)[0])
     return home
 
 
-def collect(set_name: str, conversation: Conversation, homes: Path) -> list[Case]:
+def collect(set_name: str, conversation: BenchmarkCorpus, homes: Path) -> list[Case]:
     with (
         Appliance.open(home_of(conversation, homes), worker=False) as memory,
-        memory._serving.shelf(dense=True) as shelf,
+        engine_of(memory)._index_service.search_resources(dense=True) as resources,
     ):
-        assert shelf is not None
+        assert resources is not None
         cases = []
         for question in conversation.questions:
-            wished = Wish(
-                question.text, Filters(Scope("me")), EVIDENCE, EVIDENCE.legs, "hybrid", moment(None)
+            search_query = SearchQuery(
+                question.text, Filters(Scope("me")), EVIDENCE, EVIDENCE.legs, "hybrid", query_time(None)
             )
-            asked = understand(shelf, wished, [])
-            candidates = find(shelf, asked, [])
-            ranking = rank(shelf, asked, candidates)
+            parsed = parse_query(resources, search_query, [])
+            candidates = find_candidates(resources, parsed, [])
+            ranking = rank(resources, parsed, candidates)
             # As it is served: only what the first ranking likes best is ranked by these weights.
-            best = best_first(score(ranking.values, EVIDENCE.first), candidates.messages)[:LOOK]
+            best = best_first(score(ranking.values, EVIDENCE.first_stage), candidates.messages)[:SECOND_STAGE_DEPTH]
             keys = candidates.messages[best].tolist()
-            rows = messages.get(shelf.db, keys)
+            rows = messages.get(resources.db, keys)
             values = np.column_stack([ranking.values[name][best] for name in NAMES])
             cited = np.array([float(rows[key].external_id in question.relevant) for key in keys])
-            alone = {leg: _alone(shelf, candidates, leg, question.relevant) for leg in candidates.scores}
+            alone = {leg: _alone(resources, candidates, leg, question.relevant) for leg in candidates.scores}
             cases.append(Case(set_name, conversation.name, values, cited, len(question.relevant), alone))
     return cases
 
@@ -115,9 +116,9 @@ def fit(cases: Sequence[Case], steps: int = 600) -> NDArray[np.float64]:
     return weights
 
 
-def _alone(shelf: Shelf, candidates: Candidates, leg: str, evidence: frozenset[str]) -> float:
+def _alone(resources: SearchResources, candidates: Candidates, leg: str, evidence: frozenset[str]) -> float:
     best = best_first(np.nan_to_num(candidates.scores[leg], nan=-np.inf), candidates.messages)[:10]
-    rows = messages.get(shelf.db, candidates.messages[best].tolist())
+    rows = messages.get(resources.db, candidates.messages[best].tolist())
     return len(evidence & {row.external_id for row in rows.values()}) / len(evidence)
 
 
@@ -174,19 +175,14 @@ def _without(cases: Sequence[Case], feature: str) -> list[Case]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homes", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         homes = given.homes or Path(folder)
         homes.mkdir(parents=True, exist_ok=True)
         cases = [
-            c
-            for name, load in SETS.items()
-            for conversation in load()
-            for c in collect(name, conversation, homes)
+            c for name, load in SETS.items() for conversation in load() for c in collect(name, conversation, homes)
         ]
     print(json.dumps(report(cases), indent=1))
 

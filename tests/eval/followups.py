@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import fmean
 
 from appliance import Appliance
-from appliance.bench.measures import mean, recall, reciprocal_rank
-from appliance.recall import followups
+from appliance.bench.ir_metrics import mean, recall, reciprocal_rank
+from appliance.retrieval import followups
 from appliance.types import Hits, Message
 from tests.eval.datasets import locomo
 from tests.eval.fit import home_of
@@ -33,7 +33,7 @@ LIMIT = 200
 PROFILE = "balanced"
 SEED = 5
 GRID = tuple(product((0.0, 0.2, 0.3, 0.4, 0.5, 1.0), (0.0, 0.25, 0.5)))
-"""What ``OWN`` and ``NEW`` are chosen from, by the questions for fitting alone."""
+"""What ``OWN_WEIGHT`` and ``REPETITION_PENALTY`` are chosen from, by the questions for fitting alone."""
 
 _TURN = re.compile(r"([ua])(?: @(\w+))?: (.+)")
 
@@ -105,18 +105,18 @@ class Found:
     wider: Hits
 
     def blended(self) -> Hits:
-        return followups.blended(self.plain, self.wider, self.question.turns)
+        return followups.blend(self.plain, self.wider, self.question.turns)
 
     def served(self) -> Hits:
         """As a context has it: the turns are looked at where the question leans on them."""
-        return self.blended() if followups.depends(self.question.text) else self.plain
+        return self.blended() if followups.is_follow_up(self.question.text) else self.plain
 
 
 def search(memory: Appliance, question: Asked) -> Found:
     def hits(text: str) -> Hits:
         return memory.search(text, limit=LIMIT, profile=PROFILE, per_session=0)
 
-    return Found(question, hits(question.text), hits(followups.augmented(question.text, question.turns)))
+    return Found(question, hits(question.text), hits(followups.augment(question.text, question.turns)))
 
 
 def measured(question: Asked, hits: Hits) -> dict[str, float]:
@@ -128,7 +128,7 @@ def measured(question: Asked, hits: Hits) -> dict[str, float]:
 def compared(found: Sequence[Found]) -> dict[str, object]:
     return {
         "questions": len(found),
-        "taken for follow-ups": sum(followups.depends(one.question.text) for one in found),
+        "taken for follow-ups": sum(followups.is_follow_up(one.question.text) for one in found),
         "plain": mean(measured(one.question, one.plain) for one in found),
         "the turns' words always added": mean(measured(one.question, one.wider) for one in found),
         "both, whatever its form": mean(measured(one.question, one.blended()) for one in found),
@@ -138,18 +138,18 @@ def compared(found: Sequence[Found]) -> dict[str, object]:
 
 def fitted(found: Sequence[Found]) -> dict[str, object]:
     """The mean reciprocal rank of each choice of the grid, and the best one."""
-    shipped = followups.OWN, followups.NEW
+    shipped = followups.OWN_WEIGHT, followups.REPETITION_PENALTY
     scores: dict[tuple[float, float], float] = {}
     try:
         for choice in GRID:
-            followups.OWN, followups.NEW = choice
+            followups.OWN_WEIGHT, followups.REPETITION_PENALTY = choice
             scores[choice] = fmean(measured(one.question, one.blended())["mrr"] for one in found)
     finally:
-        followups.OWN, followups.NEW = shipped
+        followups.OWN_WEIGHT, followups.REPETITION_PENALTY = shipped
     best = max(scores, key=lambda choice: scores[choice])
     return {
-        "best": dict(zip(("OWN", "NEW"), best, strict=True)),
-        "mrr": {f"OWN {own}, NEW {new}": round(score, 4) for (own, new), score in scores.items()},
+        "best": dict(zip(("OWN_WEIGHT", "REPETITION_PENALTY"), best, strict=True)),
+        "mrr": {f"own {own}, repetition {new}": round(score, 4) for (own, new), score in scores.items()},
     }
 
 
@@ -186,13 +186,9 @@ def behind_turns(homes: Path, most: int) -> dict[str, object]:
     found: list[Found] = []
     for conversation in locomo():
         with Appliance.open(home_of(conversation, homes), worker=False) as memory:
-            talk = [
-                message for info in memory.sessions.list() for message in memory.sessions.messages(info.id)
-            ]
+            talk = [message for info in memory.sessions.list() for message in memory.sessions.messages(info.id)]
             for question in conversation.questions[: most - len(found)]:
-                asked = Asked(
-                    False, question.relevant, _turns(talk, question.relevant, chance), question.text
-                )
+                asked = Asked(False, question.relevant, _turns(talk, question.relevant, chance), question.text)
                 found.append(search(memory, asked))
     return compared(found)
 
@@ -206,20 +202,14 @@ def _turns(talk: Sequence[Message], cited: frozenset[str], chance: random.Random
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--homes", type=Path)
     parser.add_argument("--turns", type=int, default=760)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         homes = given.homes or Path(folder)
         homes.mkdir(parents=True, exist_ok=True)
-        print(
-            json.dumps(
-                {**invented(homes), "LoCoMo behind other turns": behind_turns(homes, given.turns)}, indent=1
-            )
-        )
+        print(json.dumps({**invented(homes), "LoCoMo behind other turns": behind_turns(homes, given.turns)}, indent=1))
 
 
 if __name__ == "__main__":

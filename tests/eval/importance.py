@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from appliance.bench.material import Conversation
-from appliance.ingest.normalise import begin, normalise
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.ingest.normalize import normalize, start_session
 from appliance.memory import importance
-from appliance.store.messages import NewMessage
-from appliance.store.priority import WORTH, priority
+from appliance.store.messages import MessageInsert
+from appliance.store.priority import IMPORTANCE_MICROSECONDS, chunk_priority
 from appliance.types import MessageRecord, SessionRecord
 from tests.eval import datasets
 
 DAY = 86_400_000_000
 
-SETS: dict[str, Callable[[], Iterator[Conversation]]] = {"locomo": datasets.locomo, "beam": datasets.beam}
+SETS: dict[str, Callable[[], Iterator[BenchmarkCorpus]]] = {"locomo": datasets.locomo, "beam": datasets.beam}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class Judged:
     """A message, in which memory it is, and whether a question cites it."""
 
     memory: str
-    message: NewMessage
+    message: MessageInsert
     cited: bool
 
 
-def judged(conversations: Iterator[Conversation]) -> list[Judged]:
+def judged(conversations: Iterator[BenchmarkCorpus]) -> list[Judged]:
     """The messages of a set as they are stored."""
     found = []
     for chat in conversations:
         cited = frozenset().union(*(question.relevant for question in chat.questions))
         courses = {}
         for line in chat.records:
-            course = courses.setdefault(line["session_id"], begin(SessionRecord(line["session_id"])))
+            course = courses.setdefault(line["session_id"], start_session(SessionRecord(line["session_id"])))
             sent = line.get("timestamp")
             record = MessageRecord(
                 line["session_id"],
@@ -56,7 +56,7 @@ def judged(conversations: Iterator[Conversation]) -> list[Judged]:
                 external_id=line["message_id"],
                 sent_at=datetime.fromisoformat(sent) if sent else None,
             )
-            found.append(Judged(chat.name, normalise(record, course), line["message_id"] in cited))
+            found.append(Judged(chat.name, normalize(record, course), line["message_id"] in cited))
     return found
 
 
@@ -72,14 +72,12 @@ def auc(cited: Sequence[float], uncited: Sequence[float]) -> float | None:
 
 def measured(messages: Sequence[Judged]) -> dict[str, Any]:
     """The figures of one set."""
-    parts = [importance.parts(one.message) for one in messages]
+    parts = [importance.score_components(one.message) for one in messages]
     scores = [sum(one.values()) for one in parts]
     roles = sorted({one.message.role for one in messages})
 
     def told(values: Sequence[float], role: str | None = None) -> float | None:
-        chosen = [
-            (v, m.cited) for v, m in zip(values, messages, strict=True) if role in (None, m.message.role)
-        ]
+        chosen = [(v, m.cited) for v, m in zip(values, messages, strict=True) if role in (None, m.message.role)]
         return auc([v for v, cited in chosen if cited], [v for v, cited in chosen if not cited])
 
     return {
@@ -87,14 +85,12 @@ def measured(messages: Sequence[Judged]) -> dict[str, Any]:
         "cited": sum(one.cited for one in messages),
         "auc": told(scores),
         "auc_by_role": {role: told(scores, role) for role in roles},
-        "auc_by_part": {name: told([one[name] for one in parts]) for name in importance.PARTS},
+        "auc_by_part": {name: told([one[name] for one in parts]) for name in importance.COMPONENTS},
         "mean_cited": round(float(np.mean([s for s, m in zip(scores, messages, strict=True) if m.cited])), 3),
-        "mean_uncited": round(
-            float(np.mean([s for s, m in zip(scores, messages, strict=True) if not m.cited])), 3
-        ),
+        "mean_uncited": round(float(np.mean([s for s, m in zip(scores, messages, strict=True) if not m.cited])), 3),
         "first_half": {
-            f"{days} days": first_half(messages, [score * days * DAY / WORTH for score in scores])
-            for days in (0, 90, WORTH // DAY, 1000)
+            f"{days} days": first_half(messages, [score * days * DAY / IMPORTANCE_MICROSECONDS for score in scores])
+            for days in (0, 90, IMPORTANCE_MICROSECONDS // DAY, 1000)
         },
     }
 
@@ -105,7 +101,7 @@ def first_half(messages: Sequence[Judged], scores: Sequence[float]) -> float:
     for memory in {one.memory for one in messages}:
         queue = sorted(
             (
-                (priority(one.message.talk, one.message.order_at, score), one.cited)
+                (chunk_priority(one.message.conversational, one.message.order_at, score), one.cited)
                 for one, score in zip(messages, scores, strict=True)
                 if one.memory == memory
             ),
@@ -116,9 +112,7 @@ def first_half(messages: Sequence[Judged], scores: Sequence[float]) -> float:
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(json.dumps({name: measured(judged(load())) for name, load in SETS.items()}, indent=2))
 
 

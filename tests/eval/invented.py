@@ -32,21 +32,11 @@ def locomo() -> list[dict[str, Any]]:
                 "session_11_date_time": "9:05 am on 9 June, 2023",
             },
             "qa": [
-                {
-                    "question": "What is the ferret called?",
-                    "category": 4,
-                    "evidence": ["D1:1"],
-                    "answer": "B.",
-                },
+                {"question": "What is the ferret called?", "category": 4, "evidence": ["D1:1"], "answer": "B."},
                 {"question": "What does Tom bring?", "category": 1, "evidence": ["D2:1; D2:2", "D1:1"]},
                 {"question": "Which hammock?", "category": 2, "evidence": ["D1:3", "D9:9"], "answer": 2023},
                 {"question": "Who knows?", "category": 3, "evidence": []},
-                {
-                    "question": "What is the cat called?",
-                    "category": 5,
-                    "adversarial_answer": "x",
-                    "evidence": [],
-                },
+                {"question": "What is the cat called?", "category": 5, "adversarial_answer": "x", "evidence": []},
             ],
         }
     ]

@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance import Appliance
-from appliance.bench.material import Conversation
-from appliance.bench.measures import by_message, mean
-from appliance.bench.recall import write
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.bench.ir_metrics import mean, message_measures
+from appliance.bench.recall import write_jsonl
 from appliance.config import ChunkSettings
 from appliance.ingest.chunk import Chunker
-from appliance.store.chunks import Chunkable, Span, passage
+from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
 from appliance_models import OnnxEmbedder
-from appliance_models.pieces import encode_spans
+from appliance_models.wordpieces import encode_spans
 from tests.eval.datasets import beam
 
 SIZES = (256, 128, 64)
@@ -50,7 +50,7 @@ RESAMPLES = 2_000
 
 Vectors = NDArray[np.float32]
 Row = dict[str, float]
-Spans = Sequence[Sequence[Span]]
+Spans = Sequence[Sequence[ChunkSpan]]
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Figures:
 
     def note(self, view: str, ranked: Sequence[str], evidence: frozenset[str]) -> None:
         if evidence:
-            self.rows.setdefault(view, []).append(by_message(ranked, evidence))
+            self.rows.setdefault(view, []).append(message_measures(ranked, evidence))
 
 
 class Given:
@@ -80,17 +80,15 @@ class Given:
         return np.stack([self._vectors[text] for text in texts])
 
 
-def run(conversations: Iterable[Conversation], model: OnnxEmbedder, sizes: Sequence[int]) -> dict[str, Any]:
+def run(conversations: Iterable[BenchmarkCorpus], model: OnnxEmbedder, sizes: Sequence[int]) -> dict[str, Any]:
     found = {(how, size): Figures() for size in sizes for how in ("plain", "late")}
     seconds = dict.fromkeys([*(f"plain, {size}" for size in sizes), "late, all sizes together"], 0.0)
     for chat in conversations:
         said = [
-            Chunkable(number, record.get("author"), record["content"], True, number)
+            ChunkableMessage(number, record.get("author"), record["content"], True, number)
             for number, record in enumerate(chat.records)
         ]
-        spans = {
-            size: Chunker(model.count_tokens, size, ChunkSettings().overlap).split(said) for size in sizes
-        }
+        spans = {size: Chunker(model.count_tokens, size, ChunkSettings().overlap).split(said) for size in sizes}
         vectors: dict[tuple[str, int], Vectors] = {}
         for size in sizes:
             began = time.perf_counter()
@@ -119,7 +117,7 @@ def run(conversations: Iterable[Conversation], model: OnnxEmbedder, sizes: Seque
     }
 
 
-def passages(said: Sequence[Chunkable], spans: Spans) -> list[str]:
+def passages(said: Sequence[ChunkableMessage], spans: Spans) -> list[str]:
     return [
         passage(message.author, message.text[span.start : span.end])
         for message, own in zip(said, spans, strict=True)
@@ -127,9 +125,7 @@ def passages(said: Sequence[Chunkable], spans: Spans) -> list[str]:
     ]
 
 
-def late_all(
-    model: OnnxEmbedder, said: Sequence[Chunkable], spans: Mapping[int, Spans]
-) -> dict[int, Vectors]:
+def late_all(model: OnnxEmbedder, said: Sequence[ChunkableMessage], spans: Mapping[int, Spans]) -> dict[int, Vectors]:
     """The late vectors of all chunks of each size, from one reading of each message."""
 
     def one(number: int) -> list[Vectors]:
@@ -140,7 +136,7 @@ def late_all(
     return {size: np.concatenate([own[place] for own in read]) for place, size in enumerate(spans)}
 
 
-def late(model: OnnxEmbedder, text: str, several: Sequence[Sequence[Span]]) -> list[Vectors]:
+def late(model: OnnxEmbedder, text: str, several: Sequence[Sequence[ChunkSpan]]) -> list[Vectors]:
     """A text's chunks, cut in several ways: each is averaged over its tokens in the window in whose middle it lies
     best. The special piece at either end of a window counts for a chunk that reaches this end, as in
     ``OnnxEmbedder.embed_spans``."""
@@ -151,7 +147,7 @@ def late(model: OnnxEmbedder, text: str, several: Sequence[Sequence[Span]]) -> l
     begins = list(range(0, max(1, len(ids) - room // 2), room // 2))
     hidden = [model.token_vectors([first, *ids[begin : begin + room], last]) for begin in begins]
 
-    def vector(span: Span) -> Vectors:
+    def vector(span: ChunkSpan) -> Vectors:
         inside = np.flatnonzero((starts < span.end) & (ends > span.start))
         if not len(inside):
             return np.asarray(hidden[0].mean(axis=0))
@@ -170,15 +166,14 @@ def late(model: OnnxEmbedder, text: str, several: Sequence[Sequence[Span]]) -> l
 
     pooled = [np.array([vector(span) for span in own]).reshape(-1, model.dimension) for own in several]
     return [
-        np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12), np.float32)
-        for own in pooled
+        np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12), np.float32) for own in pooled
     ]
 
 
 def _rank(
-    chat: Conversation,
+    chat: BenchmarkCorpus,
     model: OnnxEmbedder,
-    said: Sequence[Chunkable],
+    said: Sequence[ChunkableMessage],
     spans: Spans,
     size: int,
     vectors: Vectors,
@@ -198,11 +193,8 @@ def _rank(
         for view, group in (("people", people), ("long", long)):
             figures.note(view, [name for name in ranked if name in group], question.relevant & group)
     given = Given(model, size, dict(zip(passages(said, spans), vectors, strict=True)))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Appliance.open(Path(folder) / "home", embedder=given) as memory,
-    ):
-        memory.ingest(write(chat, Path(folder))[0])
+    with tempfile.TemporaryDirectory() as folder, Appliance.open(Path(folder) / "home", embedder=given) as memory:
+        memory.ingest(write_jsonl(chat, Path(folder))[0])
         for question in chat.questions:
             hits = memory.search(question.text, limit=20)
             figures.note("search", [hit.external_id for hit in hits], question.relevant)
@@ -219,21 +211,15 @@ def _told(rows: Sequence[Row], shipped: Sequence[Row], plain: Sequence[Row]) -> 
 
 def _interval(these: Sequence[Row], those: Sequence[Row]) -> list[float]:
     """Where the mean difference in recall@10 lies in 95 of 100 resamplings of the questions."""
-    differences = np.array(
-        [one["recall@10"] - other["recall@10"] for one, other in zip(these, those, strict=True)]
-    )
+    differences = np.array([one["recall@10"] - other["recall@10"] for one, other in zip(these, those, strict=True)])
     drawn = np.random.default_rng(0).integers(0, len(differences), (RESAMPLES, len(differences)))
     return [round(float(bound), 3) for bound in np.percentile(differences[drawn].mean(axis=1), (2.5, 97.5))]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chats", type=int, metavar="N", help="only N chats")
-    parser.add_argument(
-        "--from", type=int, default=0, metavar="M", dest="skipped", help="leave out the first M"
-    )
+    parser.add_argument("--from", type=int, default=0, metavar="M", dest="skipped", help="leave out the first M")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, choices=SIZES)
     given = parser.parse_args()
     chats = islice(beam(), given.skipped, given.skipped + given.chats if given.chats else None)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from appliance.memory import procedures
+from appliance.memory import how_to, procedures
 from tests.eval.procedure_talks import Talk, questions, talks
 
 
@@ -37,15 +37,13 @@ def scored(talks: Sequence[Talk]) -> dict[str, Any]:
         "precision": round(right / found, 3),
         "recall": round(right / worked, 3),
         "wrong": [talk.name for talk, (all_, good) in zip(talks, outcomes, strict=True) if all_ > good],
-        "missed": [
-            talk.name for talk, (all_, _) in zip(talks, outcomes, strict=True) if talk.goal and not all_
-        ],
+        "missed": [talk.name for talk, (all_, _) in zip(talks, outcomes, strict=True) if talk.goal and not all_],
     }
 
 
 def measured() -> dict[str, Any]:
     labelled = questions()
-    told = {text: procedures.is_how_to(text) for text in labelled}
+    told = {text: how_to.is_how_to(text) for text in labelled}
     return {
         **scored(talks()),
         "questions": {
@@ -57,9 +55,7 @@ def measured() -> dict[str, Any]:
 
 
 def main() -> None:
-    argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(json.dumps(measured(), indent=2, ensure_ascii=False))
 
 

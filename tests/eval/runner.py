@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable
 
 from appliance.bench import recall
-from appliance.bench.material import Conversation
-from appliance.recall.weights import BUILT_IN
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.retrieval.weights import BUILT_IN
 from appliance_models import load
 from tests.eval.datasets import beam, locomo, mixed
 
@@ -21,15 +21,13 @@ SETS = {"locomo": locomo, "beam": beam}
 MEASURED = {**SETS, "mixed": mixed}
 
 
-def run(conversations: Iterable[Conversation], profile: str = "evidence") -> dict[str, object]:
+def run(conversations: Iterable[BenchmarkCorpus], profile: str = "evidence") -> dict[str, object]:
     """What ``appliance bench recall`` says of one system."""
     return recall.run(conversations, [profile], embedder=load()).figures(profile)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", choices=MEASURED, nargs="?", default="locomo")
     parser.add_argument("--profile", default="evidence", choices=tuple(BUILT_IN))
     given = parser.parse_args()

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.bench.material import Conversation
-from appliance.memory.summarise import Reading, choose, message_vectors, read, topics
+from appliance.bench.datasets import BenchmarkCorpus
+from appliance.languages import STOP_WORDS
+from appliance.memory.extractive import ConversationAnalysis, analyze, message_vectors, selection, topics
 from appliance.store.lexical import stem
-from appliance.store.stopwords import STOP_WORDS
 from appliance.types import Message
 from appliance_models import load, load_lexicon
 from tests.eval.datasets import FOLDER, beam, locomo
@@ -45,7 +45,7 @@ _LINE_ID = re.compile(r"D\d+:\d+")
 _UNANSWERABLE = 5
 
 Vectors = NDArray[np.float32]
-Way = Callable[[Reading, Vectors], Iterable[int]]
+Way = Callable[[ConversationAnalysis, Vectors], Iterable[int]]
 """Indices of sentences, the one to be taken first at the front; the vectors are the model's."""
 
 
@@ -53,7 +53,7 @@ Way = Callable[[Reading, Vectors], Iterable[int]]
 class Case:
     """A session; ``gold`` its summary, ``facts`` (words, turns) and ``answers`` (words, turn) of LoCoMo."""
 
-    reading: Reading
+    reading: ConversationAnalysis
     model: Vectors
     cited: frozenset[str]
     gold: str | None
@@ -72,7 +72,7 @@ def telling(text: str) -> frozenset[str]:
 # --- what there is to summarise -----------------------------------------------------------------------
 
 
-def sessions(conversation: Conversation) -> Iterator[tuple[str, list[Message]]]:
+def sessions(conversation: BenchmarkCorpus) -> Iterator[tuple[str, list[Message]]]:
     found: dict[str, list[Message]] = {}
     for record in conversation.records:
         id, session, role = record["message_id"], record["session_id"], record["role"]
@@ -89,7 +89,7 @@ def cases(which: str) -> Iterator[Case]:
     for conversation in locomo() if which == "locomo" else beam():
         cited = frozenset(id for question in conversation.questions for id in question.relevant)
         for session, messages in sessions(conversation):
-            reading = read(messages, embed)
+            reading = analyze(messages, embed)
             if not reading.sentences:
                 continue
             own = frozenset(message.id for message in messages)
@@ -97,9 +97,7 @@ def cases(which: str) -> Iterator[Case]:
             if model is not None:
                 texts = [reading.text(one) for one in reading.sentences]
                 number = session.rpartition("-")[2]
-                case = _judged(
-                    replace(case, model=model.embed_passages(texts)), raw[conversation.name], number
-                )
+                case = _judged(replace(case, model=model.embed_passages(texts)), raw[conversation.name], number)
             yield case
 
 
@@ -119,29 +117,27 @@ def _judged(case: Case, sample: dict[str, Any], number: str) -> Case:
         for id in _LINE_ID.findall(" ".join(question["evidence"]))
         if id in texts and (common := (telling(str(question["answer"])) - names) & telling(texts[id]))
     ]
-    return replace(
-        case, gold=sample["session_summary"][f"session_{number}_summary"], facts=facts, answers=answers
-    )
+    return replace(case, gold=sample["session_summary"][f"session_{number}_summary"], facts=facts, answers=answers)
 
 
 # --- ways to choose -----------------------------------------------------------------------------------
 
 
-def lead(reading: Reading, _: Vectors) -> Iterable[int]:
+def lead(reading: ConversationAnalysis, _: Vectors) -> Iterable[int]:
     return range(len(reading.sentences))
 
 
-def longest(reading: Reading, _: Vectors) -> Iterable[int]:
-    return sorted(range(len(reading.sentences)), key=lambda i: -reading.sentences[i].words)
+def longest(reading: ConversationAnalysis, _: Vectors) -> Iterable[int]:
+    return sorted(range(len(reading.sentences)), key=lambda i: -reading.sentences[i].word_count)
 
 
-def centrality(reading: Reading, vectors: Vectors) -> Iterable[int]:
+def centrality(reading: ConversationAnalysis, vectors: Vectors) -> Iterable[int]:
     """By closeness to the mean, and diverse."""
     centre = vectors.mean(axis=0)
     return _diverse((vectors @ centre / np.linalg.norm(centre)).astype(np.float64), vectors)
 
 
-def lexrank(reading: Reading, vectors: Vectors) -> Iterable[int]:
+def lexrank(reading: ConversationAnalysis, vectors: Vectors) -> Iterable[int]:
     """By the sentences that are alike, and those alike to them (Erkan and Radev 2004), and diverse."""
     alike = np.maximum(vectors @ vectors.T - 0.1, 0.0)
     np.fill_diagonal(alike, 0.0)
@@ -161,31 +157,31 @@ def _diverse(scores: NDArray[np.float64], vectors: Vectors, loss: float = 0.5) -
         alike = np.maximum(alike, vectors @ vectors[best])
 
 
-def ours(reading: Reading, _: Vectors) -> Iterable[int]:
-    return choose.picked(reading, choose.scores(reading))
+def ours(reading: ConversationAnalysis, _: Vectors) -> Iterable[int]:
+    return selection.select_diverse(reading, selection.score_sentences(reading))
 
 
 def ours_without(part: str) -> Way:
     """Ours with one of its weights at nothing."""
 
-    def way(reading: Reading, _: Vectors) -> Iterable[int]:
-        kept = getattr(choose, part)
-        setattr(choose, part, {} if isinstance(kept, dict) else 0.0)
+    def way(reading: ConversationAnalysis, _: Vectors) -> Iterable[int]:
+        kept = getattr(selection, part)
+        setattr(selection, part, {} if isinstance(kept, dict) else 0.0)
         try:
-            return list(choose.picked(reading, choose.scores(reading)))
+            return list(selection.select_diverse(reading, selection.score_sentences(reading)))
         finally:
-            setattr(choose, part, kept)
+            setattr(selection, part, kept)
 
     return way
 
 
-def ours_with_model(reading: Reading, model: Vectors) -> Iterable[int]:
+def ours_with_model(reading: ConversationAnalysis, model: Vectors) -> Iterable[int]:
     """Ours, with the model's vectors in place of the static ones, and closeness to the mean as one part more."""
     centre = model.mean(axis=0)
     central = model @ centre / np.linalg.norm(centre)
-    lengths = np.array([max(1, one.words) for one in reading.sentences]) ** choose.LENGTH
-    return choose.picked(
-        replace(reading, vectors=model), choose.scores(reading) + CENTRAL * central / lengths
+    lengths = np.array([max(1, one.word_count) for one in reading.sentences]) ** selection.LENGTH_EXPONENT
+    return selection.select_diverse(
+        replace(reading, vectors=model), selection.score_sentences(reading) + CENTRAL * central / lengths
     )
 
 
@@ -200,8 +196,17 @@ WAYS: dict[str, Way] = {
     "LexRank": static(lexrank),
     "ours": ours,
 }
-PARTS = ("TELLING", "TIMES", "NAMES", "OWN", "REPLIES", "CUES", "LENGTH", "ALIKE")
-ASSISTED = ("PERSON", "FIRST")
+PARTS = (
+    "CONTENT_WEIGHT",
+    "TIME_WEIGHT",
+    "NAME_WEIGHT",
+    "SELF_REFERENCE_WEIGHT",
+    "REPLY_WEIGHT",
+    "CUE_WEIGHTS",
+    "LENGTH_EXPONENT",
+    "REDUNDANCY_PENALTY",
+)
+ASSISTED = ("USER_WEIGHT", "FIRST_SENTENCE_WEIGHT")
 
 
 def ways(which: str) -> dict[str, Way]:
@@ -281,7 +286,7 @@ def talks() -> Iterator[Talk]:
     for conversation in locomo():
         own = [[replace(one, timestamp=None) for one in messages] for _, messages in sessions(conversation)]
         together = [message for messages in own for message in messages]
-        reading = read(together, load_lexicon().vectors)
+        reading = analyze(together, load_lexicon().vectors)
         vectors = model.embed_passages([message.text for message in together])
         ends = frozenset(accumulate(map(len, own[:-1])))
         yield Talk(together, message_vectors(reading), vectors, ends)
@@ -339,8 +344,6 @@ def run(which: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", choices=("locomo", "beam", "topics"), nargs="?", default="locomo")
     print(json.dumps(run(parser.parse_args().set), indent=1))

@@ -21,6 +21,7 @@ def overall(name: str) -> Any:
     return run(SETS[name]())["overall"]
 
 
+@pytest.mark.slow
 @needs_data
 def test_locomo_floor() -> None:
     """Below the held-out figure by the noise of one set: 0.821 is what unseen conversations gave."""
@@ -37,6 +38,7 @@ def test_beam_floor() -> None:
     assert overall("beam")["recall@10"] >= 0.64
 
 
+@pytest.mark.slow
 @needs_data
 def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:
     """The first questions of one chat of five, in 4,000 tokens; all five give 0.91."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from appliance.memory.facts import reader
-from appliance.memory.facts.passages import lowered
+from appliance.memory.facts import rule_extractor
+from appliance.memory.facts.passages import to_lower
 from tests.eval.facts import PARTS, lines, measure
 
 
@@ -33,13 +33,13 @@ def test_what_is_found_is_right_and_most_of_it_is_found(part: str) -> None:
 def test_a_rule_that_matches_is_never_passed_over_for_its_words() -> None:
     """The words by which rules are looked up only save time."""
     for line in (line for part in PARTS for line in lines(part)):
-        low = lowered(line["text"])
-        quick = {rule.name for rules in reader._candidates(low).values() for rule in rules}
-        slow = {rule for language in reader.LANGUAGES for rule in language.rules if rule.pattern.search(low)}
+        low = to_lower(line["text"])
+        quick = {rule.name for rules in rule_extractor._candidate_rules(low).values() for rule in rules}
+        slow = {rule for grammar in rule_extractor.GRAMMARS for rule in grammar.rules if rule.pattern.search(low)}
         for rule in slow:
-            if rule.name not in quick and not rule.also:
-                given = reader._Text(line["text"], None)
-                language = next(one for one in reader.LANGUAGES if rule in one.rules)
-                elsewhere = language.elsewhere.search(given.prepared)
+            if rule.name not in quick and not rule.required_prefixes:
+                given = rule_extractor._PreparedText(line["text"], None)
+                grammar = next(one for one in rule_extractor.GRAMMARS if rule in one.rules)
+                elsewhere = grammar.elsewhere.search(given.prepared)
                 upto = elsewhere.start() if elsewhere else len(low)
-                assert not list(reader._by_rule(rule, given, language, upto)), (rule.name, line["text"])
+                assert not list(rule_extractor._apply_rule(rule, given, grammar, upto)), (rule.name, line["text"])

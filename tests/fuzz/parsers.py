@@ -20,9 +20,9 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["appliance.ingest.parse"]):
-    from appliance.ingest.parse import detect, parser_of
-    from appliance.ingest.parse.base import Document
+with atheris.instrument_imports(include=["appliance.formats"]):
+    from appliance.formats import detect, parser_of
+    from appliance.formats.base import Document
 
 from appliance.errors import InputError
 from appliance.types import MessageRecord, SessionRecord

@@ -8,16 +8,13 @@ from uuid import uuid4
 import pytest
 from index_points import DIMENSION
 
-from appliance.store.index.base import Index
 from appliance.store.index.edge import open_edge
+from appliance.store.index.protocol import VectorIndex
 from appliance.store.index.remote import connect, open_remote
 
 # The in-memory client says that it has neither payload indexes nor search settings; its answers are what we
 # are after.
-IN_MEMORY = (
-    "ignore:Payload indexes have no effect:UserWarning",
-    "ignore:Local mode performs exact:UserWarning",
-)
+IN_MEMORY = ("ignore:Payload indexes have no effect:UserWarning", "ignore:Local mode performs exact:UserWarning")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,14 +25,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def edge(tmp_path: Path) -> Iterator[Index]:
+def edge(tmp_path: Path) -> Iterator[VectorIndex]:
     index = open_edge(tmp_path / "index", DIMENSION)
     yield index
     index.close()
 
 
 @pytest.fixture
-def memory() -> Iterator[Index]:
+def memory() -> Iterator[VectorIndex]:
     from qdrant_client import QdrantClient
 
     index = open_remote(QdrantClient(":memory:"), "recall", DIMENSION)
@@ -44,7 +41,7 @@ def memory() -> Iterator[Index]:
 
 
 @pytest.fixture
-def server() -> Iterator[Index]:
+def server() -> Iterator[VectorIndex]:
     url = os.environ.get("QDRANT_URL")
     if not url:
         pytest.skip("QDRANT_URL names no server")
@@ -58,8 +55,8 @@ def server() -> Iterator[Index]:
 
 
 @pytest.fixture(params=["edge", "memory", "server"])
-def index(request: pytest.FixtureRequest) -> Index:
-    found: Index = request.getfixturevalue(request.param)
+def index(request: pytest.FixtureRequest) -> VectorIndex:
+    found: VectorIndex = request.getfixturevalue(request.param)
     return found
 
 
@@ -67,7 +64,7 @@ def index(request: pytest.FixtureRequest) -> Index:
 def ids_of() -> Callable[..., list[list[int]]]:
     """The ids that each query finds."""
 
-    def search(index: Index, *queries: object, filters: object = None, limit: int = 10) -> list[list[int]]:
+    def search(index: VectorIndex, *queries: object, filters: object = None, limit: int = 10) -> list[list[int]]:
         return [[scored.id for scored in leg] for leg in index.search(queries, filters, limit)]  # type: ignore[arg-type]
 
     return search

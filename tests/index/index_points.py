@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.store.index.base import Fields, Point
-from appliance.types import ROLES, Filters, Part, Scope
+from appliance.store.index.protocol import IndexPoint, PointFields
+from appliance.types import ROLES, Filters, Scope, SessionPart
 
 DIMENSION = 32
-FIELDS = Fields("ana", "", (), 1, "user", "chatgpt", True, 1_700_000_000_000_000)
+FIELDS = PointFields("ana", "", (), 1, "user", "chatgpt", True, 1_700_000_000_000_000)
 
 USERS = ("ana", "", "bob")
 NAMESPACES = ("", "work")
@@ -30,27 +30,27 @@ def unit(seed: int) -> NDArray[np.float32]:
     return vector / np.linalg.norm(vector)
 
 
-def point(id: int, own: str = "hello", window: str | None = None, **fields: Any) -> Point:
-    return Point(id, unit(id), own, own if window is None else window, replace(FIELDS, **fields))
+def point(id: int, own: str = "hello", window: str | None = None, **fields: Any) -> IndexPoint:
+    return IndexPoint(id, unit(id), own, own if window is None else window, replace(FIELDS, **fields))
 
 
 def text(chance: random.Random, longest: int = 12) -> str:
     return " ".join(chance.choices(WORDS, k=chance.randint(0, longest)))
 
 
-def random_point(id: int, chance: random.Random) -> Point:
-    fields = Fields(
+def random_point(id: int, chance: random.Random) -> IndexPoint:
+    fields = PointFields(
         user_id=chance.choice(USERS),
         namespace=chance.choice(NAMESPACES),
         agents=tuple(chance.sample(AGENTS, chance.randint(0, 2))),
         session=chance.randint(1, 5),
         role=chance.choice(ROLES),
         source=chance.choice(SOURCES),
-        talk=chance.random() < 0.7,
+        conversational=chance.random() < 0.7,
         at=None if chance.random() < 0.2 else START + chance.randint(0, 20) * HOUR,
         withheld=chance.random() < 0.3,
     )
-    return Point(id, unit(id), text(chance), text(chance, 40), fields)
+    return IndexPoint(id, unit(id), text(chance), text(chance, 40), fields)
 
 
 def random_filters(chance: random.Random) -> Filters:
@@ -58,16 +58,12 @@ def random_filters(chance: random.Random) -> Filters:
         return chance.random() < share
 
     session = chance.randint(1, 5) if maybe(0.3) else None
-    others = tuple(Part(key) for key in chance.sample(range(1, 6), chance.randint(0, 2)))
+    others = tuple(SessionPart(key) for key in chance.sample(range(1, 6), chance.randint(0, 2)))
     return Filters(
-        Scope(
-            chance.choice(USERS),
-            chance.choice(NAMESPACES),
-            chance.choice(("", *AGENTS)) if maybe(0.3) else None,
-        ),
+        Scope(chance.choice(USERS), chance.choice(NAMESPACES), chance.choice(("", *AGENTS)) if maybe(0.3) else None),
         session=session,
-        past=others if session is not None else (),
-        own=tuple(Part(key) for key in chance.sample(range(1, 6), 2)) if maybe(0.5) else (),
+        ancestor_parts=others if session is not None else (),
+        exempt_parts=tuple(SessionPart(key) for key in chance.sample(range(1, 6), 2)) if maybe(0.5) else (),
         roles=tuple(chance.sample(ROLES, chance.randint(1, 3))) if maybe(0.4) else (),
         sources=tuple(chance.sample(SOURCES, chance.randint(1, 2))) if maybe(0.3) else (),
         since=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
@@ -75,19 +71,19 @@ def random_filters(chance: random.Random) -> Filters:
     )
 
 
-def passes(point: Point, filters: Filters) -> bool:
+def passes(point: IndexPoint, filters: Filters) -> bool:
     """What ``Filters`` promises, written down once more without an engine."""
     fields, scope = point.fields, filters.scope
     if (fields.user_id, fields.namespace) != (scope.user_id, scope.namespace):
         return False
     if scope.agent_id is not None and scope.agent_id not in (fields.agents or ("",)):
         return False
-    if fields.withheld and fields.session not in {part.session for part in filters.own}:
+    if fields.withheld and fields.session not in {part.session for part in filters.exempt_parts}:
         return False
-    sessions = {filters.session, *(part.session for part in filters.past)}
+    sessions = {filters.session, *(part.session for part in filters.ancestor_parts)}
     if filters.session is not None and fields.session not in sessions:
         return False
-    if not (fields.role in filters.roles if filters.roles else fields.talk):
+    if not (fields.role in filters.roles if filters.roles else fields.conversational):
         return False
     if filters.sources and fields.source not in filters.sources:
         return False

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import pytest
 from index_points import DIMENSION, passes, random_filters, random_point, text, unit
 
-from appliance.store.index.base import Index, LegQuery, Scored
 from appliance.store.index.edge import open_edge
+from appliance.store.index.protocol import LegQuery, ScoredPoint, VectorIndex
 from appliance.store.index.remote import open_remote
 
 POINTS = 300
-TRIALS = 400
 LIMIT = 15
 # Half floats keep eleven bits of each of the dense vector's numbers.
 DENSE = 2e-3
@@ -21,7 +20,7 @@ SPARSE = 1e-4
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Index, Index]]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorIndex, VectorIndex]]:
     from qdrant_client import QdrantClient
 
     chance = random.Random(7)
@@ -48,7 +47,7 @@ def queries(chance: random.Random) -> list[LegQuery]:
     ]
 
 
-def assert_same(one: list[Scored], other: list[Scored], tolerance: float, limit: int) -> None:
+def assert_same(one: list[ScoredPoint], other: list[ScoredPoint], tolerance: float, limit: int) -> None:
     """The same scores place by place; the same ids but for those too close to the last to tell apart."""
     assert [s.score for s in one] == pytest.approx([s.score for s in other], abs=tolerance)
     if not one:
@@ -59,11 +58,15 @@ def assert_same(one: list[Scored], other: list[Scored], tolerance: float, limit:
     assert {s.id for s in other if s.score > edge} <= first
 
 
-def test_the_same_points_are_found_with_the_same_scores(both: tuple[Index, Index]) -> None:
+tried = pytest.mark.parametrize("trials", [40, pytest.param(400, marks=pytest.mark.slow)])
+
+
+@tried
+def test_the_same_points_are_found_with_the_same_scores(both: tuple[VectorIndex, VectorIndex], trials: int) -> None:
     edge, memory = both
     chance = random.Random(1)
     found = 0
-    for _ in range(TRIALS):
+    for _ in range(trials):
         filters = random_filters(chance) if chance.random() < 0.9 else None
         # Statistics over everybody's points count deleted ones until the engine settles; a scope's never do.
         asked = queries(chance)[: 1 if filters is None else 3]
@@ -72,10 +75,11 @@ def test_the_same_points_are_found_with_the_same_scores(both: tuple[Index, Index
         ):
             assert_same(one, other, DENSE if query.leg == "dense" else SPARSE, LIMIT)
             found += len(one)
-    assert found > TRIALS
+    assert found > trials
 
 
-def test_filters_pass_what_they_promise(both: tuple[Index, Index]) -> None:
+@tried
+def test_filters_pass_what_they_promise(both: tuple[VectorIndex, VectorIndex], trials: int) -> None:
     chance = random.Random(7)
     points = {id: random_point(id, chance) for id in range(1, POINTS + 1)}
     again = random.Random(8)
@@ -83,14 +87,14 @@ def test_filters_pass_what_they_promise(both: tuple[Index, Index]) -> None:
     for id in range(5, POINTS, 7):
         del points[id]
     query = [LegQuery("dense", vector=unit(1))]
-    for trial in range(TRIALS):
+    for trial in range(trials):
         filters = random_filters(random.Random(trial))
         expected = {id for id, point in points.items() if passes(point, filters)}
         assert {s.id for s in both[0].search(query, filters, POINTS)[0]} == expected, filters
         assert [index.count(filters) for index in both] == [len(expected)] * 2
 
 
-def test_exact_scores_agree(both: tuple[Index, Index]) -> None:
+def test_exact_scores_agree(both: tuple[VectorIndex, VectorIndex]) -> None:
     edge, memory = both
     chance = random.Random(3)
     for _ in range(50):
@@ -102,6 +106,4 @@ def test_exact_scores_agree(both: tuple[Index, Index]) -> None:
         ):
             assert one.keys() == other.keys()
             tolerance = DENSE if query.leg == "dense" else SPARSE
-            assert [one[id] for id in sorted(one)] == pytest.approx(
-                [other[id] for id in sorted(one)], abs=tolerance
-            )
+            assert [one[id] for id in sorted(one)] == pytest.approx([other[id] for id in sorted(one)], abs=tolerance)

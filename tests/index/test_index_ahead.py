@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.store.index import ahead
+from appliance.store.index import readahead
 
 
 @pytest.fixture
@@ -19,26 +19,22 @@ def index(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-def test_whoever_opens_it_waits_for_the_process_that_reads(
-    index: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ahead, "read", lambda shard: pytest.fail("read twice"))
-    with ahead.begun(index):
-        (other,) = ahead._begun.values()
-        ahead.finish(index / "g1" / "shard")
+def test_whoever_opens_it_waits_for_the_process_that_reads(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readahead, "read_shard", lambda shard: pytest.fail("read twice"))
+    with readahead.reading_ahead(index):
+        (other,) = readahead._reader_processes.values()
+        readahead.wait_until_read(index / "g1" / "shard")
         assert other.returncode == 0
 
 
 def test_what_nobody_opens_ends_with_the_program(index: Path) -> None:
-    with ahead.begun(index):
-        (other,) = ahead._begun.values()
-    assert other.returncode is not None and not ahead._begun
+    with readahead.reading_ahead(index):
+        (other,) = readahead._reader_processes.values()
+    assert other.returncode is not None and not readahead._reader_processes
 
 
 @pytest.mark.parametrize("why", ["can't be started", "failed"])
-def test_it_is_read_here_where_no_other_process_could(
-    index: Path, monkeypatch: pytest.MonkeyPatch, why: str
-) -> None:
+def test_it_is_read_here_where_no_other_process_could(index: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     def refuse(*_: object, **__: object) -> object:
         if why == "failed":
             return subprocess_that_fails()
@@ -51,9 +47,9 @@ def test_it_is_read_here_where_no_other_process_could(
 
     monkeypatch.setattr(subprocess, "Popen", refuse)
     read: list[str] = []
-    monkeypatch.setattr(ahead, "read", read.append)
-    with ahead.begun(index):
-        ahead.finish(index / "g1" / "shard")
+    monkeypatch.setattr(readahead, "read_shard", read.append)
+    with readahead.reading_ahead(index):
+        readahead.wait_until_read(index / "g1" / "shard")
     assert read == [str(index / "g1" / "shard")]
 
 
@@ -71,5 +67,5 @@ def test_files_that_are_read_later_are_left(index: Path, monkeypatch: pytest.Mon
         return real(path, *given, **named)  # type: ignore[call-overload]
 
     monkeypatch.setattr("builtins.open", note)
-    ahead.read(str(shard))
+    readahead.read_shard(str(shard))
     assert opened == ["segments/data.bin"]

@@ -11,8 +11,8 @@ import pytest
 from index_points import DIMENSION, point, unit
 
 from appliance.errors import UsageError
-from appliance.store.index.base import Index, LegQuery
 from appliance.store.index.edge import open_edge
+from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.types import Filters, Scope
 
 GOOD: Any = point(2, "cat")
@@ -57,7 +57,7 @@ BAD_POINTS: dict[str, Any] = {
     "session a bool": point(2, session=True),
     "session too large": point(2, session=2**63),
     "role unknown": point(2, role="owner"),
-    "talk a number": point(2, talk=1),
+    "talk a number": point(2, conversational=1),
     "withheld a number": point(2, withheld=0),
     "time with a fraction": point(2, at=1.5),
     "time too large": point(2, at=2**64),
@@ -80,7 +80,7 @@ def test_a_bad_point_is_refused_with_its_whole_batch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["edge", "memory"])
 def test_bad_questions_are_refused(kind: str, request: pytest.FixtureRequest) -> None:
-    index: Index = request.getfixturevalue(kind)
+    index: VectorIndex = request.getfixturevalue(kind)
     good = [LegQuery("own", text="cat")]
     ana = Scope("ana")
     bad_queries: list[Any] = [

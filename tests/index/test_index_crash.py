@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from index_points import DIMENSION, point, unit
 
-from appliance.store.index.base import LegQuery
 from appliance.store.index.edge import open_edge
+from appliance.store.index.protocol import LegQuery
+
+pytestmark = pytest.mark.slow
 
 WRITER = """
 import sys

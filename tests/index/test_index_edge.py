@@ -14,9 +14,9 @@ from index_points import DIMENSION, passes, point, unit
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreVersion
 from appliance.store.index import shard
-from appliance.store.index.base import SCHEMA, LegQuery, Point
 from appliance.store.index.edge import open_edge
-from appliance.store.index.shard import discard, translated
+from appliance.store.index.protocol import SCHEMA_VERSION, IndexPoint, LegQuery
+from appliance.store.index.shard import discard, translate_errors
 from appliance.types import Filters, Scope
 
 
@@ -56,7 +56,7 @@ def test_it_is_open_once_at_a_time(folder: Path) -> None:
 def test_the_marker_says_what_made_it(folder: Path) -> None:
     marker = json.loads((folder / "engine.json").read_text())
     assert marker["engine"] == "qdrant-edge"
-    assert (marker["dimension"], marker["schema"]) == (DIMENSION, SCHEMA)
+    assert (marker["dimension"], marker["schema"]) == (DIMENSION, SCHEMA_VERSION)
     assert marker["version"].count(".") == 2
     assert sorted(path.name for path in folder.iterdir()) == ["engine.json", "shard"]
 
@@ -64,7 +64,7 @@ def test_the_marker_says_what_made_it(folder: Path) -> None:
 def test_another_makers_index_is_not_opened(folder: Path) -> None:
     marker = folder / "engine.json"
     found = json.loads(marker.read_text())
-    others = {"engine": "x", "version": "0.10.0", "dimension": 384, "schema": SCHEMA + 1}
+    others = {"engine": "x", "version": "0.10.0", "dimension": 384, "schema": SCHEMA_VERSION + 1}
     for name, value in [*others.items(), ("version", "0.8.0")]:
         marker.write_text(json.dumps({**found, name: value}))
         with pytest.raises(StoreVersion, match=name) as refused:
@@ -122,22 +122,20 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         open_edge(tmp_path / "file" / "index", DIMENSION)
 
 
-def test_settling_keeps_every_point_and_drops_the_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(shard, "_SETTLED_FROM", 200)
+def test_settling_keeps_every_point_and_drops_the_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard, "_MIN_OPTIMIZED_POINTS", 200)
     index = open_edge(tmp_path / "index", DIMENSION)
     index.upsert([point(id, f"cat word{id}", user_id=f"user{id % 3}") for id in range(1, 1501)])
     queries = [LegQuery("dense", vector=unit(77)), LegQuery("own", text="word77 word78")]
     filters = Filters(Scope("user2"))
     before = index.search(queries, filters, 10)
-    assert index.settle()
-    assert not index.settle()
+    assert index.optimize()
+    assert not index.optimize()
     after = index.search(queries, filters, 10)
     assert [[s.id for s in leg] for leg in after] == [[s.id for s in leg] for leg in before]
     index.delete(range(1, 900))
     index.upsert([point(id, "late") for id in range(1400, 1700)])
-    index.settle()
+    index.optimize()
     index.close()
     index = open_edge(tmp_path / "index", DIMENSION)
     assert list(index.ids()) == list(range(900, 1700))
@@ -158,7 +156,7 @@ def test_settling_keeps_every_point_and_drops_the_deleted(
 def test_filters_hold_however_uniform_the_points_are(tmp_path: Path, steps: list[str]) -> None:
     """Conditions that all points pass are not asked for; a point that comes later may not pass them."""
     index = open_edge(tmp_path / "index", DIMENSION)
-    points: dict[int, Point] = {}
+    points: dict[int, IndexPoint] = {}
     for id, step in enumerate(steps, 1):
         match step:
             case "delete":
@@ -169,11 +167,9 @@ def test_filters_hold_however_uniform_the_points_are(tmp_path: Path, steps: list
                 index = open_edge(tmp_path / "index", DIMENSION)
             case _:
                 user, talk = "bob" if step == "another's" else "ana", step != "a tool's"
-                points[id] = point(id, user_id=user, talk=talk)
+                points[id] = point(id, user_id=user, conversational=talk)
                 index.upsert([points[id]])
-        for filters in (
-            Filters(Scope(user), roles=roles) for user in ("ana", "bob") for roles in ((), ("user",))
-        ):
+        for filters in (Filters(Scope(user), roles=roles) for user in ("ana", "bob") for roles in ((), ("user",))):
             (found,) = index.search([LegQuery("dense", vector=unit(0))], filters, 20)
             wanted = {id for id, one in points.items() if passes(one, filters)}
             assert {scored.id for scored in found} == wanted
@@ -208,18 +204,17 @@ def test_the_engines_panics_come_out_as_ours() -> None:
     class Panic(BaseException):
         pass
 
-    with pytest.raises(ApplianceError), translated("be tried"):
+    with pytest.raises(ApplianceError), translate_errors("be tried"):
         raise Panic("thread panicked")
-    with pytest.raises(KeyboardInterrupt), translated("be tried"):
+    with pytest.raises(KeyboardInterrupt), translate_errors("be tried"):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_the_protocol_loads_no_engine_and_the_embedded_one_no_client() -> None:
     code = (
-        "import sys, appliance.store.index.base as b; assert 'qdrant_edge' not in sys.modules;"
+        "import sys, appliance.store.index.protocol as b; assert 'qdrant_edge' not in sys.modules;"
         "import appliance.store.index.edge, appliance.store.index.remote as r;"
         "assert 'qdrant_client' not in sys.modules"
     )
-    subprocess.run(
-        [sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(p for p in sys.path if p)}
-    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(p for p in sys.path if p)})

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.store.index import sparse
-from appliance.store.scripts import single_characters, spaced
+from appliance.store.scripts import single_characters, split_unspaced
 
 
 def terms(text: str) -> set[int]:
-    return set(sparse.query(text).indices)
+    return set(sparse.encode_query(text).indices)
 
 
 def found(query: str, document: str) -> bool:
-    return bool(terms(query) & set(sparse.document(document, "own").indices))
+    return bool(terms(query) & set(sparse.encode_document(document, "own").indices))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_words_are_found_within_scripts_without_spaces(query: str, document: str
 
 @pytest.mark.parametrize("text", ["", "?!", "…", "🙂", "\n\t", "。、"])
 def test_no_word_no_terms(text: str) -> None:
-    assert not sparse.query(text).indices
-    assert sparse.documents(text, text) == {}
+    assert not sparse.encode_query(text).indices
+    assert sparse.encode_document_fields(text, text) == {}
 
 
 def test_stop_words_are_dropped_unless_alone() -> None:
@@ -58,25 +58,25 @@ def test_stop_words_are_dropped_unless_alone() -> None:
 
 
 def test_longer_documents_weigh_each_term_less() -> None:
-    (short,) = sparse.document("cat", "own").values
-    long = sparse.document("cat " + "dog " * 99, "own")
+    (short,) = sparse.encode_document("cat", "own").values
+    long = sparse.encode_document("cat " + "dog " * 99, "own")
     assert min(long.values) < short
 
 
 @given(st.text())
 def test_any_text_is_taken(text: str) -> None:
-    sparse.documents(text, text)
-    for vector in (sparse.query(text), sparse.document(text, "window")):
+    sparse.encode_document_fields(text, text)
+    for vector in (sparse.encode_query(text), sparse.encode_document(text, "window")):
         assert len(vector.indices) == len(set(vector.indices)) == len(vector.values)
         assert all(value > 0 for value in vector.values)
 
 
 def test_runs_become_overlapping_pairs() -> None:
-    assert spaced("plain text") == "plain text"
-    assert spaced("élan наука") == "élan наука"
-    assert spaced("東京都へ").split() == ["東京", "京都", "都へ"]
-    assert spaced("a猫b").split() == ["a", "猫", "b"]
-    assert spaced("東京。大阪").split() == ["東京", "。", "大阪"]
+    assert split_unspaced("plain text") == "plain text"
+    assert split_unspaced("élan наука") == "élan наука"
+    assert split_unspaced("東京都へ").split() == ["東京", "京都", "都へ"]
+    assert split_unspaced("a猫b").split() == ["a", "猫", "b"]
+    assert split_unspaced("東京。大阪").split() == ["東京", "。", "大阪"]
     assert single_characters("黒い猫 and dog") == "黒 い 猫"
     assert single_characters("dog") == single_characters("наука") == ""
 
@@ -84,6 +84,6 @@ def test_runs_become_overlapping_pairs() -> None:
 @given(st.text(alphabet=st.sampled_from("東京都へ猫ไทย한국어 a1é。")))
 def test_pairs_lose_no_character(text: str) -> None:
     """Each pair without its last character, and each run's last one, make up the text again."""
-    assert set(spaced(text)) - {" "} == set(text) - {" "}
-    for word in spaced(text).split():
+    assert set(split_unspaced(text)) - {" "} == set(text) - {" "}
+    for word in split_unspaced(text).split():
         assert word in text

@@ -10,38 +10,40 @@ import pytest
 from index_points import FIELDS, START, point, unit
 
 from appliance.errors import UsageError
-from appliance.store.index.base import Index, LegQuery, Point
+from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.index.edge import open_edge
-from appliance.store.migrations import SUMMARY_POINTS
+from appliance.store.index.protocol import IndexPoint, LegQuery, VectorIndex
 from appliance.types import LEVELS, Filters, Scope
 
 Ids = Callable[..., list[list[int]]]
 ANA = Scope("ana")
 
 
-def gist(id: int, text: str, **fields: Any) -> Point:
-    own = replace(FIELDS, **({"role": "summary", "talk": False, "level": "topic"} | fields))
-    return Point(SUMMARY_POINTS + id, unit(id), "", "", own, gist=text)
+def summary(id: int, text: str, **fields: Any) -> IndexPoint:
+    own = replace(FIELDS, **({"role": "summary", "conversational": False, "level": "topic"} | fields))
+    return IndexPoint(SUMMARY_POINTS + id, unit(id), "", "", own, summary=text)
 
 
 def legs(text: str, seed: int = 3) -> list[LegQuery]:
     return [LegQuery("dense", vector=unit(seed)), LegQuery("own", text=text), LegQuery("window", text=text)]
 
 
-def found(index: Index, leg: LegQuery, **filters: Any) -> list[int]:
+def found(index: VectorIndex, leg: LegQuery, **filters: Any) -> list[int]:
     (answer,) = index.search([leg], Filters(ANA, **({"levels": LEVELS} | filters)), 20)
     return [scored.id - SUMMARY_POINTS for scored in answer]
 
 
-@pytest.mark.parametrize("all_talk", [True, False])
-def test_messages_are_found_and_scored_as_if_there_were_none(index: Index, all_talk: bool) -> None:
-    index.upsert([point(id, "cat " * (id % 3) + "mat", talk=all_talk or id % 2 == 0) for id in range(1, 9)])
+@pytest.mark.parametrize("all_conversational", [True, False])
+def test_messages_are_found_and_scored_as_if_there_were_none(index: VectorIndex, all_conversational: bool) -> None:
+    index.upsert(
+        [point(id, "cat " * (id % 3) + "mat", conversational=all_conversational or id % 2 == 0) for id in range(1, 9)]
+    )
     narrowed = [
         Filters(ANA), Filters(ANA, roles=("user",)), Filters(ANA, session=1), Filters(Scope("ana", "", "")),
     ]  # fmt: skip
     before = [index.search(legs("cat"), one, 50) for one in narrowed]
     exact = index.score(legs("cat"), [range(1, 9)] * 3, ANA)
-    index.upsert([gist(id, "cat " * 9) for id in range(1, 30)])
+    index.upsert([summary(id, "cat " * 9) for id in range(1, 30)])
     for one, old in zip(narrowed, before, strict=True):
         for leg, was in zip(index.search(legs("cat"), one, 50), old, strict=True):
             assert [s.id for s in leg] == [s.id for s in was]
@@ -50,18 +52,18 @@ def test_messages_are_found_and_scored_as_if_there_were_none(index: Index, all_t
         assert leg == pytest.approx(was, rel=1e-5)
 
 
-def test_summaries_are_found_alone_and_by_their_filters(index: Index) -> None:
+def test_summaries_are_found_alone_and_by_their_filters(index: VectorIndex) -> None:
     index.upsert([point(id, "cat", "cat") for id in range(1, 9)])
     index.upsert(
         [
-            gist(1, "a cat", level="session", session=1, at=START),
-            gist(2, "a cat and a dog", session=2, agents=("coder",), source="whatsapp"),
-            gist(3, "rain", level="exchange"),
-            gist(4, "a cat", user_id="bob"),
-            gist(5, "a cat", namespace="work"),
+            summary(1, "a cat", level="session", session=1, at=START),
+            summary(2, "a cat and a dog", session=2, agents=("coder",), source="whatsapp"),
+            summary(3, "rain", level="exchange"),
+            summary(4, "a cat", user_id="bob"),
+            summary(5, "a cat", namespace="work"),
         ]
     )
-    cat = LegQuery("gist", text="cat")
+    cat = LegQuery("summary", text="cat")
     dense = LegQuery("dense", vector=unit(1))
     assert sorted(found(index, cat)) == [1, 2]
     assert sorted(found(index, dense)) == [1, 2, 3] and found(index, dense)[0] == 1
@@ -78,7 +80,7 @@ def test_summaries_are_found_alone_and_by_their_filters(index: Index) -> None:
 
 def test_they_are_told_apart_after_the_index_was_opened_again(tmp_path: Any) -> None:
     with_both = open_edge(tmp_path / "index", 32)
-    with_both.upsert([*(point(id, "cat") for id in range(1, 9)), gist(1, "a cat")])
+    with_both.upsert([*(point(id, "cat") for id in range(1, 9)), summary(1, "a cat")])
     with_both.close()
     again = open_edge(tmp_path / "index", 32)
     for leg in again.search(legs("cat"), Filters(ANA), 20):
@@ -87,9 +89,9 @@ def test_they_are_told_apart_after_the_index_was_opened_again(tmp_path: Any) -> 
     again.close()
 
 
-@pytest.mark.parametrize("fields", [{"role": "user"}, {"talk": True}, {"level": "chapter"}, {"level": None}])
-def test_what_is_neither_message_nor_summary_is_refused(index: Index, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize("fields", [{"role": "user"}, {"conversational": True}, {"level": "chapter"}, {"level": None}])
+def test_what_is_neither_message_nor_summary_is_refused(index: VectorIndex, fields: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        index.upsert([gist(1, "cat", **fields)])
+        index.upsert([summary(1, "cat", **fields)])
     with pytest.raises(UsageError, match="level"):
-        index.search([LegQuery("gist", text="x")], Filters(ANA, levels=("chapter",)), 3)  # type: ignore[arg-type]
+        index.search([LegQuery("summary", text="x")], Filters(ANA, levels=("chapter",)), 3)  # type: ignore[arg-type]

@@ -19,9 +19,17 @@ from numpy.typing import NDArray
 
 from appliance import Appliance
 from appliance.errors import HomeLocked, StoreError
+from appliance.requests import EventsRequest
+from appliance.runtime import admission
+from appliance.runtime.admission import MAX_YIELD_SECONDS, AdmissionControl, FairSemaphore
+from appliance.runtime.events import MAX_QUEUED_EVENTS, EventBus
+from appliance.subscriptions import Events
+from appliance.transports.memory import MemoryTransport
 from appliance.types import Event
-from appliance.upkeep import KEPT_FOR_LISTENER, PATIENCE, Events, Gate, Seats
 from appliance_models import HashEmbedder
+from tests import waits
+from tests.engines import engine_of
+from tests.waits import until
 
 READERS, WRITERS = 8, 2
 WORDS = "harbour crane winter oil ledger keeper boathouse heron tide lantern".split()
@@ -49,6 +57,7 @@ def all_of(*works: Callable[[], object]) -> None:
             done.result()
 
 
+@pytest.mark.slow
 def test_readers_and_writers_beside_an_ingest_a_rebuild_and_a_forgetting(home: Path, tmp_path: Path) -> None:
     with Appliance.open(home, embedder=HashEmbedder()) as memory:
         memory.ingest(export(tmp_path / "first.jsonl", "first", 200))
@@ -82,7 +91,7 @@ def test_readers_and_writers_beside_an_ingest_a_rebuild_and_a_forgetting(home: P
             try:
                 memory.ingest(export(tmp_path / "second.jsonl", "second", 600))
                 memory.reindex()
-                memory.forgetting.forget(memory.forgetting.preview("first-0"))
+                memory.erasure.forget(memory.erasure.preview("first-0"))
                 memory.ingest(export(tmp_path / "third.jsonl", "third", 300), wait=False)
             finally:
                 ended.set()
@@ -154,16 +163,54 @@ def test_closing_while_questions_run_answers_them_or_says_so(home: Path, tmp_pat
         return read
 
     def close() -> None:
-        deadline = time.monotonic() + 60
-        while min(answered) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        memory.close()
+        try:
+            until(lambda: min(answered) >= 2 or any(refused), "two answers to each")
+        finally:
+            memory.close()
 
     all_of(close, *(reader(n) for n in range(READERS)))
     assert min(answered) >= 2 and all("closed" in words for words in refused), refused
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
         again.embed_pending()
         assert not again.verify().problems
+
+
+READ_WHILE_CLOSING = """
+import sys, threading, time
+from pathlib import Path
+from appliance.errors import StoreError
+from appliance.store.database import Database
+
+def read():
+    ready.wait()
+    try:
+        while True:
+            list(database.read().execute("SELECT a, b FROM rows ORDER BY b"))
+            database.read().execute("SELECT count(*) FROM rows WHERE b LIKE '%9%'").fetchone()
+    except StoreError as error:
+        refused.append(str(error))
+
+for round in range(8):
+    database = Database(Path(sys.argv[1]) / f"{round}.db")
+    with database.write() as tx:
+        tx.execute("CREATE TABLE rows (a, b)")
+        tx.executemany("INSERT INTO rows VALUES (?, ?)", ((n, f"words {n}") for n in range(2_000)))
+    ready, refused = threading.Barrier(9), []
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    time.sleep(0.03)  # in the middle of their reading
+    database.close()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 8 and all("closed" in words for words in refused), refused
+"""
+
+
+def test_a_database_is_closed_under_its_readers(tmp_path: Path) -> None:
+    """SQLite ends the process when a connection is closed within a call of it: seven of eight runs, once."""
+    subprocess.run([sys.executable, "-c", READ_WHILE_CLOSING, str(tmp_path)], check=True, timeout=120)
 
 
 def test_what_is_closed_says_so(memory: Appliance) -> None:
@@ -175,9 +222,10 @@ def test_what_is_closed_says_so(memory: Appliance) -> None:
         memory.sessions.create()
 
 
+@pytest.mark.slow
 def test_a_second_owner_is_refused_by_the_name_of_the_first(home: Path) -> None:
     with Appliance.open(home, embedder=HashEmbedder(), purpose="the first one"):
-        code = "import sys; from appliance.engine import Engine; Engine.open(sys.argv[1])"
+        code = "import sys; from appliance.engine.engine import Engine; Engine.open(sys.argv[1])"
         done = subprocess.run(
             [sys.executable, "-c", code, str(home)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -208,36 +256,37 @@ def test_connections_go_with_their_threads(memory: Appliance) -> None:
 # --- questions first --------------------------------------------------------------------------------------
 
 
-def test_work_makes_way_while_somebody_asks_and_goes_on_after() -> None:
-    gate, passed = Gate(), threading.Event()
-    with gate.asking():
-        worker = threading.Thread(target=lambda: (gate.make_way(), passed.set()))
+def test_work_makes_way_while_somebody_asks_and_goes_on_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MAX_YIELD_SECONDS", waits.PATIENCE)
+    gate, passed = AdmissionControl(), threading.Event()
+    with gate.running_query():
+        worker = threading.Thread(target=lambda: (gate.yield_to_queries(), passed.set()))
         worker.start()
-        assert not passed.wait(PATIENCE / 4), "it waits"
-        assert not gate.is_calm()
-    assert passed.wait(10)
+        assert not passed.wait(0.05), "it waits"
+        assert not gate.is_idle()
+    assert passed.wait(waits.PATIENCE)
     worker.join()
 
 
 def test_work_is_never_starved() -> None:
-    gate = Gate()
-    with gate.asking():
+    gate = AdmissionControl()
+    with gate.running_query():
         began = time.monotonic()
-        for _ in range(3):
-            gate.make_way()
+        for _ in range(3):  # it comes to an end, though the question never does
+            gate.yield_to_queries()
             time.sleep(0.02)  # a step, longer than its turn
-        assert 2 * PATIENCE < time.monotonic() - began < 60
+        assert time.monotonic() - began > 2 * MAX_YIELD_SECONDS
 
 
 def test_who_waits_for_work_is_not_waited_for() -> None:
-    gate, done = Gate(), threading.Event()
+    gate, done = AdmissionControl(), threading.Event()
 
     def work() -> None:
         for _ in range(200):  # ten seconds, if it made way each time
-            gate.make_way()
+            gate.yield_to_queries()
         done.set()
 
-    with gate.asking(), gate.awaiting():
+    with gate.running_query(), gate.suspend_yielding():
         worker = threading.Thread(target=work)
         worker.start()
         assert done.wait(5)
@@ -245,16 +294,16 @@ def test_who_waits_for_work_is_not_waited_for() -> None:
 
 
 def test_a_closed_gate_lets_those_end_who_ask() -> None:
-    gate, closed = Gate(), threading.Event()
-    with gate.asking():
+    gate, closed = AdmissionControl(), threading.Event()
+    with gate.running_query():
         closer = threading.Thread(target=lambda: (gate.close(), closed.set()))
         closer.start()
         assert not closed.wait(0.05)
-        with gate.asking():  # a context looks something up
+        with gate.running_query():  # a context looks something up
             pass
     assert closed.wait(10)
     closer.join()
-    with pytest.raises(StoreError, match="closed"), gate.asking():
+    with pytest.raises(StoreError, match="closed"), gate.running_query():
         pass
 
 
@@ -275,7 +324,7 @@ def test_a_listener_that_raises_is_told_on_and_hurts_nobody(memory: Appliance) -
     session.add("user", "my heron is called Ada")
     memory.embed_pending()
     session.delete()
-    memory.events.settle()
+    engine_of(memory).events.flush()
     assert [event.kind for event in told] == ["ingested", "embedded", "deleted"] == seen
     assert told[0].about == session.id == told[2].about
     assert told[1].detail == {"chunks": 1, "pending": 0}
@@ -289,7 +338,7 @@ def test_a_file_and_a_forgetting_are_told_with_counts(memory: Appliance, tmp_pat
     file = export(tmp_path / "chat.jsonl", "chat", 20)
     memory.ingest(file)
     memory.ingest(file)
-    memory.forgetting.forget(memory.forgetting.preview("chat-3"))
+    memory.erasure.forget(memory.erasure.preview("chat-3"))
     end()
     ingested = [event for event in told if event.kind == "ingested"]
     assert [(event.about, event.detail["new"], event.detail["duplicates"]) for event in ingested] == [
@@ -299,12 +348,13 @@ def test_a_file_and_a_forgetting_are_told_with_counts(memory: Appliance, tmp_pat
     forgotten = [event for event in told if event.kind == "forgotten"]
     assert [event.detail["messages"] for event in forgotten] == [1]
     memory.sessions.create().add("user", "nobody listens any more")
-    memory.events.settle()
+    engine_of(memory).events.flush()
     assert not any(event.about.startswith("s") for event in told if event.kind == "ingested")
 
 
 def test_a_slow_listener_blocks_nobody_and_hears_what_it_missed() -> None:
-    events, go_on, told = Events(), threading.Event(), list[Event]()
+    bus, go_on, told = EventBus(), threading.Event(), list[Event]()
+    events = Events(MemoryTransport({EventsRequest: lambda request: bus.subscribe()}))
 
     def slow(event: Event) -> None:
         assert go_on.wait(60)
@@ -312,38 +362,37 @@ def test_a_slow_listener_blocks_nobody_and_hears_what_it_missed() -> None:
 
     end = events.listen(slow)
     more = 50
-    for number in range(KEPT_FOR_LISTENER + more):
-        events.tell(Event("ingested", str(number)))
+    for number in range(MAX_QUEUED_EVENTS + more):
+        bus.publish(Event("ingested", str(number)))
     go_on.set()
     end()
     missed = sum(event.detail["events"] for event in told if event.kind == "missed")
     heard = [int(event.about) for event in told if event.kind == "ingested"]
-    assert missed + len(heard) == KEPT_FOR_LISTENER + more and missed >= more - 1
-    assert heard == sorted(heard) and heard[-1] == KEPT_FOR_LISTENER + more - 1
+    assert missed + len(heard) == MAX_QUEUED_EVENTS + more and missed >= more - 1
+    assert heard == sorted(heard) and heard[-1] == MAX_QUEUED_EVENTS + more - 1
 
 
 def test_seats_are_taken_in_the_order_of_coming() -> None:
-    seats, order = Seats(1), list[int]()
+    seats, order = FairSemaphore(1), list[int]()
     waits = [threading.Event() for _ in range(4)]
 
     def sit(number: int) -> None:
         waits[number].set()
-        with seats.taken():
+        with seats.acquired():
             order.append(number)
 
-    with seats.taken():
+    with seats.acquired():
         threads = [threading.Thread(target=sit, args=(number,)) for number in range(4)]
         for number, thread in enumerate(threads):
             thread.start()
             waits[number].wait()
-            while len(seats._waiting) <= number:
-                time.sleep(0.001)
-    with seats.taken():  # who has just had a seat comes behind those who wait
+            until(lambda number=number: len(seats._waiters) > number, "one more who waits")
+    with seats.acquired():  # who has just had a seat comes behind those who wait
         order.append(99)
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 99]
-    with seats.taken():  # none was lost
+    with seats.acquired():  # none was lost
         pass
 
 

@@ -13,10 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from appliance import Appliance
-from appliance.ingest import copies
-from appliance.ingest import embed as embedding
+from appliance.ingest import indexer as embedding
+from appliance.ingest import near_duplicates
 from appliance.store import variants
 from appliance_models import HashEmbedder, load
+from tests.engines import engine_of
 
 STORY = (
     "in the spring we took the slow boat along the coast and slept in a small house above the harbour where"
@@ -47,9 +48,7 @@ def test_a_question_asked_in_five_sessions_over_years_was_asked_five_times(memor
     times = [f"{year}-05-01T10:00:00+00:00" for year in (2024, 2020, 2022, 2021, 2023)]
     forms = ("How do I renew my passport?", "how do I renew  my passport? ", "HOW DO I RENEW MY PASSPORT?")
     ingest([line(f"s{n}", 1, forms[n % 3], at) for n, at in enumerate(times)])
-    ingest(
-        [line("t", 1, "How do I renew my library card?", times[0]), line("t", 2, forms[0], role="assistant")]
-    )
+    ingest([line("t", 1, "How do I renew my library card?", times[0]), line("t", 2, forms[0], role="assistant")])
     for n in range(5):
         assert [m.timestamp for m in memory.variants(f"s{n}-1")] == sorted(times)
     assert said(memory, "t-1") == ["t-1"] and said(memory, "t-2") == ["t-2"], "another question, another role"
@@ -74,20 +73,16 @@ def test_one_word_changed_is_a_copy_another_statement_is_none(memory, ingest) ->
 
 def test_scopes_never_meet(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     for user, namespace in (("ana", ""), ("ben", ""), ("ana", "work")):
-        ingest(
-            [line("s", 1, STORY), line("s", 2, "ok"), line("t", 1, "ok")], user_id=user, namespace=namespace
-        )
-    db = memory._database.read()
-    groups = variants.groups(db, range(1, 10))
+        ingest([line("s", 1, STORY), line("s", 2, "ok"), line("t", 1, "ok")], user_id=user, namespace=namespace)
+    db = engine_of(memory)._database.read()
+    groups = variants.group_heads(db, range(1, 10))
     assert sorted(groups) == [2, 3, 5, 6, 8, 9]
     assert set(groups.values()) == {2, 5, 8}
     assert not memory.verify().problems
 
 
 def test_an_edit_leaves_its_memory_and_finds_another(memory, ingest) -> None:  # type: ignore[no-untyped-def]
-    ingest(
-        [line("a", 1, "same here"), line("b", 1, "same here"), line("c", 1, "quite so"), line("d", 1, "x")]
-    )
+    ingest([line("a", 1, "same here"), line("b", 1, "same here"), line("c", 1, "quite so"), line("d", 1, "x")])
     assert said(memory, "a-1") == ["a-1", "b-1"]
     ingest([line("a", 1, "quite so")])
     assert said(memory, "b-1") == ["b-1"]
@@ -98,9 +93,9 @@ def test_an_edit_leaves_its_memory_and_finds_another(memory, ingest) -> None:  #
 def test_an_earlier_message_that_comes_later_is_the_memory(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     ingest([line("a", 1, "same here", "2024-01-01T10:00:00Z"), line("b", 1, "same here")])
     ingest([line("c", 1, "same here", "2019-01-01T10:00:00Z")])
-    db = memory._database.read()
-    assert set(variants.groups(db, [1, 2, 3]).values()) == {3}
-    assert [(key, how) for key, _, how in variants.of(db, 1)] == [(3, "exact"), (1, "exact"), (2, "exact")]
+    db = engine_of(memory)._database.read()
+    assert set(variants.group_heads(db, [1, 2, 3]).values()) == {3}
+    assert [(key, how) for key, _, how in variants.group_members(db, 1)] == [(3, "exact"), (1, "exact"), (2, "exact")]
 
 
 class Angles:
@@ -142,9 +137,7 @@ DIGITS = str.maketrans("abcdefghij", "0123456789")
         ("a", "cc", {"session_id": "t"}, False),
     ],
 )
-def test_the_same_meaning(
-    home: Path, tmp_path: Path, one: str, other: str, more: dict[str, Any], linked: bool
-) -> None:
+def test_the_same_meaning(home: Path, tmp_path: Path, one: str, other: str, more: dict[str, Any], linked: bool) -> None:
     lines = [line("s", 1, one, "2024-01-01T10:00:00Z"), line("s", 2, other, "2024-01-01T11:00:00Z") | more]
     for number, order in enumerate((lines, lines[::-1])):
         with Appliance.open(home / str(number), worker=False, embedder=Angles()) as memory:
@@ -175,7 +168,10 @@ def test_a_paraphrase_in_one_talk_is_a_variant_with_the_shipped_model(home: Path
         path.write_text("\n".join(json.dumps(each) for each in lines))
         memory.ingest(path)
         assert said(memory, "s-1") == ["s-0", "s-1"]
-        assert [how for *_, how in variants.of(memory._database.read(), 1)] == ["meaning", "meaning"]
+        assert [how for *_, how in variants.group_members(engine_of(memory)._database.read(), 1)] == [
+            "meaning",
+            "meaning",
+        ]
 
 
 def test_a_round_that_breaks_off_is_linked_as_a_whole(memory, ingest, monkeypatch) -> None:  # type: ignore[no-untyped-def]
@@ -186,26 +182,26 @@ def test_a_round_that_breaks_off_is_linked_as_a_whole(memory, ingest, monkeypatc
         link(*given)
         raise Break
 
-    link = copies.link
+    link = near_duplicates.link
     lines = [line(f"s{n}", n, ("ok", "thanks", STORY)[n % 3]) for n in range(30)]
-    monkeypatch.setattr(embedding.copies, "link", breaks)
+    monkeypatch.setattr(embedding.near_duplicates, "link", breaks)
     with pytest.raises(Break):
         ingest(lines)
     assert memory.status()["counts"]["variants"] == 0
     monkeypatch.undo()
     memory.embed_pending()
     assert memory.status()["counts"]["variants"] == 27
-    before = variants.groups(memory._database.read(), range(1, 31))
+    before = variants.group_heads(engine_of(memory)._database.read(), range(1, 31))
     for again in ({}, {"vectors": True}):
         memory.reindex(**again)
-        assert variants.groups(memory._database.read(), range(1, 31)) == before
+        assert variants.group_heads(engine_of(memory)._database.read(), range(1, 31)) == before
         assert not memory.verify().problems
 
 
 def test_a_memory_of_an_earlier_version_is_linked_by_reindex(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     ingest([line("a", 1, "ok"), line("b", 1, "ok")])
-    with memory._database.write() as tx:
-        variants.forget(tx)
+    with engine_of(memory)._database.write() as tx:
+        variants.delete_all(tx)
     assert said(memory, "a-1") == ["a-1"]
     memory.reindex()
     assert said(memory, "a-1") == ["a-1", "b-1"]
@@ -217,7 +213,7 @@ def test_verify_names_what_is_linked_wrongly(memory, ingest) -> None:  # type: i
     memory.close()
     damage = (
         ("UPDATE fingerprint SET digest = digest + 1 WHERE message_id = 1", "m1", "another text"),
-        ("UPDATE variant SET at = 5 WHERE message_id = 2", "m2", "another time"),
+        ("UPDATE variant SET at = 5 WHERE message_id = 2", "m2", "its time among its variants"),
         ("DELETE FROM variant WHERE message_id = 4", "m3", "variant of nothing"),
         ("INSERT INTO variant VALUES (5, 1, 0, 'exact')", "m1", "2 scopes"),
     )
@@ -235,8 +231,8 @@ def test_verify_names_what_is_linked_wrongly(memory, ingest) -> None:  # type: i
 def test_a_flood_of_one_text_and_a_long_session_stay_cheap(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     """What a round reads must not grow with what is there: each lookup is bounded."""
     ingest([line("s", n, "ok", f"2024-01-01T10:00:{n % 60:02}Z") for n in range(3_000)])
-    db = memory._database.read()
-    assert len(variants.of(db, 7)) == 3_000
+    db = engine_of(memory)._database.read()
+    assert len(variants.group_members(db, 7)) == 3_000
     with_bands = db.execute("SELECT count(*) FROM fingerprint WHERE band1 IS NOT NULL").fetchone()
     assert with_bands == (0,)
     assert memory.status()["counts"]["messages"] == 3_000

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
 
 from appliance import Appliance
-from appliance.recall.candidates import Candidates, from_index
-from appliance.serving import SOON
-from appliance.store import chunks, derived
+from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
+from appliance.retrieval.candidates import Candidates, from_index
+from appliance.store import chunks, generations
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 
 
 def write(path: Path, lines: list[dict[str, Any]]) -> Path:
@@ -100,17 +102,10 @@ def test_a_rebuild_in_the_middle_of_an_ingest(memory: Appliance, tmp_path: Path)
 
 
 def test_drains_and_rebuilds_from_several_threads_end(home: Path, tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "a.jsonl", [line(1, message_id=f"s-{n}", content=f"number {n}") for n in range(300)]
-    )
+    path = write(tmp_path / "a.jsonl", [line(1, message_id=f"s-{n}", content=f"number {n}") for n in range(300)])
     with Appliance.open(home, embedder=HashEmbedder()) as memory:
         memory.ingest(path, wait=False)
-        work = [
-            memory.embed_pending,
-            memory.reindex,
-            lambda: memory.reindex(vectors=True),
-            memory.embed_pending,
-        ] * 3
+        work = [memory.embed_pending, memory.reindex, lambda: memory.reindex(vectors=True), memory.embed_pending] * 3
         threads = [threading.Thread(target=each, daemon=True) for each in work]
         for thread in threads:
             thread.start()
@@ -121,6 +116,7 @@ def test_drains_and_rebuilds_from_several_threads_end(home: Path, tmp_path: Path
         assert not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_a_search_answers_while_everything_is_made_again(home: Path, tmp_path: Path) -> None:
     done = threading.Event()
     troubles: list[BaseException] = []
@@ -154,8 +150,8 @@ def test_a_search_answers_while_everything_is_made_again(home: Path, tmp_path: P
 def test_what_goes_into_the_index_during_a_search_is_found(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(6 * SOON)]
-    memory.ingest(write(tmp_path / "known.jsonl", lines[3 * SOON :]))
+    lines = [line(1, message_id=f"s-{n}", content=f"the ferry number {n}") for n in range(6 * MAX_CATCH_UP_CHUNKS)]
+    memory.ingest(write(tmp_path / "known.jsonl", lines[3 * MAX_CATCH_UP_CHUNKS :]))
     memory.ingest(write(tmp_path / "chat.jsonl", lines), wait=False)
 
     def then_drained(*asked: Any) -> Candidates:
@@ -163,7 +159,7 @@ def test_what_goes_into_the_index_during_a_search_is_found(
         memory.embed_pending()
         return found
 
-    monkeypatch.setattr("appliance.recall.legs.from_index", then_drained)
+    monkeypatch.setattr("appliance.retrieval.legs.from_index", then_drained)
     assert "the ferry number 7" in [hit.text for hit in memory.search("ferry number 7", limit=300)]
 
 
@@ -171,17 +167,41 @@ def test_a_generation_that_begins_during_a_look_for_strays_keeps_its_files(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.ingest(write(tmp_path / "chat.jsonl", [line(1, content="the ferry leaves at six")]))
-    home, database = memory.home, memory._database
+    home, database = memory.home, engine_of(memory)._database
     new: list[Path] = []
 
     def then_begun(db: sqlite3.Connection) -> set[int]:
-        known = chunks.generations(db)
+        known = chunks.generation_keys(db)
         with database.write() as tx:
             begun = chunks.begin_generation(tx, "another", "another@1", 8, active=False)
         new.append(home.index / f"g{begun.id}")
         new[-1].mkdir()
         return known
 
-    monkeypatch.setattr("appliance.store.derived.chunks", Mock(wraps=chunks, generations=then_begun))
-    derived.remove_strays(home, database)
+    monkeypatch.setattr("appliance.store.generations.chunks", Mock(wraps=chunks, generation_keys=then_begun))
+    generations.remove_orphaned_files(home, database)
     assert new[0].is_dir()
+
+
+@pytest.mark.parametrize("change", ["edit", "delete"])
+def test_a_message_that_changes_while_its_chunks_are_fetched_keeps_text_and_digest_together(
+    memory: Appliance, change: str
+) -> None:
+    session = memory.sessions.create()
+    session.add("user", "the harbour at dawn", external_id="x")
+    db = engine_of(memory)._database.read()
+
+    class ChangingBetweenQueries:
+        in_transaction = False
+
+        def execute(self, query: str, values: Any = ()) -> sqlite3.Cursor:
+            if query.startswith("SELECT id, text FROM message"):
+                work = partial(session.add, "user", "edited", external_id="x") if change == "edit" else session.delete
+                thread = threading.Thread(target=work)
+                thread.start()
+                thread.join()
+            return db.execute(query, values)
+
+    (waiting,) = chunks.next_puts(cast(sqlite3.Connection, ChangingBetweenQueries()), 1, 10)
+    assert waiting.text == "the harbour at dawn" and chunks.text_digest(waiting.passage) == waiting.digest
+    assert not db.in_transaction

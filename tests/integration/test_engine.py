@@ -72,9 +72,7 @@ def test_the_same_export_again_adds_nothing(memory: Appliance, tmp_path: Path) -
     assert again.chunks == 0 and memory.status()["counts"]["messages"] == 4
 
 
-def test_a_later_export_adds_only_what_is_new_and_keeps_what_is_gone(
-    memory: Appliance, tmp_path: Path
-) -> None:
+def test_a_later_export_adds_only_what_is_new_and_keeps_what_is_gone(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "a.jsonl", TRIP))
     later = [*TRIP[1:], line(5, "Landed!", author="Ana", timestamp="2025-04-03T12:00:00Z")]
     report = memory.ingest(write(tmp_path / "b.jsonl", later))
@@ -83,9 +81,7 @@ def test_a_later_export_adds_only_what_is_new_and_keeps_what_is_gone(
     assert not memory.verify().problems
 
 
-def test_an_edit_is_a_revision_and_an_older_export_does_not_undo_it(
-    memory: Appliance, tmp_path: Path
-) -> None:
+def test_an_edit_is_a_revision_and_an_older_export_does_not_undo_it(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "a.jsonl", TRIP))
     edited = [*TRIP[:2], {**TRIP[2], "content": "Yes, the yellow one by the station"}, TRIP[3]]
     assert memory.ingest(write(tmp_path / "b.jsonl", edited)).total("updated") == 1
@@ -131,8 +127,7 @@ def test_searching_ten_gives_the_first_ten_of_fifty(memory: Appliance, tmp_path:
 def test_filters(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(
         write(
-            tmp_path / "a.jsonl",
-            [*TRIP, line(9, "Lisbon noted", role="assistant", timestamp="2025-04-05T00:00:00Z")],
+            tmp_path / "a.jsonl", [*TRIP, line(9, "Lisbon noted", role="assistant", timestamp="2025-04-05T00:00:00Z")]
         )
     )
 
@@ -189,22 +184,7 @@ def test_the_worker_takes_up_what_an_earlier_process_left(home: Path, tmp_path: 
 
 def test_a_query_is_never_read_as_syntax(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "a.jsonl", TRIP), wait=False)
-    for query in (
-        '"',
-        "NEAR(",
-        "a AND",
-        "text:x",
-        "*",
-        "-",
-        "^a",
-        "(",
-        "'; DROP",
-        "",
-        " ",
-        "?",
-        "\x00",
-        "key* OR",
-    ):
+    for query in ('"', "NEAR(", "a AND", "text:x", "*", "-", "^a", "(", "'; DROP", "", " ", "?", "\x00", "key* OR"):
         memory.search(query, mode="lexical")
         memory.search(query)
 
@@ -221,7 +201,7 @@ def test_sessions_live_and_are_found(memory: Appliance) -> None:
     assert memory.search("deadline", session_id=session.id)
     assert memory.sessions.get(session.id).title == "Planning"
     assert [s.id for s in memory.sessions.list(user_id="ana")] == [session.id]
-    assert memory.sessions.list() == []
+    assert not memory.sessions.list()
     with pytest.raises(NotFound):
         memory.sessions.get("s999")
     with pytest.raises(UsageError):
@@ -312,7 +292,7 @@ def test_one_owner(home: Path) -> None:
 
 
 def test_a_home_that_is_not_there_is_an_error(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(HomeError, match="no such folder"):
+    with pytest.raises(HomeError, match="There is no such folder"):
         Appliance.open(home, create=False)
     (tmp_path / "file").write_text("x")
     with pytest.raises(HomeError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +12,14 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Session
-from appliance.asking import PAGES_AT_ONCE
+from appliance.engine.fact_extraction import CALLS_PER_BURST
 from appliance.errors import NotFound, UsageError
 from appliance.store import messages
 from appliance.types import Fact, Quote
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 from tests.llm_server import response, serving
+from tests.waits import PATIENCE
 
 
 def texts(facts: Sequence[Fact]) -> list[str]:
@@ -40,7 +41,7 @@ def only(memory: Appliance, attribute: str) -> Fact:
 
 
 def delete(memory: Appliance, id: str) -> None:
-    with memory._database.write() as tx:
+    with engine_of(memory)._database.write() as tx:
         tx.execute("DELETE FROM message WHERE id = ?", (messages.message_key(id),))
 
 
@@ -130,10 +131,10 @@ def test_an_older_message_that_comes_late_slots_into_history(memory: Appliance, 
 def test_what_can_not_change_waits_for_the_person(memory: Appliance, chat: Session) -> None:
     chat.add("user", "My birthday is May 3.", timestamp=day(1))
     chat.add("user", "My birthday is June 4.", timestamp=day(2))
-    assert texts(memory.facts.list()) == ["has birthday on 3 May"]
+    assert texts(memory.facts.list()) == ["birthday: 3 May"]
     (asked,) = memory.facts.review()
     assert memory.facts.confirm(asked.id).state == "held"
-    assert texts(memory.facts.list()) == ["has birthday on 4 June"] and memory.facts.review() == []
+    assert texts(memory.facts.list()) == ["birthday: 4 June"] and memory.facts.review() == []
 
 
 def test_two_values_at_the_same_time_wait_for_the_person(memory: Appliance) -> None:
@@ -172,7 +173,7 @@ def test_what_was_rejected_does_not_come_back_from_the_same_words(memory: Applia
     memory.ingest(export)
     memory.sessions.create(title="other").add("user", "I live in Berlin.", timestamp=day(1))
     assert memory.facts.list() == [] and memory.facts.review() == []
-    with memory._database.write() as tx:
+    with engine_of(memory)._database.write() as tx:
         tx.execute("DELETE FROM message")
     memory.ingest(lines(tmp_path / "b.jsonl", ("2024-01-01T00:00:00Z", "I live in Berlin.")))
     assert memory.facts.list() == [] and memory.facts.review() == []
@@ -220,11 +221,7 @@ def test_among_people_only_the_person_s_own_messages_count(
     monkeypatch.setenv("APPLIANCE_NAME", "Ana")
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         path = tmp_path / "chat.jsonl"
-        said = [
-            ("Ben", "I live in Paris."),
-            ("ana", "I live in Rome. Never use commas!"),
-            ("Cleo", "My name is Cleo."),
-        ]
+        said = [("Ben", "I live in Paris."), ("ana", "I live in Rome. Never use commas!"), ("Cleo", "My name is Cleo.")]
         path.write_text(
             "".join(
                 json.dumps({"session_id": "s", "role": "user", "author": who, "content": text}) + "\n"
@@ -258,7 +255,7 @@ def test_a_session_that_gives_nothing_to_others_has_no_facts(memory: Appliance, 
     chat.add("user", "I live in Rome.")
     assert len(memory.facts.list()) == 1
     for scope, count in (("none", 0), ("conversational", 1), ("summaries_only", 0), ("all", 1)):
-        with memory._database.write() as tx:
+        with engine_of(memory)._database.write() as tx:
             tx.execute("UPDATE session SET storage_scope = ?", (scope,))
         assert len(memory.facts.list()) == count
 
@@ -293,14 +290,14 @@ def test_what_can_not_be_asked_is_told(memory: Appliance) -> None:
 def test_tend_reads_what_is_due(memory: Appliance, chat: Session) -> None:
     chat.add("user", "I live in Rome.")
     assert memory.facts.pending() == 1
-    assert memory.tend() >= 1
-    assert memory.facts.pending() == 0 and memory.tend() == 0
+    assert memory.run_pending_jobs() >= 1
+    assert memory.facts.pending() == 0 and memory.run_pending_jobs() == 0
 
 
 def test_a_home_of_before_is_read_from_its_messages(memory: Appliance, chat: Session) -> None:
     chat.add("user", "I live in Rome. I'm vegan.", timestamp=day(1))
     before = memory.facts.list()
-    with memory._database.write() as tx:
+    with engine_of(memory)._database.write() as tx:
         tx.execute("DELETE FROM fact_statement")
         tx.execute("INSERT INTO fact_due SELECT id FROM message")
     assert memory.facts.list() == before, "with the same ids"
@@ -314,7 +311,7 @@ def test_an_agent_knows_what_was_said_where_it_takes_part(memory: Appliance) -> 
     assert texts(memory.facts.list(agent_id="guide")) == ["likes jazz"]
     assert "Rome" in memory.context("where do I live?", agent_id="cook").text
     assert "Rome" not in memory.context("where do I live?", agent_id="tutor").text
-    with pytest.raises(NotFound, match="takes no part"):
+    with pytest.raises(NotFound, match="does not take part"):
         memory.context("where do I live?", session_id="s1", agent_id="tutor")
     with pytest.raises(NotFound, match="namespace"):
         memory.context("where do I live?", session_id="s1", namespace="work")
@@ -326,7 +323,7 @@ def test_a_session_that_has_outlived_its_time_gives_no_facts(memory: Appliance, 
     confirmed = next(fact for fact in memory.facts.list() if fact.value == "jazz")
     memory.facts.confirm(confirmed.id)
     assert texts(memory.facts.list()) == ["lives in Rome", "likes jazz"]
-    with memory._database.write() as tx:
+    with engine_of(memory)._database.write() as tx:
         tx.execute("UPDATE session SET expires_at = 1")
     assert texts(memory.facts.list()) == ["likes jazz"], "not even before it is cleared away"
     assert memory.facts.get(confirmed.id).evidence == ()
@@ -347,9 +344,7 @@ def opened(home: Path) -> Iterator[Callable[..., Appliance]]:
 
     def open_with(base_url: str, timeout: float = 10.0) -> Appliance:
         home.mkdir(exist_ok=True)
-        (home / "config.toml").write_text(
-            f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\ntimeout = {timeout}\n'
-        )
+        (home / "config.toml").write_text(f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\ntimeout = {timeout}\n')
         kept.append(Appliance.open(home, worker=False, embedder=HashEmbedder()))
         return kept[-1]
 
@@ -364,11 +359,11 @@ def test_a_local_model_proposes_what_it_can_quote(opened: Callable[..., Applianc
         memory = opened(server.base_url)
         memory.sessions.create().add("user", "So the boat of ours is the Marigold, by the way.")
         memory.sessions.create(storage_scope="none").add("user", "My PIN is 0000.")
-        memory.tend()
+        memory.run_pending_jobs()
         assert [(fact.value, fact.made_by) for fact in memory.facts.list()] == [("Marigold", "tiny")]
         assert memory.status()["facts"] == {"due": 0, "model": "tiny", "trouble": None}
         assert len(server.asked) == 1 and "PIN" not in str(server.asked)
-        memory.tend()
+        memory.run_pending_jobs()
         assert len(server.asked) == 1, "it has read all that there is"
 
 
@@ -379,16 +374,16 @@ def test_a_long_history_is_read_by_and_by(opened: Callable[..., Appliance]) -> N
         session = memory.sessions.create()
         for number in range(100):
             session.add("user", f"{number} bees")
-        memory.tend()
-        assert len([one for one in server.asked if "lasting facts" in str(one)]) == PAGES_AT_ONCE
-        assert "[0] 99 bees" in str(server.asked[-PAGES_AT_ONCE:])
+        memory.run_pending_jobs()
+        assert len([one for one in server.asked if "lasting facts" in str(one)]) == CALLS_PER_BURST
+        assert "[0] 99 bees" in str(server.asked[-CALLS_PER_BURST:])
 
 
 @pytest.mark.usefixtures("socket_enabled")
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (response(b"{}", "500 Internal Server Error"), "answers 500"),
+        (response(b"{}", "500 Internal Server Error"), "answered with HTTP 500"),
         (None, "did not answer"),
         ("Bees!", None),
     ],
@@ -398,9 +393,10 @@ def test_a_model_that_does_not_answer_changes_nothing_and_that_is_said(
     opened: Callable[..., Appliance], answer: bytes | str | None, says: str | None
 ) -> None:
     with serving(lambda body: answer) as server:
-        memory = opened(server.base_url, 0.3)
+        # Only a model that hangs is given up on by the clock.
+        memory = opened(server.base_url, 0.3 if answer is None else PATIENCE)
         memory.sessions.create().add("user", "I live in Rome.")
-        memory.tend()
+        memory.run_pending_jobs()
         assert texts(memory.facts.list()) == ["lives in Rome"]
         trouble = memory.status()["facts"]["trouble"]
         assert (trouble is None) if says is None else (says in trouble)
@@ -419,7 +415,6 @@ def test_closing_does_not_wait_for_a_model(home: Path) -> None:
         (home / "config.toml").write_text(f'[llm]\nbase_url = "{server.base_url}"\nmodel = "tiny"\n')
         memory = Appliance.open(home, embedder=HashEmbedder())
         memory.sessions.create().add("user", "I live in Rome.")
-        assert asked.wait(20)
-        began = time.monotonic()
+        assert asked.wait(PATIENCE)
         memory.close()
-        assert time.monotonic() - began < 20, "the model has a minute"
+        assert server.silent == 1, "it waited for the model"

@@ -11,6 +11,7 @@ import pytest
 from appliance import Appliance
 from appliance.errors import NotFound, UsageError
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 
 SECRET = "the blue envelope lies under the third stair of the lighthouse"
 LONG = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(400))
@@ -61,9 +62,9 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     edited.add("user", "something harmless", external_id="e")
     assert traces(home, SECRET), "the test would prove nothing"
 
-    doomed = memory.forgetting.preview(query="Blue Envelope  lies")
+    doomed = memory.erasure.preview(query="Blue Envelope  lies")
     assert len(doomed.messages) == 3, "the tool's record and the message that once said it, too"
-    receipt = memory.forgetting.forget(doomed)
+    receipt = memory.erasure.forget(doomed)
     assert (receipt.state, receipt.messages, receipt.proof.texts, receipt.proof.traces) == ("done", 3, 4, ())
     assert receipt.vectors == 2, "the tool's record has its own; equal texts share one"
     assert not traces(home, SECRET)
@@ -71,28 +72,27 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     assert not memory.verify().problems
     assert KEPT in texts(memory) and LONG in texts(memory)
     assert memory.search("market on Saturdays")[0].text == KEPT
-    assert [one.id for one in memory.forgetting.receipts()] == [receipt.id]
+    assert [one.id for one in memory.erasure.receipts()] == [receipt.id]
 
 
+@pytest.mark.slow
 def test_a_long_message_goes_whole(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     (hit,) = memory.search('"item 7919."', limit=1)
-    memory.forgetting.forget(memory.forgetting.preview(hit.message_id))
+    memory.erasure.forget(memory.erasure.preview(hit.message_id))
     assert not traces(home, LONG)
     assert not memory.verify().problems
 
 
-def test_reading_the_export_again_does_not_bring_it_back(
-    memory: Appliance, chats: Path, tmp_path: Path
-) -> None:
+def test_reading_the_export_again_does_not_bring_it_back(memory: Appliance, chats: Path, tmp_path: Path) -> None:
     memory.ingest(chats)
-    memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+    memory.erasure.forget(memory.erasure.preview(query=SECRET))
     later = export(
         tmp_path, "later.jsonl", [*map(json.loads, chats.read_text().splitlines()), line("a", 5, "a new one")]
     )
     report = memory.ingest(later)
     assert report.total("new") == 1
-    assert "forgotten before, and left out: 2" in report.files[0].notes[0].message
+    assert "skipped 2 messages that had been forgotten" in report.files[0].notes[0].message
     assert not any(SECRET in text for text in texts(memory))
     # The same id in another chat is another message.
     assert memory.ingest(export(tmp_path, "c.jsonl", [line("c", 2, "mine")])).total("new") == 1
@@ -110,7 +110,7 @@ def test_a_chat_whose_messages_have_no_ids_stays_forgotten_under_another_name(
     (tmp_path / "WhatsApp Chat with Ana (2).txt").write_text(said + f"\n06.02.26, 11:00 - Ana: {SECRET}\n")
     memory.ingest(tmp_path / "WhatsApp Chat with Ana.txt")
     (info,) = memory.sessions.list()
-    memory.forgetting.forget(memory.forgetting.preview(info.id))
+    memory.erasure.forget(memory.erasure.preview(info.id))
     assert not memory.sessions.list() and not texts(memory)
     assert memory.ingest(tmp_path / "WhatsApp Chat with Ana (2).txt").total("new") == 0
 
@@ -118,93 +118,90 @@ def test_a_chat_whose_messages_have_no_ids_stays_forgotten_under_another_name(
 def test_what_somebody_else_says_too_stays(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     memory.ingest(chats, user_id="ana")
-    doomed = memory.forgetting.preview(query=SECRET)
+    doomed = memory.erasure.preview(query=SECRET)
     assert len(doomed.messages) == 2
-    receipt = memory.forgetting.forget(doomed)
+    receipt = memory.erasure.forget(doomed)
     assert receipt.proof.traces == (), "what Ana still says is no trace"
     assert memory.search("blue envelope", user_id="ana", mode="lexical")[0].text == SECRET
     assert not memory.search("blue envelope", mode="lexical")
     assert not memory.verify().problems
     with pytest.raises(NotFound):
-        memory.forgetting.preview(memory.search("market", user_id="ana", mode="lexical")[0].message_id)
+        memory.erasure.preview(memory.search("market", user_id="ana", mode="lexical")[0].message_id)
 
 
-def test_by_source_by_session_and_everything(
-    memory: Appliance, home: Path, chats: Path, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_by_source_by_session_and_everything(memory: Appliance, home: Path, chats: Path, tmp_path: Path) -> None:
     memory.ingest(chats)
     other = export(tmp_path, "other.jsonl", [line("o", 1, "from elsewhere entirely")])
     memory.ingest(other)
-    assert memory.forgetting.preview(source=str(other)).files == (str(other),)
-    assert len(memory.forgetting.forget(memory.forgetting.preview(source=str(other))).formats) == 1
+    assert memory.erasure.preview(source=str(other)).files == (str(other),)
+    assert len(memory.erasure.forget(memory.erasure.preview(source=str(other))).formats) == 1
     assert not memory.search("elsewhere entirely", mode="lexical")
 
     session = memory.sessions.info("b")
-    assert len(memory.forgetting.preview(session.id, query=SECRET).messages) == 1, "together they narrow"
-    memory.forgetting.forget(memory.forgetting.preview(session.id))
+    assert len(memory.erasure.preview(session.id, query=SECRET).messages) == 1, "together they narrow"
+    memory.erasure.forget(memory.erasure.preview(session.id))
     assert {info.external_id for info in memory.sessions.list()} == {"a"}
 
-    memory.forgetting.forget(memory.forgetting.preview(everything=True))
+    memory.erasure.forget(memory.erasure.preview(everything=True))
     assert not memory.sessions.list() and not texts(memory)
     assert not traces(home, SECRET, LONG, KEPT)
     assert memory.status()["counts"]["chunks"] == 0
     assert not memory.verify().problems
 
 
-def test_a_file_that_only_had_what_was_known_stays_noted(
-    memory: Appliance, chats: Path, tmp_path: Path
-) -> None:
+def test_a_file_that_only_had_what_was_known_stays_noted(memory: Appliance, chats: Path, tmp_path: Path) -> None:
     memory.ingest(chats)
     memory.ingest(export(tmp_path, "again.jsonl", [line("a", 1, KEPT)]))
-    memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+    memory.erasure.forget(memory.erasure.preview(query=SECRET))
     assert memory.status()["counts"]["sources"] == 2
 
 
 def test_a_session_keeps_its_place_when_its_messages_are_named(memory: Appliance) -> None:
     session = memory.sessions.create(title="Diary")
     only = session.add("user", SECRET)
-    memory.forgetting.forget(memory.forgetting.preview(only.id))
+    memory.erasure.forget(memory.erasure.preview(only.id))
     assert session.messages() == [] and session.title == "Diary"
 
 
 def test_an_empty_wish_and_frequent_words_are_refused(memory: Appliance, chats: Path) -> None:
     memory.ingest(chats)
-    with pytest.raises(UsageError, match="nothing is named"):
-        memory.forgetting.preview()
+    with pytest.raises(UsageError, match="Nothing is selected to forget"):
+        memory.erasure.preview()
     with pytest.raises(NotFound):
-        memory.forgetting.preview("m999")
-    with pytest.raises(NotFound, match="no message came from"):
-        memory.forgetting.preview(source="telegram")
-    assert memory.forgetting.preview(query="never said by anybody").messages == ()
+        memory.erasure.preview("m999")
+    with pytest.raises(NotFound, match="No message came from"):
+        memory.erasure.preview(source="telegram")
+    assert memory.erasure.preview(query="never said by anybody").messages == ()
 
 
 def test_an_export_in_the_inbox_is_named(memory: Appliance, home: Path, chats: Path) -> None:
     inside = home / "inbox" / "chats.jsonl"
     inside.write_bytes(chats.read_bytes())
     memory.ingest(inside)
-    receipt = memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+    receipt = memory.erasure.forget(memory.erasure.preview(query=SECRET))
     assert receipt.proof.traces == () and receipt.proof.yours == (str(inside),)
 
 
 def test_the_search_for_traces_finds_one(memory: Appliance, home: Path, chats: Path) -> None:
     memory.ingest(chats)
     (home / "left.txt").write_text(f"somebody copied it: {SECRET}")
-    receipt = memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+    receipt = memory.erasure.forget(memory.erasure.preview(query=SECRET))
     assert receipt.proof.traces == (str(home / "left.txt"),)
 
 
 def test_what_was_interrupted_is_finished(home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.ingest(chats)
-        monkeypatch.setattr(memory._serving, "expunge", lambda progress: 1 / 0)
+        monkeypatch.setattr(engine_of(memory)._index_service, "expunge", lambda progress: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            memory.forgetting.forget(memory.forgetting.preview(query=SECRET))
+            memory.erasure.forget(memory.erasure.preview(query=SECRET))
         monkeypatch.undo()
         assert not any(SECRET in text for text in texts(memory))
-        assert memory.forgetting.receipts()[0].state == "open"
+        assert memory.erasure.receipts()[0].state == "open"
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-        memory.tend()
-        assert memory.forgetting.receipts()[0].state == "done"
+        memory.run_pending_jobs()
+        assert memory.erasure.receipts()[0].state == "done"
         assert not traces(home, SECRET)
         assert not memory.verify().problems
 
@@ -221,28 +218,23 @@ def test_what_was_made_of_it_goes_too(memory: Appliance, home: Path) -> None:
         memory.facts.confirm(fact.id)
     for number in range(8):
         session.add("user", f"We decided to plant walnut tree number {number} behind the old barn. " * 3)
-        session.add(
-            "assistant",
-            f"Then tree number {number} stands behind the barn, and gets water twice a week. " * 3,
-        )
+        session.add("assistant", f"Then tree number {number} stands behind the barn, and gets water twice a week. " * 3)
     memory.summaries.make(session.id)
     assert memory.summaries.list() and len(memory.facts.list()) >= 2
-    memory.forgetting.forget(memory.forgetting.preview(said.id))
+    memory.erasure.forget(memory.erasure.preview(said.id))
     assert not traces(home, f"I live in {city}, {street}") and not words_left(home, city, doctor, street)
     assert [fact.value for fact in memory.facts.list()] == ["walnuts"]
     assert branch.title is None and len(branch.messages()) == 2
 
 
-def test_a_fact_that_is_still_said_stays_and_so_does_what_the_person_added(
-    memory: Appliance, home: Path
-) -> None:
+def test_a_fact_that_is_still_said_stays_and_so_does_what_the_person_added(memory: Appliance, home: Path) -> None:
     session = memory.sessions.create()
     first = session.add("user", "I live in Zanzibargue.")
     session.add("user", "As I told you, I live in Zanzibargue.")
     only = session.add("user", "My name is Quillfeather.")
     memory.facts.confirm(memory.facts.list()[0].id)
     memory.facts.add("My name is Quillfeather")
-    memory.forgetting.forget(memory.forgetting.preview(first.id, only.id))
+    memory.erasure.forget(memory.erasure.preview(first.id, only.id))
     assert {fact.value for fact in memory.facts.list()} == {"Zanzibargue", "Quillfeather"}
 
 
@@ -250,9 +242,9 @@ def test_everything_is_facts_and_empty_sessions_too(memory: Appliance, home: Pat
     memory.sessions.create(title="Umbrellick plans", metadata={"k": "Krassnapol"})
     memory.facts.add("I live in Zanzibargue")
     memory.facts.add("I live in Quillfeather", user_id="ana")
-    doomed = memory.forgetting.preview(everything=True)
+    doomed = memory.erasure.preview(everything=True)
     assert len(doomed.sessions) == 1 and doomed.facts == 1
-    memory.forgetting.forget(doomed)
+    memory.erasure.forget(doomed)
     assert not memory.sessions.list() and not memory.facts.list()
     assert not words_left(home, "Umbrellick", "Krassnapol", "Zanzibargue")
     assert [fact.value for fact in memory.facts.list("ana")] == ["Quillfeather"]
@@ -267,10 +259,10 @@ def words_left(home: Path, *words: str) -> list[tuple[str, str]]:
 def test_what_comes_into_a_conversation_after_the_look_stays(memory: Appliance) -> None:
     session = memory.sessions.create(title="Lighthouse")
     session.add("user", SECRET)
-    doomed = memory.forgetting.preview(session.id)
+    doomed = memory.erasure.preview(session.id)
     assert len(doomed.messages) == len(doomed.sessions) == 1
     later = session.add("user", KEPT)
-    receipt = memory.forgetting.forget(doomed)
+    receipt = memory.erasure.forget(doomed)
     assert (receipt.messages, receipt.sessions) == (1, 0)
     assert [message.id for message in session.messages()] == [later.id]
     assert [hit.text for hit in memory.search("market on Saturdays")] == [KEPT]
@@ -283,4 +275,4 @@ def test_the_vector_that_was_made_last_is_counted_too(memory: Appliance) -> None
     memory.embed_pending()
     last = session.add("user", "Nobody needs to know this.")
     memory.embed_pending()
-    assert memory.forgetting.forget(memory.forgetting.preview(last.id)).vectors == 1
+    assert memory.erasure.forget(memory.erasure.preview(last.id)).vectors == 1

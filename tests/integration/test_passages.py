@@ -10,7 +10,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.context import layers
-from appliance.context.plan import Material, Plan
+from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import shares
 from appliance.types import Context, ContextItem
 
@@ -65,14 +65,9 @@ def test_what_was_said_on_another_day_has_its_date(memory: Appliance, tmp_path: 
 
 
 def test_what_stands_beside_a_quotation_is_no_weaker_for_it(memory: Appliance, tmp_path: Path) -> None:
-    said = (
-        "the harbour walk begins in May",
-        "Ben leads that walk along the harbour",
-        "the walk costs 12 euros",
-    )
+    said = ("the harbour walk begins in May", "Ben leads that walk along the harbour", "the walk costs 12 euros")
     records = [
-        {"session_id": "w", "message_id": text, "role": "user", "content": text}
-        for text in (*said, "my cat sleeps")
+        {"session_id": "w", "message_id": text, "role": "user", "content": text} for text in (*said, "my cat sleeps")
     ]
     path = tmp_path / "w.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
@@ -86,8 +81,8 @@ def test_what_stands_beside_a_quotation_is_no_weaker_for_it(memory: Appliance, t
 
 def test_where_nothing_speaks_for_anything_the_best_is_left(walk: Appliance) -> None:
     hits = [replace(hit, score=-1.0 - hit.rank, why={}) for hit in walk.search("the harbour walk")]
-    plan = Plan("q", [], 10_000, shares("assistant", {}), "words", lambda text: len(text.split()), 3, 0)
-    context = layers.build(plan, Material(hits=hits))
+    plan = ContextPlan("q", [], 10_000, shares("assistant", {}), "words", lambda text: len(text.split()), 3, 0)
+    context = layers.build(plan, ContextMaterial(hits=hits))
     assert [item.message_id for item in retrieved(context)] == [hits[0].message_id]
     assert {one.message_id for one in context.dropped} == {hit.message_id for hit in hits[1:]}
 

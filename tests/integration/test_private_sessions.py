@@ -9,6 +9,9 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import NotFound, UsageError
+from appliance.requests import ContextRequest
+from appliance.types import RemovalResult
+from tests.engines import engine_of
 
 SECRETS = ("Quetzalcoatlus", "Ouagadougou", "Eyjafjallajokull")
 
@@ -27,9 +30,7 @@ def known(memory: Appliance) -> Appliance:
 
 def talk(memory: Appliance) -> Any:
     session = memory.sessions.create(private=True, title=SECRETS[0])
-    session.add(
-        "user", f"I am afraid of {SECRETS[1]}, where does the violin teacher live?", author=SECRETS[2]
-    )
+    session.add("user", f"I am afraid of {SECRETS[1]}, where does the violin teacher live?", author=SECRETS[2])
     session.add("assistant", f"In the harbour street, far from {SECRETS[1]}", metadata={"x": SECRETS[2]})
     return session
 
@@ -41,7 +42,7 @@ def test_no_byte_of_it_is_in_any_file(known: Appliance, home: Path) -> None:
     assert SECRETS[1] in session.window().turns[0].text
     session.rename(f"{SECRETS[0]} again")
     session.configure({"note": SECRETS[2]})
-    known.tend()
+    known.run_pending_jobs()
     files = held(home)
     session.clear()
     session.delete()
@@ -49,9 +50,7 @@ def test_no_byte_of_it_is_in_any_file(known: Appliance, home: Path) -> None:
     for each in (files, held(home)):
         assert each
         for content in each.values():
-            assert not [
-                word for word in SECRETS if word.encode() in content or word.lower().encode() in content
-            ]
+            assert not [word for word in SECRETS if word.encode() in content or word.lower().encode() in content]
 
 
 def test_the_test_above_would_find_what_is_stored(known: Appliance, home: Path) -> None:
@@ -74,13 +73,13 @@ def test_its_context_knows_the_memory_and_its_own_turns(known: Appliance) -> Non
 def test_the_memory_learns_nothing_of_it(known: Appliance) -> None:
     session = talk(known)
     before = known.status()["counts"]
-    known.tend()
+    known.run_pending_jobs()
     assert known.status()["counts"] == before
     assert not [hit for hit in known.search(SECRETS[1], limit=50) if SECRETS[1] in hit.text]
     assert [info.title for info in known.sessions.list()] == ["Old"]
     assert not [line for line in known.export() if SECRETS[1] in line["content"]]
     with pytest.raises(NotFound):
-        known.context("x", session_id=session.id)
+        engine_of(known).context(ContextRequest("x", session_id=session.id))
 
 
 def test_it_has_the_verbs_of_a_session(known: Appliance) -> None:
@@ -90,22 +89,21 @@ def test_it_has_the_verbs_of_a_session(known: Appliance) -> None:
     first = session.add("user", "Hi! What is the plan for the garden?", external_id="one")
     session.add("assistant", "Tomatoes", agent_id="gardener")
     session.add("user", "Hi! What is the plan for the attic?", external_id="one")
-    assert [message.text for message in session.messages()] == [
-        "Hi! What is the plan for the attic?",
-        "Tomatoes",
-    ]
+    assert [message.text for message in session.messages()] == ["Hi! What is the plan for the attic?", "Tomatoes"]
     assert session.title == "What is the plan for the garden?" and session.info.agents == ("gardener",)
     assert (session.info.messages, session.info.format, session.info.storage_scope) == (2, "private", "none")
     branch = session.branch(first.id)
     branch.add("user", "no, the cellar")
     assert len(session.messages()) == len(branch.messages()) == 2
-    assert known.sessions.get(session.id) is session
+    same = known.sessions.get(session.id)
+    assert (same.id, same.is_private, same.messages()) == (session.id, True, session.messages())
     with pytest.raises(NotFound):
         known.sessions.get(session.id, user_id="ben")
     for refused in (
         lambda: session.add("owner", "x"),  # type: ignore[arg-type]
         lambda: session.add("user", " "),
         lambda: session.branch("m1"),
+        lambda: session.branch(branch.messages()[-1].id),
         session.pin,
         lambda: session.set_ttl(5),
         lambda: session.set_storage_scope("all"),
@@ -114,8 +112,9 @@ def test_it_has_the_verbs_of_a_session(known: Appliance) -> None:
     ):
         with pytest.raises(UsageError):
             refused()
-    assert session.clear(dry_run=True).messages == 2 and session.clear().messages == 2
-    assert session.messages() == [] and session.title is None
+    removed = RemovalResult(1, kept=1, heir=branch.id)  # the branch keeps what it shares
+    assert session.clear(dry_run=True) == removed and session.clear() == removed
+    assert not session.messages() and session.title is None
     session.delete()
     for gone in (session.messages, lambda: session.add("user", "x"), lambda: known.sessions.get(session.id)):
         with pytest.raises(NotFound):
@@ -135,20 +134,53 @@ def test_it_has_a_window_like_any_other_and_counts_no_recall(known: Appliance, h
     stored = known.sessions.create(options=options)
     for number in range(12):
         for session in (private, stored):
-            session.add(
-                "user", f"Step {number}: the bees of hive {number} swarm at noon, so I close the window. " * 2
-            )
+            session.add("user", f"Step {number}: the bees of hive {number} swarm at noon, so I close the window. " * 2)
     mine, other = private.window(), stored.window()
-    assert mine.summary and mine.folded == other.folded > 0 and len(mine.turns) == len(other.turns)
+    assert mine.summary and mine.compacted == other.compacted > 0 and len(mine.turns) == len(other.turns)
     assert mine.tokens <= 300
-    known.tend()
-    before = [*known._database.read().execute("SELECT * FROM recalled")], held(home)[known.home.database]
+    known.run_pending_jobs()
+    before = [*engine_of(known)._database.read().execute("SELECT * FROM recalled")], held(home)[known.home.database]
     text = private.context("which hive, and where does the violin teacher live?", preset="tutor").text
     assert "violin" in text and "hive 0" in text, "the summary of what was said first, too"
-    known.keeping.write(lambda: True)
+    engine_of(known).pins.write_counts(lambda: True)
     assert (
-        [*known._database.read().execute("SELECT * FROM recalled")],
+        [*engine_of(known)._database.read().execute("SELECT * FROM recalled")],
         held(home)[known.home.database],
     ) == before
     with pytest.raises(UsageError, match="bogus"):
         private.configure({"working": {"bogus": 1}})
+
+
+def test_its_ids_are_its_own_and_stay(known: Appliance) -> None:
+    session = talk(known)
+    first, second = session.messages()
+    branch = session.branch(second.external_id)
+    assert branch.is_private and branch.info.branch_of == session.id and branch.info.branch_at == second.id
+    assert session.id.startswith("private-") and session.info.external_id == session.id
+    assert {message.session_id for message in branch.messages()} == {session.id}
+    assert all(message.id.startswith(f"{session.id}-") for message in (first, second))
+    with pytest.raises(UsageError) as shared:
+        branch.add("user", "Another name", external_id=first.external_id)
+    assert first.id in str(shared.value) and session.id in str(shared.value.hint)
+    for unknown in (lambda: known.sessions.get(session.id, user_id="ben"), lambda: known.sessions.get("private-0")):
+        with pytest.raises(NotFound, match="There is no session 'private-"):
+            unknown()
+    session.delete()
+    assert [message.id for message in branch.messages()] == [first.id, second.id]
+    with pytest.raises(UsageError, match=f"{branch.id} is private"):
+        known.overview.outline(branch.id)
+
+
+def test_two_of_one_external_id_are_two(known: Appliance) -> None:
+    first, second = (known.sessions.create(private=True, external_id="one") for _ in range(2))
+    first.add("user", "Only in the first one")
+    assert first.id != second.id and not second.messages()
+
+
+def test_quotes_of_its_window_are_of_its_messages(known: Appliance) -> None:
+    session = known.sessions.create(private=True, options={"working": {"budget": 300, "keep": 2}})
+    for number in range(12):
+        session.add("user", f"Step {number}: the bees of hive {number} swarm at noon, so I close the window. " * 2)
+    texts = {message.id: message.text for message in session.messages()}
+    quotes = session.window().quotes
+    assert quotes and all(texts[quote.message_id][quote.start : quote.end] == quote.text for quote in quotes)

@@ -14,6 +14,8 @@ import pytest
 
 import appliance.demo
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
@@ -26,9 +28,7 @@ def block(after: str) -> str:
     return found[1]
 
 
-@pytest.mark.skipif(
-    not (BIN / "appliance").exists(), reason="the package is not installed in this environment"
-)
+@pytest.mark.skipif(not (BIN / "appliance").exists(), reason="the package is not installed in this environment")
 def test_the_tour(tmp_path: Path) -> None:
     tour = block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export ")
     served = block("## For assistants")

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from appliance import Appliance, Context
+from appliance.context.builder import ContextInputs, ContextSources, build_context
 from appliance.context.shares import shares
 from appliance.errors import UsageError
-from appliance.remembering import Request, Sources, remember
+from appliance.requests import ContextRequest, ProfileRequest, SearchRequest
 from appliance.types import Fact, Hits, Quote, Scope, Summary, SummaryHit, Window
 from appliance_models import encoding_for
+from tests.engines import engine_of
 from tests.eval import followups
 
 
@@ -54,12 +57,10 @@ def test_without_recall_only_the_session_s_own_window_is_given(life: Appliance) 
     off = life.context("the oak worktop", session_id=session.id, auto_recall=False)
     assert not retrieved(off) and "I am still thinking" in off.text and not off.dropped
     assert not life.context("the oak worktop", auto_recall=False).text
-    with life._database.write() as tx:
+    with engine_of(life)._database.write() as tx:
         tx.execute("UPDATE session SET options = ?", ('{"auto_recall": false}',))
     assert not retrieved(life.context("the oak worktop", session_id=session.id)), "as the session says"
-    assert retrieved(life.context("the oak worktop", session_id=session.id, auto_recall=True)), (
-        "the caller knows best"
-    )
+    assert retrieved(life.context("the oak worktop", session_id=session.id, auto_recall=True)), "the caller knows best"
 
 
 def test_recall_can_be_off_by_the_settings(home: Path) -> None:
@@ -87,12 +88,9 @@ def test_a_pinned_message_comes_first_among_equals(memory: Appliance) -> None:
     session = memory.sessions.create()
     added = [session.add("user", f"The lighthouse keeper's rule number {n}") for n in range(30)]
     memory.embed_pending()
-    few = {
-        item.message_id
-        for item in memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
-    }
+    few = {item.message_id for item in memory.context("lighthouse keeper's rule number", budget=100).layers[1].items}
     left_out = next(one.id for one in added if one.id not in few)
-    with memory._database.write() as tx:
+    with engine_of(memory)._database.write() as tx:
         tx.execute("UPDATE message SET pinned = 1, importance = 0.2 WHERE id = ?", (int(left_out[1:]),))
     items = memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
     why = {item.message_id: item.why for item in items}
@@ -105,44 +103,42 @@ def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
     seen: list[object] = []
     greeted = Quote("m4", 0, 13, "They greeted.")
 
-    def profile(scope: Scope) -> list[Fact]:
-        seen.append(scope)
+    def profile(request: ProfileRequest) -> list[Fact]:
+        seen.append(request)
         quote = Quote("m3", 0, 5, "metric")
         return [
             Fact("f1", "me", "", "instruction", "me", "units", "metric", "Always answer in metric.", 0.9, "held",
                  None, None, None, "rule", (quote,))
         ]  # fmt: skip
 
-    def search(query: str, **narrowed: Any) -> Hits:
-        seen.append(query)
-        hits = life.search(query, **narrowed)
+    def search(request: SearchRequest, turns: Sequence[str]) -> tuple[Hits, str]:
+        seen.append(turns)
+        hits = engine_of(life).search(request)
         found = [
             Summary(id, session_id, "session", "They spoke of worktops.", (), "extractive", "m1", "m6", 6, None, None,
                     "2025-01-01", {})
             for id, session_id in (("sum1", "s1"), ("sum2", session.id))
         ]  # fmt: skip
-        hits.summaries = tuple(SummaryHit(rank, 1.0, one, None, {}) for rank, one in enumerate(found, 1))
-        return hits
+        summaries = tuple(SummaryHit(rank, 1.0, one, None, {}) for rank, one in enumerate(found, 1))
+        return replace(hits, summaries=summaries), request.query
 
-    sources = Sources(
-        life._database,
+    sources = ContextSources(
+        engine_of(life)._database,
         search,
-        lambda id, user: life.sessions.info(id, user_id=user),
+        engine_of(life).sessions.info,
         profile,
         lambda one: Window(one.id, "summary_buffer", greeted.text, (greeted,), 4, (turn,), 0, 2000, "", "extractive"),
     )  # fmt: skip
-    request = Request(
-        query="how much was it again?", session_id=session.id, user_id=None, scope=Scope("me"), budget=600,
-        counter=encoding_for(), shares=shares("assistant", {}), ranking="balanced", per_session=12, auto_recall=None,
-        recalls=True,
+    inputs = ContextInputs(
+        request=ContextRequest("how much was it again?", session_id=session.id), scope=Scope("me"), budget=600,
+        counter=encoding_for(), shares=shares("assistant", {}), ranking="balanced", per_session=12,
+        auto_recall_default=True,
     )  # fmt: skip
-    context = remember(sources, request)
+    context = build_context(sources, inputs)
     by_layer = {layer.name: [item.message_id for item in layer.items] for layer in context.layers}
     assert by_layer["profile"] == ["f1"] and by_layer["summary"] == ["m4"] and by_layer["recent"] == [turn.id]
-    assert "sum1" in by_layer["retrieved"] and "sum2" not in by_layer["retrieved"], (
-        "its own summary is no news to it"
-    )
-    assert Scope("me") in seen and any("oak" in str(one) for one in seen), (
+    assert "sum1" in by_layer["retrieved"] and "sum2" not in by_layer["retrieved"], "its own summary is no news to it"
+    assert ProfileRequest("me") in seen and any("oak" in str(one) for one in seen), (
         "summaries are asked for with the turns' words too"
     )
     assert context.tokens == sum(layer.tokens for layer in context.layers) <= 600

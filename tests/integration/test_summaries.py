@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,8 @@ from appliance import Appliance
 from appliance.errors import NotFound, UsageError
 from appliance.types import Event, Summary
 from appliance_models import HashEmbedder
-from tests.llm_server import Served, nobody, response, serving
-from tests.summary_talk import chat, is_for_facts, noted, write
+from tests.engines import engine_of
+from tests.summary_talk import chat, check_summaries, write
 
 
 @pytest.fixture
@@ -30,22 +29,10 @@ def filled(memory: Appliance, tmp_path: Path) -> Appliance:
     return memory
 
 
-def check(memory: Appliance) -> None:
-    """Every quote is verbatim, every summary is of messages that are there, and all stores agree."""
-    for summary in memory.summaries.list():
-        texts = {m.id: m.text for m in memory.sessions.messages(summary.session_id)}
-        assert summary.first_id in texts and summary.last_id in texts
-        for quote in summary.quotes:
-            assert texts[quote.message_id][quote.start : quote.end] == quote.text != ""
-            if summary.made_by == "extractive":
-                assert " ".join(quote.text.split()) in summary.text
-    assert not memory.verify().problems
-
-
 def tend(memory: Appliance) -> int:
     """Make the summaries that are due, and nothing else; of how many sessions."""
     done = 0
-    while memory.summaries.tend(lambda: True):
+    while engine_of(memory).summaries.summarize_next_due(lambda: True):
         done += 1
     return done
 
@@ -56,7 +43,7 @@ def levels(found: list[Summary] | Any) -> Counter[str]:
 
 def everything(memory: Appliance) -> str:
     """All words that any summary has, in whatever field."""
-    rows = memory._database.read().execute("SELECT text, metadata FROM summary").fetchall()
+    rows = engine_of(memory)._database.read().execute("SELECT text, metadata FROM summary").fetchall()
     return " ".join(" ".join(row) for row in rows)
 
 
@@ -69,18 +56,16 @@ def test_an_import_is_summarised_at_once_at_three_levels(filled: Appliance, told
     found = filled.summaries.list()
     counts = levels(found)
     assert counts["session"] == 1 and counts["topic"] > 1 and counts["exchange"] == 24
-    assert [s.level for s in found] == sorted(
-        (s.level for s in found), key=["session", "topic", "exchange"].index
-    )
+    assert [s.level for s in found] == sorted((s.level for s in found), key=["session", "topic", "exchange"].index)
     whole = found[0]
     assert whole.messages == 48 and whole.made_by == "extractive"
     assert whole.since == "2024-03-01T10:00:00+00:00" and whole.until == "2024-03-01T10:47:00+00:00"
     assert sum(s.messages for s in found if s.level == "topic") == 48
-    filled.events.settle()
+    engine_of(filled).events.flush()
     assert told == [Event("summarised", "s1", {**counts, "made_by": "extractive"})]
     assert filled.summaries.pending() == 0 and tend(filled) == 0
     assert filled.status()["counts"]["summaries"] == len(found)
-    check(filled)
+    check_summaries(filled)
 
 
 def test_what_is_shorter_than_a_summary_has_none(memory: Appliance) -> None:
@@ -91,17 +76,13 @@ def test_what_is_shorter_than_a_summary_has_none(memory: Appliance) -> None:
     assert memory.summaries.pending() == 0
 
 
-def test_the_last_active_conversation_comes_first(
-    memory: Appliance, told: list[Event], tmp_path: Path
-) -> None:
+def test_the_last_active_conversation_comes_first(memory: Appliance, told: list[Event], tmp_path: Path) -> None:
     for number, name in enumerate(("old", "new", "older")):
         year = {"old": 2020, "new": 2023, "older": 2018}[name]
-        lines = [
-            line | {"timestamp": line["timestamp"].replace("2024", str(year))} for line in chat(name, 12)
-        ]
+        lines = [line | {"timestamp": line["timestamp"].replace("2024", str(year))} for line in chat(name, 12)]
         memory.ingest(write(tmp_path / f"{number}.jsonl", lines))
-    memory.tend()
-    memory.events.settle()
+    memory.run_pending_jobs()
+    engine_of(memory).events.flush()
     ids = [memory.sessions.get(event.about).info.external_id for event in told]
     assert ids == ["new", "old", "older"]
 
@@ -110,11 +91,11 @@ def test_a_running_conversation_is_summarised_every_dozen_messages(memory: Appli
     session = memory.sessions.create()
     for number, line in enumerate(chat("x", 30), 1):
         session.add(line["role"], line["content"])
-        memory.tend()
+        memory.run_pending_jobs()
         expected = number - number % memory.settings.summaries.every
         whole = memory.summaries.list(session_id=session.id, level="session")
         assert [s.messages for s in whole] == ([expected] if expected else [])
-    check(memory)
+    check_summaries(memory)
 
 
 def test_one_that_fell_silent_is_summarised(home: Path) -> None:
@@ -129,7 +110,7 @@ def test_one_that_fell_silent_is_summarised(home: Path) -> None:
 
 
 def test_what_has_not_changed_keeps_its_summary(filled: Appliance) -> None:
-    filled.tend()
+    filled.run_pending_jobs()
     before = {s.id: s for s in filled.summaries.list()}
     session = filled.sessions.get("harbour")
     for line in chat("harbour", 60)[48:]:
@@ -142,11 +123,11 @@ def test_what_has_not_changed_keeps_its_summary(filled: Appliance) -> None:
     counts = levels(gone)
     assert counts["session"] == 1 and counts["topic"] <= 1 and not counts["exchange"], "what goes on"
     assert sum(s.messages for s in after.values() if s.level == "topic") == 60
-    check(filled)
+    check_summaries(filled)
 
 
 def test_a_change_refreshes_what_covers_it_and_nothing_else(filled: Appliance) -> None:
-    filled.tend()
+    filled.run_pending_jobs()
     before = {s.id for s in filled.summaries.list()}
     session = filled.sessions.get("harbour")
     session.add("user", "The walrus " * 60, external_id="harbour-20")
@@ -155,21 +136,21 @@ def test_a_change_refreshes_what_covers_it_and_nothing_else(filled: Appliance) -
     gone = before - after
     assert len(gone) == 3, "the session, one topic, one exchange"
     assert levels(filled.summaries.list())["session"] == 1
-    check(filled)
+    check_summaries(filled)
 
 
 def test_the_words_of_a_message_leave_its_summaries_in_the_same_transaction(filled: Appliance) -> None:
-    filled.tend()
+    filled.run_pending_jobs()
     quote = filled.summaries.list(level="session")[0].quotes[0]
     assert quote.text in everything(filled)
     key = int(quote.message_id[1:])
-    with filled._database.write() as tx:
+    with engine_of(filled)._database.write() as tx:
         tx.execute("DELETE FROM chunk WHERE message_id = ?", (key,))
         tx.execute("DELETE FROM message WHERE id = ?", (key,))
         left = " ".join(row[0] for row in tx.execute("SELECT text || metadata FROM summary"))
         assert quote.text not in left
     assert quote.text not in everything(filled)
-    filled.tend()
+    filled.run_pending_jobs()
     assert quote.text not in everything(filled)
     assert filled.summaries.list(level="session")[0].messages == 47
 
@@ -178,55 +159,55 @@ def test_an_edit_that_comes_while_a_summary_is_made_is_not_written_over(
     filled: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The words that the message had before must not come back with a summary that was begun before."""
-    from appliance.memory import making
+    from appliance.memory import summary_planner
 
-    plan = making.plan
+    plan = summary_planner.plan
     session = filled.sessions.get("harbour")
 
     def meanwhile(*given: Any) -> Any:
         made = plan(*given)
-        monkeypatch.setattr(making, "plan", plan)
+        monkeypatch.setattr(summary_planner, "plan", plan)
         session.add("user", "The walrus sleeps here now, and nobody may wake it.", external_id="harbour-0")
         return made
 
-    monkeypatch.setattr(making, "plan", meanwhile)
+    monkeypatch.setattr(summary_planner, "plan", meanwhile)
     old = filled.message("harbour-0").text
     found = filled.summaries.make("harbour")
     assert found and old not in everything(filled)
-    check(filled)
+    check_summaries(filled)
 
 
 def test_what_is_said_while_a_summary_is_made_waits_for_the_next(
     filled: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from appliance.memory import making
+    from appliance.memory import summary_planner
 
-    plan = making.plan
+    plan = summary_planner.plan
     session = filled.sessions.get("harbour")
 
     def meanwhile(*given: Any) -> Any:
         made = plan(*given)
-        monkeypatch.setattr(making, "plan", plan)
+        monkeypatch.setattr(summary_planner, "plan", plan)
         for line in chat("later", 13):
             session.add(line["role"], line["content"])
         return made
 
-    monkeypatch.setattr(making, "plan", meanwhile)
-    assert filled.summaries.tend(lambda: True) == 1
+    monkeypatch.setattr(summary_planner, "plan", meanwhile)
+    assert engine_of(filled).summaries.summarize_next_due(lambda: True) == 1
     assert filled.summaries.list(level="session")[0].messages == 48
     assert filled.summaries.pending() == 1, "thirteen more"
-    filled.tend()
+    filled.run_pending_jobs()
     assert filled.summaries.list(level="session")[0].messages == 61
-    check(filled)
+    check_summaries(filled)
 
 
 def test_a_conversation_that_is_deleted_takes_its_summaries_along(filled: Appliance) -> None:
-    filled.tend()
-    with filled._database.write() as tx:
+    filled.run_pending_jobs()
+    with engine_of(filled)._database.write() as tx:
         from appliance.store import chunks
 
         keys = [key for (key,) in tx.execute("SELECT id FROM message")]
-        chunks.drop(tx, keys)
+        chunks.delete(tx, keys)
         tx.execute("DELETE FROM message_fts")
         tx.execute("DELETE FROM session")
     assert filled.summaries.list() == []
@@ -248,24 +229,34 @@ def test_the_background_makes_them(home: Path, tmp_path: Path) -> None:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         assert memory.summaries.list()
         memory.embed_pending()
-        check(memory)
+        check_summaries(memory)
 
 
+def test_a_summary_that_takes_longer_than_a_slice_of_jobs_is_made(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("appliance.client.JOB_SLICE", 0.0)
+    memory.ingest(write(tmp_path / "a.jsonl", chat("harbour", 30)))
+    assert memory.run_pending_jobs() > 0
+    assert memory.summaries.list() and not memory.summaries.pending() and not memory.facts.pending()
+
+
+@pytest.mark.slow
 def test_a_very_long_conversation_is_summarised_from_its_topics(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "long.jsonl", chat("long", 1_100)))
-    memory.tend()
+    memory.run_pending_jobs()
     (whole,) = memory.summaries.list(level="session")
     assert whole.messages == 1_100 and 5 < len(whole.quotes) <= 30
     quoted = {q for s in memory.summaries.list(level="topic") for q in s.quotes}
     assert set(whole.quotes) <= quoted
-    check(memory)
+    check_summaries(memory)
 
 
 # --- kept -------------------------------------------------------------------------------------------------
 
 
 def test_they_survive_a_rebuild_and_another_model(filled: Appliance) -> None:
-    filled.tend()
+    filled.run_pending_jobs()
     before = filled.summaries.list()
     hits = [h.summary.id for h in filled.summaries.search("tomato greenhouse")]
     points = filled.verify().checked["points"]
@@ -276,27 +267,25 @@ def test_they_survive_a_rebuild_and_another_model(filled: Appliance) -> None:
     assert [h.summary.id for h in filled.summaries.search("tomato greenhouse")] == hits
     assert filled.summaries.list() == before
     assert filled.verify().checked["points"] == points
-    check(filled)
+    check_summaries(filled)
 
 
 def test_verify_names_a_summary_that_does_not_agree(filled: Appliance) -> None:
-    filled.tend()
-    with filled._database.write() as tx:
+    filled.run_pending_jobs()
+    with engine_of(filled)._database.write() as tx:
         tx.execute("UPDATE summary SET sentences = '[[1,0,99999]]' WHERE id = 1")
         tx.execute("UPDATE summary SET text = text || ' and more' WHERE id = 2")
     problems = {p.where: p.message for p in filled.verify().problems}
-    assert "quotes m1 where it has no such words" in problems["sum1"]
-    assert "piece" in problems["sum2"]
+    assert "quotes text that m1 does not have" in problems["sum1"]
+    assert "chunk" in problems["sum2"]
 
 
 def test_a_long_summary_has_several_pieces(filled: Appliance) -> None:
-    filled.tend()
-    db = filled._database.read()
+    filled.run_pending_jobs()
+    db = engine_of(filled)._database.read()
     longest = max(filled.summaries.list(), key=lambda s: len(s.text))
     key = int(longest.id[3:])
-    spans = db.execute(
-        "SELECT start, stop FROM summary_chunk WHERE summary_id = ? ORDER BY start", (key,)
-    ).fetchall()
+    spans = db.execute("SELECT start, stop FROM summary_chunk WHERE summary_id = ? ORDER BY start", (key,)).fetchall()
     assert spans[0][0] == 0 and spans[-1][1] == len(longest.text)
 
 
@@ -307,7 +296,7 @@ def test_a_long_summary_has_several_pieces(filled: Appliance) -> None:
 def two(filled: Appliance, tmp_path: Path) -> Appliance:
     lines = [line | {"session_title": "Apart"} for line in chat("apart", 20, seed=1)]
     filled.ingest(write(tmp_path / "apart.jsonl", lines))
-    filled.tend()
+    filled.run_pending_jobs()
     return filled
 
 
@@ -342,9 +331,7 @@ def test_a_level_can_be_asked_for(two: Appliance, level: Any) -> None:
 
 def test_a_session_can_be_asked_for(two: Appliance) -> None:
     apart = two.sessions.get("apart").id
-    assert {h.summary.session_id for h in two.summaries.search("crane", session_id=apart, limit=30)} == {
-        apart
-    }
+    assert {h.summary.session_id for h in two.summaries.search("crane", session_id=apart, limit=30)} == {apart}
     assert {s.session_id for s in two.summaries.list(session_id="apart")} == {apart}
 
 
@@ -361,7 +348,7 @@ def test_summaries_change_nothing_in_what_a_message_search_finds(filled: Applian
     questions = ("watering the tomato in the greenhouse", "crane oil", "latency of the query")
     before = [[(h.message_id, h.score) for h in filled.search(q, limit=40)] for q in questions]
     assert all(not filled.search(q).summaries for q in questions)
-    filled.tend()
+    filled.run_pending_jobs()
     after = [[(h.message_id, h.score) for h in filled.search(q, limit=40)] for q in questions]
     for one, other in zip(before, after, strict=True):
         assert [id for id, _ in one] == [id for id, _ in other]
@@ -373,14 +360,14 @@ def test_what_a_session_keeps_to_itself_is_found_within_it_only(two: Appliance) 
     everywhere = {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
     assert harbour in everywhere
     for kept in ("none",):
-        with two._database.write() as tx:
+        with engine_of(two)._database.write() as tx:
             tx.execute("UPDATE session SET storage_scope = ? WHERE external_id = 'harbour'", (kept,))
         found = {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
         assert found and harbour not in found
         assert all(h.summary.session_id != harbour for h in two.search("tomato crane").summaries)
         assert two.summaries.search("tomato crane", session_id=harbour)
     for given in ("summaries_only", "conversational"):
-        with two._database.write() as tx:
+        with engine_of(two)._database.write() as tx:
             tx.execute("UPDATE session SET storage_scope = ? WHERE external_id = 'harbour'", (given,))
         assert harbour in {h.summary.session_id for h in two.summaries.search("tomato crane", limit=50)}
 
@@ -401,111 +388,3 @@ def test_bad_requests_are_clear(two: Appliance) -> None:
     assert two.summaries.search("") is not None
     first = two.summaries.list()[0]
     assert two.summaries.get(first.id) == first
-
-
-# --- by a local model -------------------------------------------------------------------------------------
-
-
-def for_notes(server: Served) -> list[Any]:
-    """What the model was asked to summarise; it is asked for facts too."""
-    return [one for one in server.asked if not is_for_facts(one)]
-
-
-@pytest.fixture
-def opened(home: Path, tmp_path: Path) -> Iterator[Any]:
-    home.mkdir()
-    kept: list[Appliance] = []
-
-    def open_with(base_url: str, timeout: float = 10.0) -> Appliance:
-        (home / "config.toml").write_text(
-            f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\ntimeout = {timeout}\n'
-        )
-        kept.append(Appliance.open(home, worker=False, embedder=HashEmbedder()))
-        kept[-1].ingest(write(tmp_path / "harbour.jsonl", chat("harbour", 48)))
-        return kept[-1]
-
-    yield open_with
-    for memory in kept:
-        memory.close()
-
-
-@pytest.mark.usefixtures("socket_enabled")
-def test_a_local_model_writes_topics_and_sessions(opened: Any) -> None:
-    with serving(noted) as server:
-        memory = opened(server.base_url)
-        memory.tend()
-        found = memory.summaries.list()
-        assert {s.made_by for s in found if s.level != "exchange"} == {"tiny"}
-        assert {s.made_by for s in found if s.level == "exchange"} == {"extractive"}
-        assert len(for_notes(server)) == sum(s.level != "exchange" for s in found)
-        whole = found[0]
-        assert whole.level == "session" and whole.quotes and f"[{whole.quotes[0].message_id}]" in whole.text
-        assert "decisions" in whole.metadata and "fallback" not in whole.metadata
-        assert memory.status()["summaries"] == {"due": 0, "model": "tiny", "fallback": None}
-        check(memory)
-
-        # What is said later goes with the notes that there are.
-        session = memory.sessions.get("harbour")
-        for line in chat("later", 12):
-            session.add(line["role"], line["content"])
-        memory.tend()
-        last = for_notes(server)[-1]["messages"][1]["content"]
-        assert last.startswith("NOTES SO FAR:\n") and last.count("We should see to") < 12 * 5 + 5
-
-
-@pytest.mark.usefixtures("socket_enabled")
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
-        (response(b"{}", "500 Internal Server Error"), "answers 500"),
-        (response(b"{oh no"), "something else than a chat completion"),
-        ("", "wrote nothing"),
-        ("I like trains, planes and automobiles, honestly.", "hardly a word"),
-        ("- We should see to the crane or the garden or the server. [77777]", "do not exist"),
-        (None, "did not answer within 0.3 s"),
-    ],
-    ids=["fails", "garbage", "empty", "nonsense", "invented ids", "hangs"],
-)
-def test_a_model_that_does_not_do_it_is_fallen_back_from_and_that_is_said(
-    opened: Any, answer: Any, says: str
-) -> None:
-    with serving(lambda body: answer) as server:
-        memory = opened(server.base_url, 0.3)
-        events: list[Event] = []
-        memory.events.listen(events.append)
-        memory.tend()
-        memory.events.settle()
-        events = [event for event in events if event.kind == "summarised"]
-    found = memory.summaries.list()
-    assert {s.made_by for s in found} == {"extractive"}
-    for summary in found:
-        assert (says in summary.metadata.get("fallback", "")) == (summary.level != "exchange")
-    assert says in events[0].detail["fallback"]
-    assert says in memory.status()["summaries"]["fallback"]
-    if not isinstance(answer, str):
-        assert len(server.asked) == 1, "one that is down is not asked for each"
-    check(memory)
-
-
-@pytest.mark.usefixtures("socket_enabled")
-def test_an_echo_is_refused(opened: Any) -> None:
-    with serving(lambda body: body["messages"][1]["content"]) as server:
-        memory = opened(server.base_url)
-        memory.tend()
-        assert "repeats what it was asked" in memory.summaries.list()[0].metadata["fallback"]
-
-
-@pytest.mark.usefixtures("socket_enabled")
-def test_once_the_model_is_there_they_are_written_anew_on_demand(opened: Any, home: Path) -> None:
-    with nobody() as base_url:
-        memory = opened(base_url)
-        memory.tend()
-        assert "can't be reached" in memory.status()["summaries"]["fallback"]
-        memory.close()
-    with serving(noted) as server:
-        memory = opened(server.base_url)
-        memory.tend()
-        assert {s.made_by for s in memory.summaries.list()} == {"extractive"}, "nothing has changed"
-        found = memory.summaries.make("harbour")
-        assert {s.made_by for s in found if s.level != "exchange"} == {"tiny"}
-        assert memory.status()["summaries"]["fallback"] is None

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,18 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, config
+from appliance.engine import ingestion
 from appliance.errors import HomeError
-from appliance.ingest import watch
+from appliance.ingest import watcher as watcher_module
+from appliance.ingest.watcher import FolderWatcher, ReadFile
+from appliance.store.database import Database
 from appliance.types import FileReport
 from appliance_models import HashEmbedder
+from tests.waits import PATIENCE, until
 
 SETTLE = 0.3
+REST = 0.05
+"""Seconds that a slow reading takes."""
 
 
 @pytest.fixture
@@ -41,9 +47,7 @@ def memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Appliance]:
 
 def lines(name: str, count: int, first: int = 0) -> str:
     return "".join(
-        json.dumps(
-            {"session_id": name, "message_id": f"{name}-{n}", "role": "user", "content": f"{name} says {n}"}
-        )
+        json.dumps({"session_id": name, "message_id": f"{name}-{n}", "role": "user", "content": f"{name} says {n}"})
         + "\n"
         for n in range(first, count)
     )
@@ -68,15 +72,81 @@ def read_once(memory: Appliance, folder: Path) -> list[FileReport]:
     return reports
 
 
+class Clock:
+    """The watcher's clock, which goes on when a test says so. It is slow, so that no file seems to be an old one."""
+
+    def __init__(self) -> None:
+        self._now = time.time() - 3600
+        self.monotonic = time.monotonic
+
+    def time(self) -> float:
+        return self._now
+
+    def go_on(self, seconds: float) -> None:
+        self._now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(watcher_module, "time", made)
+    return made
+
+
+class Reports(list[FileReport]):
+    """What a watcher that runs has read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+        self.wake: Callable[[], None] = lambda: None
+
+    def look(self) -> None:
+        """Let the watcher look, and wait until it has: at everything that happened before."""
+        enough = self.looks + 2  # one may be under way
+
+        def looked() -> bool:
+            self.wake()
+            return self.looks >= enough
+
+        until(looked, "a look")
+
+
 @contextmanager
-def watching(memory: Appliance, folder: Path) -> Iterator[list[FileReport]]:
-    reports: list[FileReport] = []
+def reading(wrap: Callable[[ReadFile], ReadFile]) -> Iterator[None]:
+    """Within, every watcher reads its files by a reader around its own."""
+
+    class WrappedWatcher(FolderWatcher):
+        def __init__(self, folders: Sequence[Path], database: Database, read: ReadFile, **more: Any) -> None:
+            super().__init__(folders, database, wrap(read), **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingestion, "FolderWatcher", WrappedWatcher)
+        yield
+
+
+@contextmanager
+def watching(memory: Appliance, folder: Path) -> Iterator[Reports]:
+    reports = Reports()
+
+    class CountedWatcher(FolderWatcher):
+        def run(self, *, once: bool = False) -> None:
+            reports.wake = self._woken.set
+            super().run(once=once)
+
+        def _read_settled(self) -> float:
+            pause = super()._read_settled()
+            reports.looks += 1
+            return pause
+
     watcher = memory.watcher([folder], on_read=reports.append)
     ended: list[BaseException] = []
 
     def run() -> None:
         try:
-            watcher.run()
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ingestion, "FolderWatcher", CountedWatcher)
+                watcher.run()
         except BaseException as error:
             ended.append(error)
 
@@ -86,15 +156,8 @@ def watching(memory: Appliance, folder: Path) -> Iterator[list[FileReport]]:
         yield reports
     finally:
         watcher.stop()
-        thread.join(30)
+        thread.join(PATIENCE)
     assert not thread.is_alive() and not ended, ended
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_once_reads_what_is_there_and_the_second_time_nothing(memory: Appliance, folder: Path) -> None:
@@ -119,49 +182,55 @@ def test_once_reads_what_is_there_and_the_second_time_nothing(memory: Appliance,
 def test_what_lands_is_found_without_another_command(memory: Appliance, folder: Path) -> None:
     with watching(memory, folder) as reports:
         zipped(folder / "export.zip", "top/chat.jsonl", lines("ana", 3))
-        eventually(lambda: len(reports) == 1)
+        until(lambda: len(reports) == 1)
         assert [hit.text for hit in memory.search("ana says 1", limit=1)] == ["ana says 1"]
         # The same zip dropped again adds nothing.
         zipped(folder / "export (1).zip", "top/chat.jsonl", lines("ana", 3))
-        eventually(lambda: len(reports) == 2)
+        until(lambda: len(reports) == 2)
         assert (reports[1].new, reports[1].duplicates) == (0, 3)
         # A newer export, under the same name, adds the delta.
         zipped(folder / "export.zip", "top/chat.jsonl", lines("ana", 5))
-        eventually(lambda: len(reports) == 3)
+        until(lambda: len(reports) == 3)
         assert (reports[2].new, reports[2].duplicates) == (2, 3)
         shutil.copytree(folder, folder.with_name("elsewhere"))
         folder.with_name("elsewhere").rename(folder / "moved in")
-        eventually(lambda: len(reports) == 5)
+        until(lambda: len(reports) == 5)
     assert contents(memory) == [f"ana says {n}" for n in range(5)]
 
 
-def test_a_file_that_is_still_being_written_is_waited_for(memory: Appliance, folder: Path) -> None:
+def test_a_file_that_is_still_being_written_is_waited_for(memory: Appliance, folder: Path, clock: Clock) -> None:
     with watching(memory, folder) as reports:
         with (folder / "slow.jsonl").open("w") as file:
             for n in range(10):
                 file.write(lines("slow", n + 1, n))
                 file.flush()
-                time.sleep(SETTLE / 3)
-            assert not reports, "it was read before it was whole"
-        eventually(lambda: len(reports) == 1)
+                reports.look()
+                clock.go_on(SETTLE * 0.6)
+                reports.look()
+                assert not reports, "it was read before it was whole"
+        clock.go_on(SETTLE)
+        until(lambda: len(reports) == 1)
     assert reports[0].new == 10
 
 
-def test_files_that_arrive_together_are_read_together(memory: Appliance, folder: Path) -> None:
+def test_files_that_arrive_together_are_read_together(memory: Appliance, folder: Path, clock: Clock) -> None:
     """What is being unpacked has its files arrive one after the other."""
     with watching(memory, folder) as reports:
         (folder / "export").mkdir()
         for n in range(6):
             (folder / "export" / f"{n}.jsonl").write_text(lines(f"s{n}", 1))
+            reports.look()
+            clock.go_on(SETTLE * 0.6)
+            reports.look()
             assert not reports
-            time.sleep(SETTLE / 3)
-        eventually(lambda: len(reports) == 6)
+        clock.go_on(SETTLE)
+        until(lambda: len(reports) == 6)
 
 
 def test_what_goes_on_changing_is_read_all_the_same(
     memory: Appliance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "LONGEST_WAIT", 1.0)
+    monkeypatch.setattr(watcher_module, "MAX_SETTLE_WAIT_SECONDS", 0.4)
     with watching(memory, folder) as reports, (folder / "live.jsonl").open("w") as file:
         for n in range(1000):
             file.write(lines("live", n + 1, n))
@@ -179,22 +248,25 @@ def test_a_long_file_that_grows_is_not_read_all_the_time(memory: Appliance, fold
     path = folder / "live.jsonl"
     path.write_text(lines("live", 3))
     watcher = memory.watcher([folder])
-    read, readings = watcher._read, []
+    readings: list[float] = []
 
-    def slow(root: Path, file: Path) -> Any:
-        readings.append(time.monotonic())
-        time.sleep(0.2)
-        return read(root, file)
+    def slowly(read: ReadFile) -> ReadFile:
+        def slow(root: Path, file: Path) -> Sequence[FileReport]:
+            readings.append(time.monotonic())
+            time.sleep(REST)
+            return read(root, file)
 
-    watcher._read = slow
-    thread = threading.Thread(target=watcher.run, daemon=True)
-    thread.start()
-    eventually(lambda: len(readings) == 1 and memory.status()["files"]["read"] == 1)
-    path.write_text(lines("live", 4))
-    eventually(lambda: len(readings) == 2)
-    watcher.stop()
-    thread.join(20)
-    assert readings[1] - readings[0] >= 9 * 0.2
+        return slow
+
+    with reading(slowly):
+        thread = threading.Thread(target=watcher.run, daemon=True)
+        thread.start()
+        until(lambda: len(readings) == 1 and memory.status()["files"]["read"] == 1)
+        path.write_text(lines("live", 4))
+        until(lambda: len(readings) == 2)
+        watcher.stop()
+        thread.join()
+    assert readings[1] - readings[0] >= 9 * REST
     assert len(contents(memory)) == 4
 
 
@@ -222,7 +294,7 @@ def test_what_an_earlier_version_could_not_read_is_tried_again(
     (folder / "new-format.txt").write_text("a chat that only the next version knows")
     (folder / "a.jsonl").write_text(lines("ana", 1))
     assert len(read_once(memory, folder)) == 2 and read_once(memory, folder) == []
-    monkeypatch.setattr("appliance.taking.__version__", "99.0")
+    monkeypatch.setattr("appliance.engine.ingestion.__version__", "99.0")
     assert [Path(report.path).name for report in read_once(memory, folder)] == ["new-format.txt"]
 
 
@@ -250,9 +322,7 @@ def test_files_stay_as_they_are(memory: Appliance, folder: Path) -> None:
     (folder / "b.jsonl").write_text(lines("ben", 2))
 
     def facts() -> list[tuple[str, int, int, bytes]]:
-        return [
-            (p.name, p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes()) for p in sorted(folder.iterdir())
-        ]
+        return [(p.name, p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes()) for p in sorted(folder.iterdir())]
 
     before = facts()
     read_once(memory, folder)
@@ -272,7 +342,7 @@ def test_links_out_of_the_folder_are_not_followed(memory: Appliance, folder: Pat
     with watching(memory, folder) as reports:
         (folder / "another.jsonl").symlink_to(secret / "s.jsonl")
         (folder / "last.jsonl").write_text(lines("ben", 1))
-        eventually(lambda: len(reports) == 1)
+        until(lambda: len(reports) == 1)
     assert contents(memory) == ["ana says 0", "ben says 0"]
 
 
@@ -284,55 +354,77 @@ def test_watching_the_home_itself_reads_the_inbox_alone(memory: Appliance) -> No
 
 
 def test_a_folder_that_is_not_there_is_told(memory: Appliance, folder: Path) -> None:
-    with pytest.raises(HomeError, match="no such folder"):
+    with pytest.raises(HomeError, match="There is no such folder"):
         memory.watcher([folder / "gone"])
 
 
 def test_a_file_that_vanishes_while_it_waits_is_forgotten(memory: Appliance, folder: Path) -> None:
     with watching(memory, folder) as reports:
         (folder / "gone.jsonl").write_text(lines("gone", 1))
-        eventually(lambda: memory.status()["files"]["queued"] == 1)
+        until(lambda: memory.status()["files"]["queued"] == 1)
         (folder / "gone.jsonl").unlink()
-        eventually(lambda: memory.status()["files"]["queued"] == 0)
+        until(lambda: memory.status()["files"]["queued"] == 0)
     assert not reports and not contents(memory)
+
+
+def test_a_file_that_vanishes_while_it_is_examined_does_not_end_the_watch(
+    memory: Appliance, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_within = watcher_module._is_within
+
+    def vanishing(path: Path, root: Path) -> bool:
+        if path.name == "gone.jsonl":
+            path.unlink(missing_ok=True)
+        return is_within(path, root)
+
+    monkeypatch.setattr(watcher_module, "_is_within", vanishing)
+    with watching(memory, folder) as reports:
+        until(lambda: reports.looks)
+        (folder / "gone.jsonl").write_text(lines("gone", 1))
+        until(lambda: not (folder / "gone.jsonl").exists())
+        (folder / "last.jsonl").write_text(lines("ben", 1))
+        until(lambda: len(reports) == 1)
+    assert contents(memory) == ["ben says 0"]
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(memory: Appliance, folder: Path) -> None:
     path = folder / "a.jsonl"
     path.write_text(lines("ana", 2))
     grown: list[Path] = []
-    watcher = memory.watcher([folder])
-    read = watcher._read
 
-    def growing(root: Path, file: Path) -> Any:
-        reports = read(root, file)
-        if not grown:
-            grown.append(file)
-            with file.open("a") as more:
-                more.write(lines("ana", 3, 2))
-        return reports
+    def while_it_grows(read: ReadFile) -> ReadFile:
+        def growing(root: Path, file: Path) -> Sequence[FileReport]:
+            reports = read(root, file)
+            if not grown:
+                grown.append(file)
+                with file.open("a") as more:
+                    more.write(lines("ana", 3, 2))
+            return reports
 
-    watcher._read = growing
-    watcher.run(once=True)
+        return growing
+
+    with reading(while_it_grows):
+        memory.watcher([folder]).run(once=True)
     assert contents(memory) == [f"ana says {n}" for n in range(3)]
     assert memory.status()["files"]["read"] == 1
 
 
 def test_once_ends_although_a_file_never_rests(memory: Appliance, folder: Path) -> None:
     (folder / "a.jsonl").write_text(lines("ana", 1))
-    watcher = memory.watcher([folder])
-    read, count = watcher._read, [1]
+    count = [1]
 
-    def growing(root: Path, file: Path) -> Any:
-        reports = read(root, file)
-        count[0] += 1
-        file.write_text(lines("ana", count[0]))
-        return reports
+    def while_it_grows(read: ReadFile) -> ReadFile:
+        def growing(root: Path, file: Path) -> Sequence[FileReport]:
+            reports = read(root, file)
+            count[0] += 1
+            file.write_text(lines("ana", count[0]))
+            return reports
 
-    watcher._read = growing
-    watcher.run(once=True)
-    assert memory.status()["files"]["queued"] == 1 and len(contents(memory)) == watch.READINGS
-    watcher._read = read
+        return growing
+
+    with reading(while_it_grows):
+        memory.watcher([folder]).run(once=True)
+    assert memory.status()["files"]["queued"] == 1 and len(contents(memory)) == watcher_module.MAX_READS_ONCE
     read_once(memory, folder)
     assert len(contents(memory)) == count[0] and memory.status()["files"]["queued"] == 0
 
@@ -346,7 +438,7 @@ def test_without_events_everything_is_looked_at_now_and_then(
         raise OSError(28, "inotify watch limit reached")
 
     monkeypatch.setattr(Observer, "start", refuse)
-    monkeypatch.setattr(watch, "WITHOUT_EVENTS", 0.2)
+    monkeypatch.setattr(watcher_module, "POLL_INTERVAL_SECONDS", 0.2)
     monkeypatch.setenv("APPLIANCE_WATCH_SETTLE", "0")
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         troubles: list[str] = []
@@ -354,11 +446,11 @@ def test_without_events_everything_is_looked_at_now_and_then(
         thread = threading.Thread(target=watcher.run, daemon=True)
         thread.start()
         (folder / "a.jsonl").write_text(lines("ana", 2))
-        eventually(lambda: len(contents(memory)) == 2)
+        until(lambda: len(contents(memory)) == 2)
         watcher.stop()
         thread.join(20)
         assert not thread.is_alive()
-    assert "looking every 0.2 seconds" in troubles[0]
+    assert "scanning every 0.2 seconds" in troubles[0]
 
 
 def test_configured_folders_are_watched(home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,9 +478,14 @@ def test_a_folder_that_can_not_be_read_is_told_once(
 
     monkeypatch.setattr(os, "scandir", refusing)
     troubles: list[str] = []
-    watcher = memory.watcher([folder], on_trouble=troubles.append)
-    watcher.run(once=True)
-    watcher.run(once=True)
+
+    class TwiceWatcher(FolderWatcher):
+        def run(self, *, once: bool = False) -> None:
+            super().run(once=once)
+            super().run(once=once)
+
+    monkeypatch.setattr(ingestion, "FolderWatcher", TwiceWatcher)
+    memory.watcher([folder], on_trouble=troubles.append).run(once=True)
     assert contents(memory) == ["ben says 0"]
     assert troubles == [f"{folder}/closed can't be read: Permission denied"]
 

@@ -95,7 +95,7 @@ def test_what_json_cannot_say_is_refused_and_nothing_of_it_is_stored(memory: App
     with pytest.raises(UsageError, match="can't be stored"):
         history.add_messages([HumanMessage("fine"), HumanMessage("no", additional_kwargs={"it": object()})])
     assert history.messages == []
-    with pytest.raises(UsageError, match="name"):
+    with pytest.raises(UsageError, match="The session id is empty"):
         ApplianceChatMessageHistory(memory, " ")
 
 
@@ -119,9 +119,7 @@ def test_the_retriever_has_filters_and_is_a_runnable(memory: Appliance) -> None:
     one.add("user", "the otter is here")
     other.add("user", "the otter is there")
     narrowed = ApplianceRetriever(memory=memory, session_id=other.id)
-    assert [document.page_content for document in asyncio.run(narrowed.ainvoke("otter"))] == [
-        "the otter is there"
-    ]
+    assert [document.page_content for document in asyncio.run(narrowed.ainvoke("otter"))] == ["the otter is there"]
     assert ApplianceRetriever(memory=memory, until="2001-01-01").invoke("otter") == []
     assert ApplianceRetriever(memory=memory, user_id="ben").invoke("otter") == []
     chain = ApplianceRetriever(memory=memory) | RunnableLambda(len)

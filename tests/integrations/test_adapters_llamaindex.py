@@ -16,10 +16,7 @@ def test_what_is_put_comes_back_where_it_is_asked_for(memory: Appliance) -> None
     block = ApplianceMemoryBlock(memory=memory, budget=500)
 
     async def talk() -> str:
-        said = [
-            ChatMessage("The otter is called Lutz.", role="user"),
-            ChatMessage("Noted.", role="assistant"),
-        ]
+        said = [ChatMessage("The otter is called Lutz.", role="user"), ChatMessage("Noted.", role="assistant")]
         await block.aput(said, session_id="zoo")
         return await block.aget([ChatMessage("what is the otter called?", role="user")], session_id="farm")
 
@@ -54,9 +51,7 @@ def test_users_and_namespaces_are_apart(memory: Appliance) -> None:
     asyncio.run(ApplianceMemoryBlock(memory=memory, user_id="ana", namespace="home").aput(said))
     for place in ({}, {"user_id": "ben"}, {"user_id": "ana"}, {"user_id": "ben", "namespace": "home"}):
         assert "Lutz" not in asyncio.run(ApplianceMemoryBlock(memory=memory, **place).aget(asked))
-    assert "Lutz" in asyncio.run(
-        ApplianceMemoryBlock(memory=memory, user_id="ana", namespace="home").aget(asked)
-    )
+    assert "Lutz" in asyncio.run(ApplianceMemoryBlock(memory=memory, user_id="ana", namespace="home").aget(asked))
 
 
 def test_in_a_memory_of_llamaindex_what_falls_out_of_the_short_term_is_remembered(memory: Appliance) -> None:

@@ -14,7 +14,7 @@ from tests.llm_server import serving
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "assistant.py"
 
-pytestmark = pytest.mark.usefixtures("socket_enabled")
+pytestmark = [pytest.mark.usefixtures("socket_enabled"), pytest.mark.slow]
 
 
 def quoting(body: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import onnxruntime  # type: ignore[import-untyped, unused-ignore]
 
 from appliance_models import OnnxEmbedder
 from appliance_models.files import SHIPPED_PACKS
-from appliance_models.pieces import encode_ids
+from appliance_models.wordpieces import encode_ids
 
 LONG = (
     "We moved the release to Friday because the migration of the billing tables took longer than planned. "

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import appliance_models
-from appliance_models import counting
-from appliance_models.counting import TokenCounter
-from appliance_models.pieces import encode_ids, load_tokenizer, readable
+from appliance_models import wordpieces
+from appliance_models.wordpieces import WordpieceCounter, encode_ids, load_tokenizer, replace_surrogates
 from tests.eval import datasets
+from tests.examples import examples
 
 PACK = appliance_models.load()
 
@@ -29,10 +29,10 @@ texts = st.lists(words, max_size=12).flatmap(
 
 
 def exact(given: list[str]) -> list[int]:
-    return [len(ids) for ids in encode_ids(PACK.tokenizer, [readable(text) for text in given])]
+    return [len(ids) for ids in encode_ids(PACK.tokenizer, [replace_surrogates(text) for text in given])]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(texts, max_size=6))
 def test_any_text(given: list[str]) -> None:
     assert PACK.count_tokens(given) == exact(given)
@@ -46,12 +46,12 @@ def test_real_chats() -> None:
 
 
 def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "WORDS_HELD", 50)
-    counter = TokenCounter(PACK.tokenizer)
+    monkeypatch.setattr(wordpieces, "MAX_CACHED_WORDS", 50)
+    counter = WordpieceCounter(PACK.tokenizer)
     given = [f"word{n} and number {n * 7}" for n in range(300)] + ["long" * 30]
     for start in range(0, len(given), 10):
         assert counter.count(given[start : start + 10]) == exact(given[start : start + 10])
-        assert len(counter._known) <= 50 + 40
+        assert len(counter._word_counts) <= 50 + 40
 
 
 def test_a_tokenizer_of_another_family_is_asked_for_every_text(tmp_path) -> None:
@@ -60,4 +60,4 @@ def test_a_tokenizer_of_another_family_is_asked_for_every_text(tmp_path) -> None
     made = Tokenizer(models.WordLevel({"a b": 0, "[UNK]": 1}, unk_token="[UNK]"))
     made.pre_tokenizer = pre_tokenizers.Split(",", "removed")
     made.save(str(tmp_path / "tokenizer.json"))
-    assert TokenCounter(load_tokenizer(tmp_path / "tokenizer.json")).count(["a b,a b", "a b"]) == [2, 1]
+    assert WordpieceCounter(load_tokenizer(tmp_path / "tokenizer.json")).count(["a b,a b", "a b"]) == [2, 1]

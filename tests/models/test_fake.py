@@ -11,9 +11,7 @@ from appliance_models import Embedder, HashEmbedder, TextTooLong
 def test_likeness_follows_shared_words() -> None:
     embedder: Embedder = HashEmbedder()
     query = embedder.embed_query("red bicycle in the garden")
-    near, far = embedder.embed_passages(
-        ["a red bicycle stands in our garden", "quarterly tax forms were due"]
-    )
+    near, far = embedder.embed_passages(["a red bicycle stands in our garden", "quarterly tax forms were due"])
     assert near @ query > far @ query + 0.2
 
 
@@ -36,6 +34,6 @@ def test_shape_norm_and_identity_follow_the_dimension() -> None:
 def test_it_refuses_what_a_real_model_would() -> None:
     embedder = HashEmbedder(max_tokens=4, max_positions=6)
     assert embedder.count_tokens(["one, two", ""]) == [5, 2]
-    with pytest.raises(TextTooLong, match="text 1 has 7 tokens and hash reads at most 6"):
+    with pytest.raises(TextTooLong, match="Text 1 has 7 tokens and hash reads at most 6"):
         embedder.embed_passages(["fine", "a b c d e"])
     assert embedder.embed_query("a b c d e f g").shape == (32,)

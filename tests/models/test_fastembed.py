@@ -25,7 +25,7 @@ def test_a_pack_gives_the_same_vectors_by_fastembed(embedder: OnnxEmbedder) -> N
 
 def test_fastembed_cuts_nothing_either(embedder: OnnxEmbedder) -> None:
     other = load(f"fastembed:{DEFAULT_MODEL}")
-    with pytest.raises(TextTooLong, match="text 0 has 602 tokens"):
+    with pytest.raises(TextTooLong, match="Text 0 has 602 tokens"):
         other.embed_passages(["tree " * 600])
     long = "We talked about trains. " * 200
     assert other.embed_query(long) @ embedder.embed_query(long) > 0.999
@@ -51,5 +51,5 @@ def test_a_folder_without_tokenizer_config_is_refused(pack: Path) -> None:
 
 
 def test_a_name_that_fastembed_does_not_know_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownModel, match="fastembed knows no model 'nobody/nothing'"):
+    with pytest.raises(UnknownModel, match="fastembed has no model 'nobody/nothing'"):
         load(f"fastembed:nobody/nothing@{tmp_path}")

@@ -7,15 +7,14 @@ import pytest
 
 import appliance_models
 from appliance_models import lexicon as module
-from appliance_models.pieces import encode_ids
+from appliance_models.wordpieces import encode_ids
 
 LEXICON = appliance_models.load_lexicon()
 TOKENIZER = appliance_models.load().tokenizer
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "a dog", "Dogs,  don't\nbark!", "漢字かな 한국어", "x" * 40, "[image: a lake]", "\ud800 half"],
+    "text", ["", "a dog", "Dogs,  don't\nbark!", "漢字かな 한국어", "x" * 40, "[image: a lake]", "\ud800 half"]
 )
 def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
     (pieces,) = LEXICON.pieces([text])
@@ -24,28 +23,26 @@ def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
 
 def test_a_run_without_spaces_counts_by_its_beginning() -> None:
     (pieces,) = LEXICON.pieces(["b" * 1_000_000])
-    assert len(pieces) <= module.LONGEST_WORD
+    assert len(pieces) <= module.MAX_WORD_CHARACTERS
 
 
 def test_what_is_held_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WORDS_HELD", 50)
-    lexicon = module.Lexicon(TOKENIZER, np.load(module.TABLE))
+    monkeypatch.setattr(module, "MAX_CACHED_WORDS", 50)
+    lexicon = module.Lexicon(TOKENIZER, np.load(module.TABLE_FILE))
     for start in range(0, 1_000, 10):
         lexicon.pieces([f"word{n}" for n in range(start, start + 10)])
-        assert len(lexicon._words) <= 60
+        assert len(lexicon._piece_cache) <= 60
 
 
 def test_words_of_like_meaning_are_alike() -> None:
     dog, cat, tax = (pieces[0] for pieces in LEXICON.pieces(["dog", "cat", "tax"]))
-    (row,) = LEXICON.alike([dog], [dog, cat, tax, dog])
+    (row,) = LEXICON.similarities([dog], [dog, cat, tax, dog])
     assert row[0] == pytest.approx(1) == pytest.approx(row[3])
     assert row[1] > row[2] + 0.1
 
 
 def test_rarity_grows_from_the_commonest_word_on() -> None:
-    the, house, zoology = (
-        LEXICON.rarity(pieces)[0] for pieces in LEXICON.pieces(["the", "house", "zoology"])
-    )
+    the, house, zoology = (LEXICON.rarity(pieces)[0] for pieces in LEXICON.pieces(["the", "house", "zoology"]))
     assert 0 == the < house < zoology <= 1
     (signs,) = LEXICON.pieces(["?!..."])
     assert not LEXICON.rarity(signs).any()
@@ -53,12 +50,7 @@ def test_rarity_grows_from_the_commonest_word_on() -> None:
 
 def test_vectors_of_texts_are_of_length_one_and_closer_where_they_say_the_like() -> None:
     dogs, puppies, tax, empty = LEXICON.vectors(
-        [
-            "My dogs sleep in the garden.",
-            "The puppy sleeps on the lawn.",
-            "Income tax rates rose by law.",
-            " ?! ",
-        ]
+        ["My dogs sleep in the garden.", "The puppy sleeps on the lawn.", "Income tax rates rose by law.", " ?! "]
     )
     assert np.allclose(np.linalg.norm([dogs, puppies, tax], axis=1), 1.0, atol=1e-5)
     assert not empty.any()
@@ -66,11 +58,9 @@ def test_vectors_of_texts_are_of_length_one_and_closer_where_they_say_the_like()
 
 
 def test_a_texts_vector_does_not_depend_on_those_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = [
-        f"Sentence {n} is about the {word}." for n, word in enumerate(["sea", "", "law", "cat", "tea"] * 3)
-    ]
+    texts = [f"Sentence {n} is about the {word}." for n, word in enumerate(["sea", "", "law", "cat", "tea"] * 3)]
     together = LEXICON.vectors(texts)
-    monkeypatch.setattr(module, "AT_ONCE", 2)
+    monkeypatch.setattr(module, "BATCH_SIZE", 2)
     assert np.allclose(LEXICON.vectors(texts), together, atol=1e-6)
     assert np.allclose([LEXICON.vectors([text])[0] for text in texts], together, atol=1e-6)
     assert LEXICON.vectors([]).shape == (0, 64)

@@ -16,9 +16,7 @@ MODELS = str(Path(appliance_models.__file__).parents[1])
 def run(code: str) -> str:
     """Runs `code` in a clean interpreter with the package on its path; what it prints."""
     lines = f"import sys; sys.path.insert(0, {MODELS!r})\n{code}"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", lines], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", lines], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -36,6 +34,7 @@ def test_importing_loads_nothing_heavy() -> None:
     assert run(code) == "[]"
 
 
+@pytest.mark.slow
 def test_a_query_works_with_the_network_out_of_reach() -> None:
     code = (
         "import socket\n"

@@ -13,7 +13,7 @@ import pytest
 
 from appliance_models import DEFAULT_MODEL, OnnxEmbedder, TextTooLong, load
 from appliance_models.files import SHIPPED_PACKS
-from appliance_models.pieces import token_windows
+from appliance_models.wordpieces import token_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def test_passages_are_read_to_the_last_word(embedder: OnnxEmbedder) -> None:
 
 def test_a_passage_beyond_the_positions_is_refused(embedder: OnnxEmbedder) -> None:
     assert embedder.embed_passages(["tree " * 510]).shape == (1, 384)
-    with pytest.raises(TextTooLong, match=r"text 1 has 513 tokens .* at most 512.*split") as caught:
+    with pytest.raises(TextTooLong, match=r"Text 1 has 513 tokens .* at most 512.*Split") as caught:
         embedder.embed_passages(["fine", "tree " * 511])
     assert (caught.value.index, caught.value.tokens, caught.value.limit) == (1, 513, 512)
 
@@ -145,11 +145,7 @@ def test_one_span_over_all_is_the_passage(embedder: OnnxEmbedder) -> None:
 
 
 def test_spans_carry_their_own_meaning_and_their_context(embedder: OnnxEmbedder) -> None:
-    parts = [
-        "Berlin is the capital of Germany. ",
-        "The city has 3.7 million people. ",
-        "My cat sleeps all day.",
-    ]
+    parts = ["Berlin is the capital of Germany. ", "The city has 3.7 million people. ", "My cat sleeps all day."]
     text = "".join(parts)
     edges = np.cumsum([0, *map(len, parts)]).tolist()
     spans = list(pairwise(edges))
@@ -169,7 +165,7 @@ def test_blank_spans_and_empty_texts_still_get_a_vector(embedder: OnnxEmbedder) 
 
 
 def test_spans_of_a_text_beyond_the_positions_are_refused(embedder: OnnxEmbedder) -> None:
-    with pytest.raises(TextTooLong, match="text 0 has 602 tokens"):
+    with pytest.raises(TextTooLong, match="Text 0 has 602 tokens"):
         embedder.embed_spans("tree " * 600, [(0, 5)])
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import detect
-from appliance.ingest.parse.base import Document
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import detect
+from appliance.formats.base import Document
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPORTS = Path(__file__).parents[3] / "shared" / "exports"
@@ -24,8 +24,8 @@ class Reading:
     format: str | None
     sessions: list[SessionRecord]
     messages: list[MessageRecord]
-    problems: list[Problem]
-    notes: list[Problem]
+    problems: list[InputProblem]
+    notes: list[InputProblem]
 
     @property
     def texts(self) -> list[str]:
@@ -44,12 +44,12 @@ def reading_of(document: Document, forced: str | None = None) -> Reading:
     name, parser = detect(document, forced)
     sessions: list[SessionRecord] = []
     messages: list[MessageRecord] = []
-    problems: list[Problem] = []
+    problems: list[InputProblem] = []
     for record in parser.parse(document):
         if isinstance(record, SessionRecord):
             sessions.append(record)
         elif isinstance(record, MessageRecord):
-            # Whoever stores records holds on to this: a session comes before its messages.
+            # The store relies on this: a session comes before its messages.
             assert record.session in {session.external_id for session in sessions}
             record.text.encode("utf-8")
             messages.append(record)
@@ -59,11 +59,7 @@ def reading_of(document: Document, forced: str | None = None) -> Reading:
     if name not in (None, "native"):
         assert len(ids) == len(set(ids)), "ids are unique within a session"
     return Reading(
-        name,
-        sessions,
-        messages,
-        [p for p in problems if not p.harmless],
-        [p for p in problems if p.harmless],
+        name, sessions, messages, [p for p in problems if not p.harmless], [p for p in problems if p.harmless]
     )
 
 

@@ -21,12 +21,7 @@ def conversation(number: int, messages: int = 3, **more: object) -> dict[str, An
         }
         for i in range(messages)
     }
-    return {
-        "title": f"Title {number}",
-        "create_time": 1760000000.5,
-        "mapping": mapping,
-        "id": f"c{number}",
-    } | more
+    return {"title": f"Title {number}", "create_time": 1760000000.5, "mapping": mapping, "id": f"c{number}"} | more
 
 
 LONG: dict[str, bytes] = {
@@ -34,11 +29,7 @@ LONG: dict[str, bytes] = {
     "chatgpt": json.dumps([conversation(n) for n in range(500)]).encode(),
     "claude": json.dumps(
         [
-            {
-                "uuid": f"c{n}",
-                "name": "",
-                "chat_messages": [{"uuid": "m", "sender": "human", "text": "x"}],
-            }
+            {"uuid": f"c{n}", "name": "", "chat_messages": [{"uuid": "m", "sender": "human", "text": "x"}]}
             for n in range(9000)
         ]
     ).encode(),
@@ -64,10 +55,7 @@ LONG: dict[str, bytes] = {
     "gemini_cli": b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
     "agents": b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n' * 20_000,
     "gemini": json.dumps(
-        [
-            {"header": "Gemini Apps", "title": f"Prompted {n}", "time": f"2025-01-01T00:00:00.{n}Z"}
-            for n in range(9000)
-        ]
+        [{"header": "Gemini Apps", "title": f"Prompted {n}", "time": f"2025-01-01T00:00:00.{n}Z"} for n in range(9000)]
     ).encode(),
     "aistudio": json.dumps(
         {"chunkedPrompt": {"chunks": [{"role": "user", "text": f"turn {n}"} for n in range(9000)]}}
@@ -97,9 +85,7 @@ LONG: dict[str, bytes] = {
         {
             "name": "x",
             "createdAt": 1750000000000,
-            "messages": [
-                {"versions": [{"role": "user", "content": [{"text": f"turn {n}"}]}]} for n in range(9000)
-            ],
+            "messages": [{"versions": [{"role": "user", "content": [{"text": f"turn {n}"}]}]} for n in range(9000)],
         }
     ).encode(),
     "slack": json.dumps(

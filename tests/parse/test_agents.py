@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
+from appliance.formats import parser_of
+from appliance.formats.base import Document
 from appliance.types import MessageRecord
 
 UUID = "5f0c1d7e-0000-4000-8000-00000000000a"
@@ -78,11 +78,7 @@ def test_copilot(read):
     got = read(lines(*COPILOT))
     assert [(s.external_id, s.created_at, s.metadata) for s in got.sessions] == [
         ("s-1", datetime(2026, 3, 1, 9, tzinfo=UTC), {"folder": "/boats"}),
-        (
-            "s-1/c9",
-            datetime(2026, 3, 1, 9, 0, 1, tzinfo=UTC),
-            {"sidechain": True, "parent": "s-1", "folder": "/boats"},
-        ),
+        ("s-1/c9", datetime(2026, 3, 1, 9, 0, 1, tzinfo=UTC), {"sidechain": True, "parent": "s-1", "folder": "/boats"}),
     ]
     assert [(m.external_id, m.role, m.text, m.reply_to) for m in got.messages] == [
         ("e2", "system", "You are helpful.", None),
@@ -175,9 +171,7 @@ HERMES = {
 
 def test_hermes(read):
     got = read(json.dumps(HERMES, indent=2))
-    assert [(s.external_id, s.created_at) for s in got.sessions] == [
-        ("h-1", datetime(2026, 3, 1, 9, tzinfo=UTC))
-    ]
+    assert [(s.external_id, s.created_at) for s in got.sessions] == [("h-1", datetime(2026, 3, 1, 9, tzinfo=UTC))]
     assert said(got) == [
         ("system", "Be brief."), ("user", "List."), ("tool", "Hm."), ("tool", "ls\npath: ."), ("tool", "boats.md"),
         ("assistant", "One file."),
@@ -226,16 +220,7 @@ def test_kimi_writes_prompts_twice(read):
         ("tool", "Read\npath: boats.md"), ("tool", "Ana"), ("user", "Stop."), ("user", "Go."),
     ]  # fmt: skip
     assert got.messages[1].metadata == {"hidden": True}
-    assert [m.external_id for m in got.messages] == [
-        None,
-        None,
-        "p1-reasoning-1",
-        "p2",
-        "p3-call-1",
-        None,
-        None,
-        None,
-    ]
+    assert [m.external_id for m in got.messages] == [None, None, "p1-reasoning-1", "p2", "p3-call-1", None, None, None]
     assert got.messages[5].reply_to == "p3-call-1"
     assert got.messages[0].sent_at == datetime(2026, 3, 1, 9, 0, 0, 1000, tzinfo=UTC)
 
@@ -321,9 +306,7 @@ def test_a_session_that_is_still_open_loses_nothing_and_is_no_error(read, name):
         ]
 
 
-@pytest.mark.parametrize(
-    "wrong", [None, 7, "x", [], {}, [[]], {"content": 3}, True, [{"type": "tool_use", "id": []}]]
-)
+@pytest.mark.parametrize("wrong", [None, 7, "x", [], {}, [[]], {"content": 3}, True, [{"type": "tool_use", "id": []}]])
 def test_wrong_types_at_every_key_cost_only_their_record(wrong):
     good = {"type": "message", "id": "z9", "message": {"role": "assistant", "content": "kept"}}
     for records in (*DIALECTS.values(), [HERMES, OPENCODE], OPENCODE["messages"], HERMES["messages"]):
@@ -341,10 +324,7 @@ def test_wrong_types_at_every_key_cost_only_their_record(wrong):
 
 def test_the_same_id_twice(read):
     got = read(lines(*DROID[:2], DROID[1], DROID[1] | {"message": {"role": "user", "content": "Other."}}))
-    assert [(m.external_id, m.text) for m in got.messages if m.role == "user"] == [
-        ("m1", "Count."),
-        (None, "Other."),
-    ]
+    assert [(m.external_id, m.text) for m in got.messages if m.role == "user"] == [("m1", "Count."), (None, "Other.")]
 
 
 def test_collected_samples(read, exports):
@@ -359,17 +339,10 @@ def test_collected_samples(read, exports):
         return [pair for pair in said(got) if pair[0] in ("user", "assistant") and "[trimmed" not in pair[1]]
 
     got = reading("antigravity__cli_small.jsonl")
-    assert talk(got) == [
-        ("user", "List the files."),
-        ("assistant", "The directory contains a.txt and b.txt."),
-    ]
+    assert talk(got) == [("user", "List the files."), ("assistant", "The directory contains a.txt and b.txt.")]
 
     got = reading("copilot__small.jsonl")
-    assert talk(got) == [
-        ("user", "List the files"),
-        ("assistant", "Listing the files."),
-        ("assistant", "Done"),
-    ]
+    assert talk(got) == [("user", "List the files"), ("assistant", "Listing the files."), ("assistant", "Done")]
     assert got.sessions[0].external_id == "copilot_stage0_small"
 
     got = reading("cursor__small.jsonl")
@@ -411,8 +384,5 @@ def test_collected_samples(read, exports):
     assert (got.texts[0], got.texts[-1]) == ("List files", "main.swift\nResources\n")
 
     got = reading("qwen__019f0000-0000-7000-8000-000000000001.jsonl")
-    assert talk(got) == [
-        ("user", "Inspect the synthetic fixture."),
-        ("assistant", "The synthetic fixture is valid."),
-    ]
+    assert talk(got) == [("user", "Inspect the synthetic fixture."), ("assistant", "The synthetic fixture is valid.")]
     assert got.roles == ["user", "system", "tool", "tool", "tool", "assistant", "system"]

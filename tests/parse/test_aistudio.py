@@ -73,28 +73,16 @@ def test_files(read):
         chunk("user", inlineData={"mimeType": "text/csv", "data": "%%%"}),
     )
     got = read(json.dumps(data))
-    assert got.texts == [
-        "[attachment: 1AbC]",
-        "[attachment: text/plain]\nGröße 42",
-        "see",
-        "[attachment: text/csv]",
-    ]
-    assert got.messages[2].metadata["attachments"] == [
-        {"name": "cat.png"},
-        {"name": "youtube.com/watch?v=xyz"},
-    ]
+    assert got.texts == ["[attachment: 1AbC]", "[attachment: text/plain]\nGröße 42", "see", "[attachment: text/csv]"]
+    assert got.messages[2].metadata["attachments"] == [{"name": "cat.png"}, {"name": "youtube.com/watch?v=xyz"}]
 
 
 def test_the_session_stays_the_same_when_it_goes_on_or_is_renamed(read):
     begun = [chunk("user", "Hi"), chunk("model", "Thinking", isThought=True), chunk("model", "Hello Ana.")]
     one = read(json.dumps(prompt(*begun)), "a/Hi")
-    two = read(
-        json.dumps(prompt(*begun, chunk("user", "More"), systemInstruction={"text": "x"})), "b/Hello.json"
-    )
+    two = read(json.dumps(prompt(*begun, chunk("user", "More"), systemInstruction={"text": "x"})), "b/Hello.json")
     other = read(json.dumps(prompt(chunk("user", "Hi"), chunk("model", "Hello there."))), "a/Hi")
-    branch = read(
-        json.dumps(prompt(*begun, chunk("user", "Else", branchParent={"promptId": "prompts/1"}))), "a/Hi"
-    )
+    branch = read(json.dumps(prompt(*begun, chunk("user", "Else", branchParent={"promptId": "prompts/1"}))), "a/Hi")
     names = [got.sessions[0].external_id for got in (one, two, other, branch)]
     assert names[0] == names[1] and len(set(names)) == 3
     assert [m.external_id for m in two.messages][1:4] == [m.external_id for m in one.messages]
@@ -115,7 +103,7 @@ def test_wrong_types_cost_only_their_place(read):
             data = prompt(chunk("user", "good"), chunk("model", "odd") | {key: wrong}, 3, None)
             got = read(json.dumps(data))
             assert got.texts[0] == "good"
-            assert any("not an object but a int" in p.message for p in got.problems)
+            assert any("not a chunk but a number" in p.message for p in got.problems)
     got = read(json.dumps({"runSettings": {}, "systemInstruction": {}, "structuredPrompt": {}}))
     assert (got.messages, got.problems) == ([], [])
     assert "structuredPrompt" in got.notes[0].message

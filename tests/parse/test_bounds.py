@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import tracemalloc
 from collections.abc import Iterator
 
 import pytest
 
 from appliance.demo import FILES
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
+from appliance.formats import parser_of
+from appliance.formats.base import Document
 from appliance.types import MessageRecord
+from tests.waits import spent
 
 PEAK_BYTES = 8 << 20
 # Ten times what a slow core needs; the bound is there to notice work that grows with the square.
@@ -35,9 +35,7 @@ def conversation(number: int) -> bytes:
         }
         for i in range(40)
     }
-    return json.dumps(
-        {"title": f"T{number}", "create_time": number, "mapping": mapping, "id": str(number)}
-    ).encode()
+    return json.dumps({"title": f"T{number}", "create_time": number, "mapping": mapping, "id": str(number)}).encode()
 
 
 def chatgpt() -> Iterator[bytes]:
@@ -78,6 +76,7 @@ class Made(io.RawIOBase):
         return len(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "made", "count"), [("chatgpt", chatgpt, 9_200), ("native", native, 25_000)])
 def test_memory_is_bounded_by_a_conversation(name, made, count):
     document = Document("x", 0, lambda: io.BufferedReader(Made(made())))
@@ -93,26 +92,25 @@ def test_memory_is_bounded_by_a_conversation(name, made, count):
 
 def test_a_damaged_beginning_is_not_looked_for_again_and_again():
     data = b"[" + b",".join(conversation(n).replace(b'"author"', b"author") for n in range(100)) + b"]"
-    begun = time.perf_counter()
-    list(parser_of("chatgpt").parse(Document("x", len(data), lambda: io.BytesIO(data))))
-    assert time.perf_counter() - begun < SECONDS
+    document = Document("x", len(data), lambda: io.BytesIO(data))
+    assert spent(lambda: list(parser_of("chatgpt").parse(document))) < SECONDS
 
 
 def test_one_very_long_string():
     text = "x" * (20 << 20)
     line = json.dumps({"session_id": "s", "role": "user", "content": text}).encode()
-    data = json.dumps(
-        [{"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": text}]}]
-    ).encode()
-    begun = time.perf_counter()
-    for name, raw in (("native", line), ("claude", data)):
-        got = [
-            r
-            for r in parser_of(name).parse(Document("x", 0, lambda raw=raw: io.BytesIO(raw)))
-            if isinstance(r, MessageRecord)
-        ]
-        assert [len(m.text) for m in got] == [len(text)]
-    assert time.perf_counter() - begun < SECONDS
+    data = json.dumps([{"uuid": "c", "chat_messages": [{"uuid": "m", "sender": "human", "text": text}]}]).encode()
+
+    def read():
+        for name, raw in (("native", line), ("claude", data)):
+            got = [
+                r
+                for r in parser_of(name).parse(Document("x", 0, lambda raw=raw: io.BytesIO(raw)))
+                if isinstance(r, MessageRecord)
+            ]
+            assert [len(m.text) for m in got] == [len(text)]
+
+    assert spent(read) < SECONDS
 
 
 def test_the_demo_exports_are_read_whole(read):

@@ -26,10 +26,7 @@ def test_blocks_and_attachments(read, fixtures):
     ]
     question, thinking, answer, call, result, pasted, hello, _ = got.messages
     assert question.text == "Is this \n\nfair?\n\n[attachment: contract.txt]\nRent is 900."
-    assert question.metadata["attachments"] == [
-        {"name": "contract.txt", "text": "Rent is 900."},
-        {"name": "scan.pdf"},
-    ]
+    assert question.metadata["attachments"] == [{"name": "contract.txt", "text": "Rent is 900."}, {"name": "scan.pdf"}]
     assert question.sent_at == datetime(2025, 5, 1, 8, 0, 1, 1, tzinfo=UTC)
     assert (thinking.text, thinking.reply_to) == ("Compare rents.", "m2")
     assert answer.text == "Let me look.\n\nA little high."
@@ -43,9 +40,9 @@ def test_blocks_and_attachments(read, fixtures):
     assert hello.sent_at == datetime(2025, 5, 2, 8, 0, 1, tzinfo=UTC)
     assert got.problems == []
     assert {note.message for note in got.notes} == {
-        "the message is empty; passed over",
+        "the message is empty; skipped",
         "the time 'soon' can't be read; left open",
-        "1 blocks of type token_budget hold no text; passed over",
+        "skipped 1 block without text (type token_budget)",
     }
 
 
@@ -67,12 +64,7 @@ def test_side_branches_by_parent_links(read):
         }
 
     root = "00000000-0000-4000-8000-000000000000"
-    messages = [
-        message("q", root, 1),
-        message("old", "q", 2),
-        message("new", "q", 3),
-        message("next", "new", 4),
-    ]
+    messages = [message("q", root, 1), message("old", "q", 2), message("new", "q", 3), message("next", "new", 4)]
     got = read(json.dumps({"uuid": "c", "name": "", "chat_messages": messages}))
     assert [(m.text, m.reply_to, dict(m.metadata)) for m in got.messages] == [
         ("q", None, {}),
@@ -85,11 +77,7 @@ def test_side_branches_by_parent_links(read):
 def test_wrong_types_cost_only_their_place(read):
     good = {"uuid": "m", "sender": "human", "text": "kept"}
     data = [
-        {
-            "uuid": "c1",
-            "name": "One",
-            "chat_messages": [5, good, {"uuid": "n", "sender": "robot", "text": "hm"}],
-        },
+        {"uuid": "c1", "name": "One", "chat_messages": [5, good, {"uuid": "n", "sender": "robot", "text": "hm"}]},
         {"uuid": "c2", "name": "Two", "chat_messages": {"a": 1}},
         {"uuid": "c3", "chat_messages": [{"uuid": "m", "sender": "human", "text": 4, "content": 7}, good]},
         3,

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
-from appliance.ingest.sources import recognise
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of
+from appliance.formats.base import Document
+from appliance.ingest.sources import detect_documents
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 
 SESSION = "5f0c1d7e-0000-4000-8000-00000000000a"
 
@@ -44,15 +44,8 @@ TALK = (
         [{"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/home/ines/boats/db.sql"}}],
         "u3",
     ),
-    record(
-        "u5", "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "CREATE TABLE harbour"}], "u4"
-    ),
-    record(
-        "u6",
-        "assistant",
-        [{"type": "text", "text": "Done."}, {"type": "text", "text": "Anything else?"}],
-        "u5",
-    ),
+    record("u5", "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "CREATE TABLE harbour"}], "u4"),
+    record("u6", "assistant", [{"type": "text", "text": "Done."}, {"type": "text", "text": "Anything else?"}], "u5"),
 )
 
 
@@ -95,9 +88,7 @@ def test_a_session_that_is_still_open_loses_nothing_and_is_no_error(read):
         lines = whole[:cut].count(b"\n")
         assert len(got.messages) >= lines - 1
         last = whole[:cut].rpartition(b"\n")[2]
-        assert any("cut off" in note.message for note in got.notes) == (
-            last != b"" and not last.endswith(b'"}')
-        )
+        assert any("cut off" in note.message for note in got.notes) == (last != b"" and not last.endswith(b'"}'))
 
 
 def test_a_broken_line_costs_only_itself(read):
@@ -191,16 +182,14 @@ def test_an_agents_log_is_named_by_the_file_beside_it(tmp_path):
     lines = log(record("u7", "user", "Count the masts.", isSidechain=True, agentId="a17"))
     (folder / "agent-a17.jsonl").write_text(lines)
     (folder / "agent-a17.meta.json").write_text('{"agentType":"Explore","description":"Mast count"}')
-    (found,) = [item for item in recognise([tmp_path]) if getattr(item, "format", None) == "claude_code"]
+    (found,) = [item for item in detect_documents([tmp_path]) if getattr(item, "format", None) == "claude_code"]
     first = next(r for r in found.parser.parse(found.document) if isinstance(r, SessionRecord))
     assert (first.external_id, first.title) == (f"{SESSION}/a17", "Mast count")
 
 
 def test_a_prompt_that_was_taken_back_is_a_branch_and_parallel_tools_are_not(read):
     def use(uuid: str, call: str, parent: str) -> dict:
-        return record(
-            uuid, "assistant", [{"type": "tool_use", "id": call, "name": "Bash", "input": {}}], parent
-        )
+        return record(uuid, "assistant", [{"type": "tool_use", "id": call, "name": "Bash", "input": {}}], parent)
 
     def result(uuid: str, call: str, parent: str) -> dict:
         return record(uuid, "user", [{"type": "tool_result", "tool_use_id": call, "content": "ok"}], parent)
@@ -262,11 +251,7 @@ def test_a_resumed_session_keeps_the_ids_of_what_it_copied(read):
 def test_the_same_id_twice(read):
     one = record("u1", "user", "Same.")
     got = read(log(one, one, record("u1", "user", "Other."), record("u2", "user", "Same.")))
-    assert [(m.external_id, m.text) for m in got.messages] == [
-        ("u1", "Same."),
-        (None, "Other."),
-        ("u2", "Same."),
-    ]
+    assert [(m.external_id, m.text) for m in got.messages] == [("u1", "Same."), (None, "Other."), ("u2", "Same.")]
     assert len(got.notes) == 1
     placeholder = [r | {"uuid": "[left out]"} for r in (one, one)]
     assert [m.external_id for m in read(log(*placeholder)).messages] == [None, None]
@@ -281,18 +266,9 @@ def test_the_form_with_loglines(read):
 def test_foreign_variants(read):
     got = read(
         log(
-            {
-                "type": "message",
-                "timestamp": "2026-03-01T09:00:00Z",
-                "message": {"role": "user", "content": "Hi."},
-            },
+            {"type": "message", "timestamp": "2026-03-01T09:00:00Z", "message": {"role": "user", "content": "Hi."}},
             {"type": "assistant", "timestamp": "2026-03-01T09:00:01Z", "message": {"content": "Hello."}},
-            {
-                "type": "tool_use",
-                "timestamp": "2026-03-01T09:00:02Z",
-                "name": "Bash",
-                "input": {"command": "ls"},
-            },
+            {"type": "tool_use", "timestamp": "2026-03-01T09:00:02Z", "name": "Bash", "input": {"command": "ls"}},
             {"type": "tool_result", "timestamp": "2026-03-01T09:00:03Z", "content": "a.txt"},
             {"type": "wholly-new", "words": "?"},
         )
@@ -390,7 +366,7 @@ def test_collected_samples(read, exports):
 def test_the_note_of_a_cut_off_line_is_harmless():
     data = log(*TALK).encode()[:-40]
     document = Document("x", len(data), lambda: io.BytesIO(data))
-    said = [r for r in parser_of("claude_code").parse(document) if isinstance(r, Problem)]
+    said = [r for r in parser_of("claude_code").parse(document) if isinstance(r, InputProblem)]
     assert [(p.harmless, p.where) for p in said] == [(True, "line 7")]
 
 

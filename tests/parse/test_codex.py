@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
+from appliance.formats import parser_of
+from appliance.formats.base import Document
 from appliance.types import MessageRecord
 
 SESSION = "0199aaaa-0000-7000-8000-000000000001"
@@ -174,11 +174,7 @@ def test_the_oldest_dialect(read):
         {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c1"},
         {"type": "function_call_output", "call_id": "c1", "output": '{"output":"a.txt"}'},
         {"created_at": "2025-04-20T10:00:09Z", "role": "assistant", "content": "One file."},
-        {
-            "role": "assistant",
-            "content": None,
-            "function_call": {"name": "shell", "arguments": '{"cmd":"ls"}'},
-        },
+        {"role": "assistant", "content": None, "function_call": {"name": "shell", "arguments": '{"cmd":"ls"}'}},
         {"role": "function", "name": "shell", "content": "a.txt"},
     ]
     got = read("\n".join(map(json.dumps, lines)) + "\n")
@@ -199,12 +195,7 @@ def test_patches_name_their_files(read):
     log = Clock()
     log("session_meta", **META)
     log("response_item", type="custom_tool_call", name="apply_patch", call_id="c1", input=patch)
-    log(
-        "response_item",
-        type="function_call",
-        name="shell",
-        arguments=json.dumps({"command": ["apply_patch", patch]}),
-    )
+    log("response_item", type="function_call", name="shell", arguments=json.dumps({"command": ["apply_patch", patch]}))
     got = read(log.text)
     assert [m.metadata["files"] for m in got.messages] == [["db.sql", "a/b.md"]] * 2
 
@@ -214,12 +205,7 @@ def test_agents_threads_are_apart(read):
     parent = "0199aaaa-0000-7000-8000-000000000009"
     log("session_meta", **META, source={"subagent": {"other": "review"}}, parent_thread_id=parent)
     log.model("assistant", "Reviewed.")
-    log(
-        "response_item",
-        type="agent_message",
-        author="scout",
-        content=[{"type": "input_text", "text": "All clear."}],
-    )
+    log("response_item", type="agent_message", author="scout", content=[{"type": "input_text", "text": "All clear."}])
     got = read(log.text)
     assert got.sessions[0].metadata == {"folder": "/home/ines/boats", "sidechain": True, "parent": parent}
     assert [(m.session, m.author, m.text, m.metadata["sidechain"]) for m in got.messages] == [
@@ -262,9 +248,7 @@ def test_wrong_types_at_every_key_cost_only_their_record(wrong):
         broken = [data | {key: wrong} for key in data]
         broken += [data | {"payload": data["payload"] | {key: wrong}} for key in data["payload"]]
         broken += [data["payload"] | {key: wrong} for key in data["payload"]]
-        broken.append(
-            data | {"payload": data["payload"] | {"content": [wrong, {"type": wrong, "text": wrong}]}}
-        )
+        broken.append(data | {"payload": data["payload"] | {"content": [wrong, {"type": wrong, "text": wrong}]}})
         for value in broken:
             raw = f"{json.dumps(value)}\n{good}\n".encode()
             document = Document("x", len(raw), lambda raw=raw: io.BytesIO(raw))
@@ -312,11 +296,7 @@ def test_collected_samples(read, exports):
     assert got.roles == ["tool", "tool"]
 
     got = read(base / "agent-sessions__small.jsonl")
-    told = [
-        (m.role, m.text) for m in got.messages if m.role in ("user", "assistant") and "[trimmed" not in m.text
-    ]
+    told = [(m.role, m.text) for m in got.messages if m.role in ("user", "assistant") and "[trimmed" not in m.text]
     assert told == [("user", "List the files"), ("assistant", "Found 2 files.")]
-    assert Counter(m.role for m in got.messages if m.text.startswith("[trimmed") and m.role == "user") == {
-        "user": 1
-    }
+    assert Counter(m.role for m in got.messages if m.text.startswith("[trimmed") and m.role == "user") == {"user": 1}
     assert got.problems == []

@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 from long_documents import LONG, conversation
 
 from appliance.errors import InputError
-from appliance.ingest.parse import FORMATS, detect, jsonstream, parser_of
-from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.jsonstream import Value
-from appliance.ingest.parse.salvage import is_whole, salvage
-from appliance.ingest.sources import recognise
-from appliance.types import MessageRecord, Problem
+from appliance.formats import FORMATS, detect, json_stream, parser_of
+from appliance.formats.base import Document
+from appliance.formats.json_stream import JsonRecord
+from appliance.formats.salvage import is_whole, salvage
+from appliance.ingest.sources import detect_documents
+from appliance.types import InputProblem, MessageRecord
 
 
 def document(data: bytes, name: str = "x") -> Document:
     return Document(name, len(data), lambda: io.BytesIO(data))
 
 
-def messages_of(data: bytes, format_name: str) -> tuple[list[str], list[Problem]]:
+def messages_of(data: bytes, format_name: str) -> tuple[list[str], list[InputProblem]]:
     records = list(parser_of(format_name).parse(document(data)))
     texts = [r.text for r in records if isinstance(r, MessageRecord)]
-    return texts, [r for r in records if isinstance(r, Problem) and not r.harmless]
+    return texts, [r for r in records if isinstance(r, InputProblem) and not r.harmless]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -103,11 +103,9 @@ def shortened(value: Any) -> Any:
     return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(
-    "name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name != "irc")
-)
+@pytest.mark.parametrize("name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name != "irc"))
 def test_no_value_of_another_type_raises(name: str) -> None:
-    (value, *_), _ = jsonstream.glued(LONG[name].decode().split("\n")[0])
+    (value, *_), _ = json_stream.split_values(LONG[name].decode().split("\n")[0])
     for odd in with_other_types(shortened(value)):
         data = json.dumps(odd).encode()
         with suppress(InputError):
@@ -127,9 +125,7 @@ def test_no_bytes_raise(name, data):
 
 @given(
     at=st.integers(0, 2000),
-    junk=st.sampled_from(
-        [b"", b'"', b"{", b"}", b"]", b"\\", b"\xff", b"\x00", b"null", b'"a":', b",,", b"\n"]
-    ),
+    junk=st.sampled_from([b"", b'"', b"{", b"}", b"]", b"\\", b"\xff", b"\x00", b"null", b'"a":', b",,", b"\n"]),
     gone=st.integers(0, 40),
 )
 def test_one_damaged_place_costs_at_most_its_neighbourhood(at, junk, gone):
@@ -169,9 +165,7 @@ def test_not_finite_numbers_and_control_characters():
 
 def test_bytes_that_are_not_utf8_are_replaced_and_named():
     data = json.dumps([conversation(0), conversation(1)], ensure_ascii=False).encode()
-    broken = data.replace(
-        b"conversation 1, message 1", "cönv\udcffersation é".encode("utf-8", "surrogateescape")
-    )
+    broken = data.replace(b"conversation 1, message 1", "cönv\udcffersation é".encode("utf-8", "surrogateescape"))
     texts, problems = messages_of(broken, "chatgpt")
     assert texts[4].startswith("cönv\ufffdersation é")
     assert len(problems) == 1
@@ -179,9 +173,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_named():
 
 def test_a_whole_file_in_windows_1252():
     data = (
-        json.dumps([conversation(0, title="Größe")], ensure_ascii=False)
-        .replace("message 1", "grün")
-        .encode("cp1252")
+        json.dumps([conversation(0, title="Größe")], ensure_ascii=False).replace("message 1", "grün").encode("cp1252")
     )
     texts, problems = messages_of(data, "chatgpt")
     assert "grün" in texts[1]
@@ -219,9 +211,7 @@ def test_a_stream_that_breaks_keeps_what_came_before(name):
 
     records = list(parser_of(name).parse(Document("x", len(data), lambda: Breaking(data))))
     assert sum(isinstance(r, MessageRecord) for r in records) > 100
-    assert any(
-        "Input/output error" in r.message for r in records if isinstance(r, Problem) and not r.harmless
-    )
+    assert any("Input/output error" in r.message for r in records if isinstance(r, InputProblem) and not r.harmless)
 
 
 def test_a_zip_member_with_a_wrong_checksum_keeps_its_messages(tmp_path):
@@ -232,16 +222,15 @@ def test_a_zip_member_with_a_wrong_checksum_keeps_its_messages(tmp_path):
     raw = path.read_bytes()
     path.write_bytes(raw.replace(b"Title 49", b"Title 94"))
 
-    (found,) = recognise([path])
+    (found,) = detect_documents([path])
     records = list(found.parser.parse(found.document))
     assert sum(isinstance(r, MessageRecord) for r in records) == 150
-    assert any("CRC" in r.message for r in records if isinstance(r, Problem))
+    assert any("CRC" in r.message for r in records if isinstance(r, InputProblem))
 
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
-        lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
 def test_salvage_reads_what_is_whole(value):
@@ -251,13 +240,10 @@ def test_salvage_reads_what_is_whole(value):
 
 
 @given(
-    st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=20), min_size=1), min_size=1, max_size=5),
-    st.data(),
+    st.lists(st.dictionaries(st.text(max_size=4), st.text(max_size=20), min_size=1), min_size=1, max_size=5), st.data()
 )
 def test_records_come_as_a_decoder_gives_them(values, data):
-    text = json.dumps(
-        values, indent=data.draw(st.sampled_from([None, 2])), ensure_ascii=data.draw(st.booleans())
-    )
+    text = json.dumps(values, indent=data.draw(st.sampled_from([None, 2])), ensure_ascii=data.draw(st.booleans()))
     raw = text.encode("utf-8", "surrogatepass")
 
     class Slow(io.BytesIO):
@@ -266,5 +252,5 @@ def test_records_come_as_a_decoder_gives_them(values, data):
 
         read1 = read
 
-    got = list(jsonstream.records(Document("x", len(raw), lambda: Slow(raw))))
-    assert [v.data for v in got if isinstance(v, Value)] == json.loads(raw.decode("utf-8", "replace"))
+    got = list(json_stream.records(Document("x", len(raw), lambda: Slow(raw))))
+    assert [v.data for v in got if isinstance(v, JsonRecord)] == json.loads(raw.decode("utf-8", "replace"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from appliance.ingest.parse import chatgpt, deepseek
-from appliance.ingest.parse.base import Head
+from appliance.formats import chatgpt, deepseek
+from appliance.formats.base import DocumentHead
 
 
-def node(
-    key: str, parent: str | None, children: list[str], *fragments: object, at: int = 0, **more: object
-) -> dict:
+def node(key: str, parent: str | None, children: list[str], *fragments: object, at: int = 0, **more: object) -> dict:
     message = None
     if fragments or more:
         message = {
@@ -82,9 +80,7 @@ def test_several_first_questions_are_branches(read):
         node("3", "root", ["4"], said("REQUEST", "new"), at=2),
         node("4", "3", [], said("RESPONSE", "to new"), at=3),
     )
-    assert [
-        (m.text, bool(m.metadata.get("branch")), m.reply_to) for m in read(json.dumps(data)).messages
-    ] == [
+    assert [(m.text, bool(m.metadata.get("branch")), m.reply_to) for m in read(json.dumps(data)).messages] == [
         ("old", True, None),
         ("to old", True, "1"),
         ("new", False, None),
@@ -98,11 +94,7 @@ def test_texts_of_older_exports_go_by_turns(read):
         del one["message"]["fragments"]
         return one
 
-    data = [
-        conversation(
-            node("root", None, ["1"]), old("1", "root", "q"), old("2", "1", "a", reasoning_content="hm")
-        )
-    ]
+    data = [conversation(node("root", None, ["1"]), old("1", "root", "q"), old("2", "1", "a", reasoning_content="hm"))]
     got = read(json.dumps(data), "conversations.json")
     assert got.format == "deepseek"
     assert [(m.role, m.text) for m in got.messages] == [("user", "q"), ("tool", "hm"), ("assistant", "a")]
@@ -121,12 +113,12 @@ def test_question_and_answer_in_one_node_and_files_alone(read):
         ("1-answer", "a", "1"),
         ("2", "[attachment: n.txt]\nwords", "1-answer"),
     ]
-    assert [n.message for n in got.notes] == ["the message is empty; passed over"]
+    assert [n.message for n in got.notes] == ["the message is empty; skipped"]
 
 
 def test_detection_against_chatgpt():
     def both(data: object) -> tuple[float, float]:
-        head = Head("conversations.json", json.dumps(data), False)
+        head = DocumentHead("conversations.json", json.dumps(data), False)
         return deepseek.matches(head), chatgpt.matches(head)
 
     ours = conversation(node("root", None, ["1"]), node("1", "root", [], said("REQUEST", "q")))
@@ -162,8 +154,7 @@ def test_wrong_types_cost_only_their_place(read):
 
 def test_cut_at_any_byte_and_circles(read):
     nodes = [
-        node(str(n), str(n - 1) if n else None, [str(n + 1)], said("REQUEST", f"turn {n}"), at=n)
-        for n in range(6)
+        node(str(n), str(n - 1) if n else None, [str(n + 1)], said("REQUEST", f"turn {n}"), at=n) for n in range(6)
     ]
     data = json.dumps([conversation(*nodes)]).encode()
     for cut in range(len(data)):

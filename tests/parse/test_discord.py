@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.ingest.parse import parser_of, read_head
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of, read_head
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 from tests.parse.conftest import document_of
 
 
@@ -79,13 +79,10 @@ def test_a_channel(read):
     reply = got.messages[2]
     assert reply.sent_at == datetime(2024, 5, 1, 10, 0, 3, 500_000, tzinfo=UTC)
     assert (reply.external_id, reply.reply_to) == ("900000000000000003", "900000000000000002")
-    assert reply.metadata == {
-        "reactions": [{"emoji": "🌱", "by": "Ana"}, {"emoji": "🌱", "count": 2}],
-        "edited": True,
-    }
+    assert reply.metadata == {"reactions": [{"emoji": "🌱", "by": "Ana"}, {"emoji": "🌱", "count": 2}], "edited": True}
     assert (got.messages[7].reply_to, got.messages[7].metadata) == (None, {"forwarded": True})
     assert got.problems == []
-    assert [n.message for n in got.notes] == ["1 messages of type Default hold no words; passed over"]
+    assert [n.message for n in got.notes] == ["skipped 1 message without text (type Default)"]
 
 
 def test_a_direct_conversation_and_a_poll(read):
@@ -108,9 +105,7 @@ def test_a_renamed_channel_stays_the_same(read):
 
 
 def test_ids_that_are_there_twice(read):
-    data = CHANNEL | {
-        "messages": [message(1), message(2), message(1), message(2, content="other"), message(3)]
-    }
+    data = CHANNEL | {"messages": [message(1), message(2), message(1), message(2, content="other"), message(3)]}
     got = read(json.dumps(data))
     assert [m.text for m in got.messages] == ["message 1", "message 2", "other", "message 3"]
     assert got.messages[2].external_id is None
@@ -140,14 +135,12 @@ def test_wrong_types_around_the_messages(read, wrong):
 
 def test_cut_anywhere_every_whole_message_is_kept():
     data = json.dumps(CHANNEL).encode()
-    whole = [
-        r.external_id for r in parser_of("discord").parse(document_of(data)) if isinstance(r, MessageRecord)
-    ]
+    whole = [r.external_id for r in parser_of("discord").parse(document_of(data)) if isinstance(r, MessageRecord)]
     for cut in range(0, len(data), 50):
         records = list(parser_of("discord").parse(document_of(data[:cut])))
         ids = [r.external_id for r in records if isinstance(r, MessageRecord)]
         assert ids == whole[: len(ids)]
-        assert cut == 0 or any(isinstance(r, Problem) and not r.harmless for r in records)
+        assert cut == 0 or any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 def test_other_objects_with_messages_are_no_channel(read):

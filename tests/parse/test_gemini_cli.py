@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
+from appliance.formats import parser_of
+from appliance.formats.base import Document
 from appliance.types import MessageRecord
 
 HEADER = {
@@ -21,12 +21,7 @@ HEADER = {
 
 
 def message(key: str, kind: str, content: object, **more: object) -> dict:
-    return {
-        "id": key,
-        "timestamp": f"2026-03-01T09:00:0{key[-1]}.000Z",
-        "type": kind,
-        "content": content,
-    } | more
+    return {"id": key, "timestamp": f"2026-03-01T09:00:0{key[-1]}.000Z", "type": kind, "content": content} | more
 
 
 CALL = {
@@ -34,15 +29,11 @@ CALL = {
     "name": "read_file",
     "args": {"file_path": "boats.md"},
     "status": "success",
-    "result": [
-        {"functionResponse": {"id": "read-7", "name": "read_file", "response": {"output": "Ana, Bea"}}}
-    ],
+    "result": [{"functionResponse": {"id": "read-7", "name": "read_file", "response": {"output": "Ana, Bea"}}}],
 }
 TALK = [
     message("m1", "user", [{"text": "Who owns"}, {"text": "the boats?"}]),
-    message(
-        "m2", "gemini", "", thoughts=[{"subject": "Look", "description": "In the file."}], toolCalls=[CALL]
-    ),
+    message("m2", "gemini", "", thoughts=[{"subject": "Look", "description": "In the file."}], toolCalls=[CALL]),
     message("m3", "gemini", "Ana and Bea.", model="gemini-x"),
     message("m4", "info", "Request cancelled."),
 ]
@@ -62,10 +53,7 @@ def test_a_session(read):
         ("assistant", "Ana and Bea.", "m3"),
         ("system", "Request cancelled.", "m4"),
     ]
-    assert got.messages[2].metadata == {
-        "tools": [{"kind": "call", "name": "read_file"}],
-        "files": ["boats.md"],
-    }
+    assert got.messages[2].metadata == {"tools": [{"kind": "call", "name": "read_file"}], "files": ["boats.md"]}
     assert got.messages[3].metadata == {"tools": [{"kind": "result", "name": "read_file"}]}
     assert got.messages[4].metadata == {"model": "gemini-x"}
     assert got.problems == got.notes == []
@@ -130,10 +118,19 @@ def test_an_open_session_is_no_error_and_a_cut_off_file_is(read):
             read(data[:cut], forced="gemini_cli")
 
 
+def test_a_damaged_record_of_a_list_is_named_and_not_read_by_half(read):
+    records = [json.dumps(record) for record in (HEADER, message("m1", "user", "Whole"), message("m2", "user", "Half"))]
+    records[2] = records[2].replace('{"', '{lost, "', 1)
+    got = read("[\n" + ",\n".join([*records, json.dumps(message("m3", "user", "Whole, too"))]) + "\n]")
+    assert got.texts == ["Whole", "Whole, too"]
+    assert [problem.message for problem in got.problems] == [
+        "the record is not valid JSON; its undamaged parts were kept",
+        "the message is damaged or cut off; skipped",
+    ]
+
+
 def test_what_the_person_typed_and_what_the_model_got(read):
-    got = read(
-        lines(HEADER, message("m1", "user", "Sum up @a.md\n--- a.md ---\nx", displayContent="Sum up @a.md"))
-    )
+    got = read(lines(HEADER, message("m1", "user", "Sum up @a.md\n--- a.md ---\nx", displayContent="Sum up @a.md")))
     assert [(m.role, m.text, m.metadata) for m in got.messages] == [
         ("user", "Sum up @a.md", {}),
         ("system", "Sum up @a.md\n--- a.md ---\nx", {"hidden": True}),
@@ -142,10 +139,7 @@ def test_what_the_person_typed_and_what_the_model_got(read):
 
 def test_checkpoints_and_the_old_history(read):
     history = [
-        {
-            "role": "user",
-            "parts": [{"text": "This is the Gemini CLI. We are setting up the context for our chat."}],
-        },
+        {"role": "user", "parts": [{"text": "This is the Gemini CLI. We are setting up the context for our chat."}]},
         {"role": "user", "parts": [{"text": "Ahoy"}, {"inlineData": {"mimeType": "image/png", "data": "x"}}]},
         {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": "Ahoy!"}], "ts": 1772355600},
         {"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {"path": "/"}}}]},
@@ -164,19 +158,10 @@ def test_checkpoints_and_the_old_history(read):
 
 @pytest.mark.parametrize("wrong", [None, 7, "x", [], {}, [[]], {"content": 3}, True])
 def test_wrong_types_at_every_key_cost_only_their_place(wrong):
-    broken = [TALK[1] | {key: wrong} for key in TALK[1]] + [
-        TALK[1] | {"toolCalls": [CALL | {k: wrong}]} for k in CALL
-    ]
-    broken += [
-        message("m5", "user", [wrong, {"text": wrong}]),
-        {"$set": wrong},
-        {"$set": {"messages": wrong}},
-    ]
+    broken = [TALK[1] | {key: wrong} for key in TALK[1]] + [TALK[1] | {"toolCalls": [CALL | {k: wrong}]} for k in CALL]
+    broken += [message("m5", "user", [wrong, {"text": wrong}]), {"$set": wrong}, {"$set": {"messages": wrong}}]
     for value in broken:
-        for data in (
-            lines(HEADER, value, TALK[2]),
-            json.dumps(HEADER | {"messages": [value, wrong, TALK[2]]}),
-        ):
+        for data in (lines(HEADER, value, TALK[2]), json.dumps(HEADER | {"messages": [value, wrong, TALK[2]]})):
             raw = data.encode()
             document = Document("x", len(raw), lambda raw=raw: io.BytesIO(raw))
             records = list(parser_of("gemini_cli").parse(document))

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from appliance.ingest.parse.google_chat import _time
-from appliance.ingest.sources import PassedOver, recognise
+from appliance.formats.google_chat import _time
+from appliance.ingest.sources import UnreadSource, detect_documents
 from appliance.types import MessageRecord, SessionRecord
 
 IDA = {"name": "Ida Holm", "email": "ida@example.org", "user_type": "Human"}
@@ -60,7 +60,7 @@ def test_messages(read: Callable[..., Any]) -> None:
     ]  # fmt: skip
     assert [m.sent_at.second for m in got.messages] == [1, 2, 3, 4, 5, 6]
     assert [m.external_id for m in got.messages][:2] == ["AAQ1/T1/T1", "AAQ1/T1/T2"]
-    assert [n.message for n in got.notes] == ["1 deleted messages have no text; passed over"]
+    assert [n.message for n in got.notes] == ["skipped 1 deleted message without text"]
     assert got.problems == []
 
 
@@ -95,9 +95,7 @@ def test_dates_that_are_none(written: Any, read: Callable[..., Any]) -> None:
 
 
 def test_newest_first(read: Callable[..., Any]) -> None:
-    at_once = [
-        said(n, IDA, f"words {n}", created_date="Monday, March 3, 2025 at 9:15:30 AM UTC") for n in (3, 4)
-    ]
+    at_once = [said(n, IDA, f"words {n}", created_date="Monday, March 3, 2025 at 9:15:30 AM UTC") for n in (3, 4)]
     messages = [*MESSAGES[:2], *at_once, said(59, IDA, "last")]
     forth = read(json.dumps({"messages": messages}))
     back = read(json.dumps({"messages": messages[::-1]}))
@@ -123,7 +121,7 @@ def takeout(root: Path, group: dict, packed: bool = False, person: dict | None =
 
 
 def titles(path: Path) -> list[str | None]:
-    found = [f for f in recognise([path]) if not isinstance(f, PassedOver)]
+    found = [f for f in detect_documents([path]) if not isinstance(f, UnreadSource)]
     assert [f.format for f in found] == ["google_chat"]
     records = list(found[0].parser.parse(found[0].document))
     assert sum(isinstance(r, MessageRecord) for r in records) == 6
@@ -177,7 +175,7 @@ def test_a_cut_off_file_keeps_every_whole_message(read: Callable[..., Any]) -> N
 
 
 def test_collected_sample(exports: Path) -> None:
-    found = [f for f in recognise([exports / "google_chat"]) if not isinstance(f, PassedOver)]
+    found = [f for f in detect_documents([exports / "google_chat"]) if not isinstance(f, UnreadSource)]
     assert [f.format for f in found] == ["google_chat"]
     session, *messages = found[0].parser.parse(found[0].document)
     assert isinstance(session, SessionRecord) and session.title == "Ben Tern"

@@ -7,14 +7,12 @@ import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
-from appliance.ingest.parse.base import Document
-from appliance.ingest.sources import Recognised, recognise
+from appliance.formats.base import Document
+from appliance.ingest.sources import DetectedDocument, detect_documents
 from appliance.types import MessageRecord, SessionRecord
 
 
-def said(
-    key: str, sender: str, message: object, parent: str | None = None, at: int = 0, **more: object
-) -> dict:
+def said(key: str, sender: str, message: object, parent: str | None = None, at: int = 0, **more: object) -> dict:
     time = {"$date": {"$numberLong": str(1_750_000_000_000 + at * 1000)}}
     return {
         "response": {
@@ -31,9 +29,7 @@ def conversation(*responses: object, key: str = "c1", **more: object) -> dict:
 
 
 def export(*conversations: object) -> str:
-    return json.dumps(
-        {"conversations": conversations, "projects": [{"name": "x"}], "media_posts": [{"a": 1}]}
-    )
+    return json.dumps({"conversations": conversations, "projects": [{"name": "x"}], "media_posts": [{"a": 1}]})
 
 
 def test_an_export(read):
@@ -113,10 +109,10 @@ def test_ids_twice_missing_links_and_errors(read):
         ("who?", "system", "c"),
     ]
     assert all(m.external_id for m in got.messages)
-    assert {p.message for p in got.problems} == {"nothing says who sent it; kept as system"}
+    assert {p.message for p in got.problems} == {"the sender is missing; imported as system"}
     assert {n.message for n in got.notes} == {
-        "the id a is there twice; the second one gets another",
-        "the message is empty; passed over",
+        "the id a occurs twice; the second message gets another",
+        "the message is empty; skipped",
     }
 
 
@@ -132,7 +128,7 @@ def test_wrong_types_cost_only_their_place(read):
             odd["response"][key] = wrong
             got = read(export(conversation(said("a", "human", "good"), odd, 4, {"response": 5})))
             assert "good" in got.texts
-            assert any("not an object but a int" in p.message for p in got.problems)
+            assert any("not a response but a number" in p.message for p in got.problems)
         for key in ("id", "title", "create_time", "leaf_response_id"):
             assert read(export(conversation(said("a", "human", "good"), **{key: wrong}))).texts == ["good"]
         good = conversation(said("a", "human", "good"))
@@ -140,11 +136,7 @@ def test_wrong_types_cost_only_their_place(read):
 
 
 def test_circles_and_cuts(read):
-    circle = [
-        said("a", "human", "a", "b"),
-        said("b", "assistant", "b", "a", 1),
-        said("c", "human", "c", "c", 2),
-    ]
+    circle = [said("a", "human", "a", "b"), said("b", "assistant", "b", "a", 1), said("c", "human", "c", "c", 2)]
     assert sorted(read(export(conversation(*circle))).texts) == ["a", "b", "c"]
     data = export(*(conversation(said(f"m{n}", "human", f"m{n}"), key=f"c{n}") for n in range(4))).encode()
     for cut in range(0, len(data), 3):
@@ -158,7 +150,7 @@ def test_an_export_is_read_one_conversation_at_a_time():
     words = "water " * 500
     data = export(*(conversation(said("m", "human", words), key=f"c{n}") for n in range(3000))).encode()
     document = Document("x", len(data), lambda: io.BytesIO(data))
-    from appliance.ingest.parse import grok
+    from appliance.formats import grok
 
     tracemalloc.start()
     count = sum(isinstance(r, MessageRecord) for r in grok.parse(document))
@@ -192,7 +184,7 @@ def test_a_cli_session(read, tmp_path: Path):
             }
         )
     )
-    (found,) = [item for item in recognise([tmp_path]) if isinstance(item, Recognised)]
+    (found,) = [item for item in detect_documents([tmp_path]) if isinstance(item, DetectedDocument)]
     assert found.format == "grok"
     records = list(found.parser.parse(found.document))
     assert records[0] == SessionRecord(
@@ -209,7 +201,7 @@ def test_a_cli_session(read, tmp_path: Path):
         ("tool", "done\n", {"tools": [{"kind": "result", "name": "edit"}]}),
         ("user", "Thanks", {}),
     ]  # fmt: skip
-    assert records[-1].message == "1 lines of type turn_metrics are no turns; passed over"
+    assert records[-1].message == "skipped 1 line without a turn (type turn_metrics)"
 
     (folder / "summary.json").unlink()
     alone = next(iter(found.parser.parse(found.document)))
@@ -244,8 +236,8 @@ def test_collected_samples(read, exports):
     assert got.messages[0].sent_at == datetime(2025, 6, 21, 19, 28, 21, 194_663, tzinfo=UTC)
     assert got.problems == got.notes == []
 
-    found = list(recognise([exports / "grok" / "grok_cli_subagent"]))
-    (cli,) = [item for item in found if isinstance(item, Recognised)]
+    found = list(detect_documents([exports / "grok" / "grok_cli_subagent"]))
+    (cli,) = [item for item in found if isinstance(item, DetectedDocument)]
     records = list(cli.parser.parse(cli.document))
     assert records[0].external_id == "019f6851-7ec4-7ef0-97d3-03f3eee38756"
     assert [(r.role, r.text[:30]) for r in records[1:]] == [

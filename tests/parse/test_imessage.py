@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.imessage import archived_text
-from appliance.ingest.sources import Recognised, recognise
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of
+from appliance.formats.base import Document
+from appliance.formats.imessage import archived_text
+from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 
 # 2025-03-01 09:00:00 UTC
 NINE = 762512400
@@ -31,15 +31,7 @@ def archive(text: str, name: bytes = b"NSString") -> bytes:
         wide = len(data) >= 1 << 16
         size = (b"\x82" if wide else b"\x81") + len(data).to_bytes(4 if wide else 2, "little")
     head = b"\x04\x0bstreamtyped\x81\xe8\x03\x84\x01@\x84\x84\x84\x12NSAttributedString\x00\x84\x84\x08NSObject\x00"
-    return (
-        head
-        + b"\x85\x92\x84\x84\x84\x08"
-        + name
-        + b"\x01\x94\x84\x01+"
-        + size
-        + data
-        + b"\x86\x84\x02iI\x01\x05"
-    )
+    return head + b"\x85\x92\x84\x84\x84\x08" + name + b"\x01\x94\x84\x01+" + size + data + b"\x86\x84\x02iI\x01\x05"
 
 
 SCHEMA = """
@@ -76,8 +68,7 @@ class Base:
         names = ", ".join(values)
         with closing(sqlite3.connect(self.path)) as connection:
             row = connection.execute(
-                f"INSERT INTO message ({names}) VALUES ({', '.join('?' * len(values))})",
-                tuple(values.values()),
+                f"INSERT INTO message ({names}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
             ).lastrowid
             if chat is not None:
                 connection.execute("INSERT INTO chat_message_join VALUES (?, ?)", (chat, row))
@@ -116,8 +107,8 @@ def test_words_of_both_columns_and_who_said_them(base, read):
 
 def test_the_person_has_the_name_that_was_given(base):
     base.say(1, "g1", text="hello", is_from_me=1)
-    (found,) = recognise([base.path], me="Kim")
-    assert isinstance(found, Recognised)
+    (found,) = detect_documents([base.path], me="Kim")
+    assert isinstance(found, DetectedDocument)
     (message,) = [r for r in found.parser.parse(found.document) if isinstance(r, MessageRecord)]
     assert message.author == "Kim"
 
@@ -143,21 +134,17 @@ def test_every_chat_is_a_conversation_in_the_order_of_time(base, read):
 
 def test_reactions_stand_at_their_message_and_what_was_taken_back_is_gone(base, read):
     base.say(2, "g1", text="We leave at six")
-    base.say(
-        2, "r1", associated_message_guid="p:0/g1", associated_message_type=2001, handle_id=2, text="Liked …"
-    )
+    base.say(2, "r1", associated_message_guid="p:0/g1", associated_message_type=2001, handle_id=2, text="Liked …")
     base.say(2, "r2", associated_message_guid="bp:g1", associated_message_type=2000, is_from_me=1)
     base.say(2, "r3", associated_message_guid="g1", associated_message_type=3001, handle_id=2)
-    base.say(
-        2, "r4", associated_message_guid="p:0/g1", associated_message_type=2006, associated_message_emoji="🦭"
-    )
+    base.say(2, "r4", associated_message_guid="p:0/g1", associated_message_type=2006, associated_message_emoji="🦭")
     base.say(2, "r5", associated_message_guid="p:0/gone", associated_message_type=2003)
     got = read(base.path)
     assert got.texts == ["We leave at six"]
     assert got.messages[0].metadata == {
         "reactions": [{"emoji": "❤️", "by": "Me"}, {"emoji": "🦭", "by": "+32470000001"}]
     }
-    assert [n.message for n in got.notes] == ["1 reactions are to messages that are not here; passed over"]
+    assert [n.message for n in got.notes] == ["skipped 1 reaction to messages that are not in the database"]
 
 
 def test_replies_edits_and_what_was_unsent(base, read):
@@ -224,10 +211,7 @@ def test_old_databases_count_seconds_and_lack_columns(tmp_path, read):
     base.say(7, "g1", text="short", date=NINE)
     base.say(7, "g2", text="from somebody", date=NINE + 1, handle_id=99)
     got = read(base.path)
-    assert [(m.author, m.text) for m in got.messages] == [
-        ("+32470000001", "short"),
-        ("+32470000001", "from somebody"),
-    ]
+    assert [(m.author, m.text) for m in got.messages] == [("+32470000001", "short"), ("+32470000001", "from somebody")]
     assert got.messages[0].sent_at == datetime(2025, 3, 1, 9, tzinfo=UTC)
     assert got.sessions[0].external_id == "imessage:+32470000001"
 
@@ -280,7 +264,7 @@ def test_a_damaged_database_keeps_what_can_be_read(base):
     got = records(data[:hit] + b"\xff" * 4096 + data[hit + 4096 :])
     texts = [r.text for r in got if isinstance(r, MessageRecord)]
     assert len(texts) > 300
-    assert any(isinstance(r, Problem) and not r.harmless for r in got)
+    assert any(isinstance(r, InputProblem) and not r.harmless for r in got)
 
 
 def test_a_file_cut_anywhere_raises_nothing(base):
@@ -289,7 +273,7 @@ def test_a_file_cut_anywhere_raises_nothing(base):
     data = base.path.read_bytes()
     for cut in range(0, len(data), 500):
         got = records(data[:cut])
-        assert all(isinstance(r, SessionRecord | MessageRecord | Problem) for r in got)
+        assert all(isinstance(r, SessionRecord | MessageRecord | InputProblem) for r in got)
     for at in range(100, len(data), 777):
         records(data[:at] + bytes(50) + data[at + 50 :])
 
@@ -297,9 +281,7 @@ def test_a_file_cut_anywhere_raises_nothing(base):
 def test_collected_sample(read, exports):
     got = read(exports / "imessage" / "imessage_chat" / "chat.db")
     assert got.format == "imessage"
-    assert [(s.external_id, s.title) for s in got.sessions] == [
-        ("imessage:testemail@gmail.com", "testemail@gmail.com")
-    ]
+    assert [(s.external_id, s.title) for s in got.sessions] == [("imessage:testemail@gmail.com", "testemail@gmail.com")]
     assert len(got.messages) == 22
     assert sum(m.author == "Me" for m in got.messages) == 12
     assert (got.texts[0], got.texts[2], got.texts[-1]) == ("Yeh", "Woaaaaaah", "Alio was here")

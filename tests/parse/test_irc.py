@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from appliance.errors import InputError
-from appliance.ingest.parse import detect, parser_of
+from appliance.formats import detect, parser_of
 from appliance.types import MessageRecord
 from tests.parse.conftest import document_of
 
@@ -97,7 +97,7 @@ def test_lines_that_name_the_day(read):
 def test_without_a_day_times_are_left_open(read):
     got = read("[09:30] <ana> one\n[09:31] <ben> two\n", "log.txt")
     assert [m.sent_at for m in got.messages] == [None, None]
-    assert "on which day" in got.notes[0].message
+    assert "give the day" in got.notes[0].message
 
 
 def test_a_clock_of_twelve_hours_starts_over_at_noon(read):
@@ -173,10 +173,7 @@ def test_collected_samples(read, exports):
     got = read(base / "2010-08-17_18.raw.txt")
     assert (got.roles.count("user"), got.roles.count("system")) == (1448, 52)
     assert got.messages[0].text == "Hi, if i have adware tracking cookie on linux how can remove it?"
-    assert (got.messages[-1].author, got.messages[-1].sent_at) == (
-        "KomiaPoika",
-        datetime(2010, 8, 17, 19, 52),
-    )
+    assert (got.messages[-1].author, got.messages[-1].sent_at) == ("KomiaPoika", datetime(2010, 8, 17, 19, 52))
     assert [m.author for m in got.messages if m.text.startswith(f"* {m.author} ")] == [
         "CopyWriter",
         "jwheare_local",

@@ -11,19 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.ingest.parse import jsonstream
-from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.jsonstream import Part
-from appliance.ingest.parse.salvage import is_whole
-from appliance.types import Problem
+from appliance.formats import json_stream
+from appliance.formats.base import Document
+from appliance.formats.json_stream import JsonPart
+from appliance.formats.salvage import is_whole
+from appliance.types import InputProblem
 
-OPENED = {
-    ("messages",),
-    ("chats",),
-    ("chats", "list"),
-    ("chats", "list", "*"),
-    ("chats", "list", "*", "messages"),
-}
+OPENED = {("messages",), ("chats",), ("chats", "list"), ("chats", "list", "*"), ("chats", "list", "*", "messages")}
 KEYS = (("id", "type"), ("name", "type"))
 
 
@@ -31,10 +25,10 @@ def document(data: bytes) -> Document:
     return Document("x", len(data), lambda: io.BytesIO(data))
 
 
-def taken_apart(data: bytes) -> tuple[list[tuple[tuple[str | int, ...], object]], list[Problem]]:
-    found = list(jsonstream.parts(document(data), OPENED, KEYS))
-    values = [(part.path, part.data) for part in found if isinstance(part, Part) and is_whole(part.data)]
-    return values, [problem for problem in found if isinstance(problem, Problem)]
+def taken_apart(data: bytes) -> tuple[list[tuple[tuple[str | int, ...], object]], list[InputProblem]]:
+    found = list(json_stream.parts(document(data), OPENED, KEYS))
+    values = [(part.path, part.data) for part in found if isinstance(part, JsonPart) and is_whole(part.data)]
+    return values, [problem for problem in found if isinstance(problem, InputProblem)]
 
 
 def message(number: int, text: str = "words {[") -> dict:
@@ -63,11 +57,7 @@ ACCOUNT = {
 def test_members_come_one_by_one_in_the_order_of_the_file(indent):
     values, problems = taken_apart(json.dumps(ACCOUNT, indent=indent).encode())
     assert problems == []
-    expected = [
-        ((0, "about"), "x, y"),
-        ((0, "contacts"), ACCOUNT["contacts"]),
-        ((0, "chats", "about"), "these"),
-    ]
+    expected = [((0, "about"), "x, y"), ((0, "contacts"), ACCOUNT["contacts"]), ((0, "chats", "about"), "these")]
     for number, one in enumerate(ACCOUNT["chats"]["list"]):
         at = (0, "chats", "list", number)
         expected += [((*at, key), one[key]) for key in ("name", "type", "id")]
@@ -78,18 +68,13 @@ def test_members_come_one_by_one_in_the_order_of_the_file(indent):
 
 def test_objects_one_after_the_other_and_lists():
     values, problems = taken_apart(b'{"messages":[1]}\n{"messages":[2]} [3, {"messages": [4]}]')
-    assert values == [
-        ((0, "messages", 0), 1),
-        ((1, "messages", 0), 2),
-        ((2, 0), 3),
-        ((2, 1), {"messages": [4]}),
-    ]
+    assert values == [((0, "messages", 0), 1), ((1, "messages", 0), 2), ((2, 0), 3), ((2, 1), {"messages": [4]})]
     assert problems == []
 
 
 def test_shapes():
-    (part,) = jsonstream.parts(document(b'{"chats":{"list":[{"messages":[7]}]}}'), OPENED)
-    assert part == Part((0, "chats", "list", 0, "messages", 0), 7, 1)
+    (part,) = json_stream.parts(document(b'{"chats":{"list":[{"messages":[7]}]}}'), OPENED)
+    assert part == JsonPart((0, "chats", "list", 0, "messages", 0), 7, 1)
     assert part.shape == ("chats", "list", "*", "messages", "*")
 
 
@@ -98,7 +83,7 @@ def test_cut_at_every_byte():
     whole, _ = taken_apart(data)
     for cut in range(len(data)):
         values, problems = taken_apart(data[:cut])
-        # A number that is cut off is another number, and nobody can tell.
+        # A number that is cut off looks like another number.
         assert values[:-1] == whole[: max(0, len(values) - 1)]
         assert bool(problems) == (cut > 0)
 
@@ -106,12 +91,7 @@ def test_cut_at_every_byte():
 def test_one_damaged_message_costs_only_itself_and_no_message_goes_to_another_chat():
     data = json.dumps(ACCOUNT).encode()
     for number in (10, 11, 12, 20, 22, 31):
-        for junk in (
-            b'{"id": %d, "type: "message"',
-            b'{"id": %d, "type": "mess',
-            b'{"id": %d]',
-            b'{"id": %d, }}}',
-        ):
+        for junk in (b'{"id": %d, "type: "message"', b'{"id": %d, "type": "mess', b'{"id": %d]', b'{"id": %d, }}}'):
             broken = data.replace(b'{"id": %d, "type": "message"' % number, junk % number, 1)
             values, problems = taken_apart(broken)
             assert problems
@@ -127,8 +107,8 @@ def test_one_damaged_message_costs_only_itself_and_no_message_goes_to_another_ch
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data):
-    list(jsonstream.parts(document(data), OPENED, KEYS))
-    list(jsonstream.parts(document(b'{"chats": {"list": [{"messages": [' + data), OPENED, KEYS))
+    list(json_stream.parts(document(data), OPENED, KEYS))
+    list(json_stream.parts(document(b'{"chats": {"list": [{"messages": [' + data), OPENED, KEYS))
 
 
 VALUES = st.recursive(
@@ -148,10 +128,10 @@ def test_nothing_is_lost(value):
 
         read1 = read
 
-    found = list(jsonstream.parts(Document("x", len(data), lambda: Slow(data)), OPENED))
+    found = list(json_stream.parts(Document("x", len(data), lambda: Slow(data)), OPENED))
     built: dict = {}
     for part in found:
-        assert isinstance(part, Part)
+        assert isinstance(part, JsonPart)
         at = json.loads(data)
         for step in part.path[1:]:
             at = at[step]
@@ -160,6 +140,7 @@ def test_nothing_is_lost(value):
     assert set(built) >= {key for key, inner in value.items() if key not in ("messages", "chats")}
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_a_message():
     def made() -> Iterator[bytes]:
         yield b'{"name": "x", "messages": ['
@@ -183,7 +164,7 @@ def test_memory_is_bounded_by_a_message():
 
     tracemalloc.start()
     try:
-        count = sum(1 for _ in jsonstream.parts(Document("x", 0, lambda: io.BufferedReader(Made())), OPENED))
+        count = sum(1 for _ in json_stream.parts(Document("x", 0, lambda: io.BufferedReader(Made())), OPENED))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -121,16 +121,14 @@ def test_parts_prompts_files_and_errors(read: Callable[..., Any]) -> None:
     ]
     assert got.messages[1].metadata["edited"] is True
     assert got.messages[3].metadata == {"model": "m-9"}
-    assert [n.message for n in got.notes] == ["the message is empty; passed over"]
+    assert [n.message for n in got.notes] == ["the message is empty; skipped"]
     assert got.problems == []
 
 
 def test_without_times_ids_and_marks(read: Callable[..., Any]) -> None:
     data = {
         "title": "Old",
-        "messagesTree": [
-            {"text": "Hi", "sender": "User", "children": [{"text": "Hello", "sender": "GPT-4"}]}
-        ],
+        "messagesTree": [{"text": "Hi", "sender": "User", "children": [{"text": "Hello", "sender": "GPT-4"}]}],
     }
     got = read(json.dumps(data))
     assert [(m.role, m.text, m.external_id, m.sent_at) for m in got.messages] == [
@@ -140,15 +138,10 @@ def test_without_times_ids_and_marks(read: Callable[..., Any]) -> None:
 
 
 def test_circles_dangling_parents_and_ids_that_are_there_twice(read: Callable[..., Any]) -> None:
-    messages = [
-        turn("a", "b", "one"),
-        turn("b", "a", "two"),
-        turn("c", "gone", "three"),
-        turn("c", "a", "four"),
-    ]
+    messages = [turn("a", "b", "one"), turn("b", "a", "two"), turn("c", "gone", "three"), turn("c", "a", "four")]
     got = read(json.dumps(conversation(messages)))
     assert sorted(got.texts) == ["four", "one", "three", "two"]
-    assert [n.message for n in got.notes] == ["the id c is there twice; the second one has none"]
+    assert [n.message for n in got.notes] == ["the id c occurs twice; the second message gets none"]
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [None], {"a": None}, True, [[[]]]])
@@ -163,9 +156,7 @@ def test_wrong_types_cost_only_their_place(read: Callable[..., Any], wrong: Any)
     assert read(json.dumps([wrong, good]), forced="librechat").texts == ["kept"]
 
 
-@pytest.mark.parametrize(
-    "data", [conversation(FLAT), conversation(nested(FLAT)), {"history": [], "prompts": []}]
-)
+@pytest.mark.parametrize("data", [conversation(FLAT), conversation(nested(FLAT)), {"history": [], "prompts": []}])
 def test_a_cut_off_file_keeps_every_whole_message(read: Callable[..., Any], data: dict) -> None:
     written = json.dumps(data).encode()
     most = 0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.ingest.parse import logs, parser_of, read_head
-from appliance.ingest.parse.base import Document
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import agent_logs, parser_of, read_head
+from appliance.formats.base import Document
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 
 FORMATS = ("claude_code", "codex", "gemini_cli", "agents")
 
@@ -20,9 +20,11 @@ def document(data: bytes, name: str = "x.jsonl") -> Document:
     return Document(name, len(data), lambda: io.BytesIO(data))
 
 
-def entries(data: bytes) -> tuple[list[object], list[Problem]]:
-    found = list(logs.entries(document(data)))
-    return [e.data for e in found if isinstance(e, logs.Entry)], [p for p in found if isinstance(p, Problem)]
+def entries(data: bytes) -> tuple[list[object], list[InputProblem]]:
+    found = list(agent_logs.entries(document(data)))
+    return [e.data for e in found if isinstance(e, agent_logs.LogEntry)], [
+        p for p in found if isinstance(p, InputProblem)
+    ]
 
 
 def test_lines_lists_and_objects_over_many_lines():
@@ -53,19 +55,17 @@ def test_other_values_zero_bytes_and_depth_cost_a_line():
 
 
 def test_ids_that_can_be_none():
-    assert logs.own_id("a-1") == "a-1"
-    assert logs.own_id(7) == "7"
-    assert [logs.own_id(value) for value in ("", "[left out]", "two words", None, True, 1.5, [])] == [
-        None
-    ] * 7
+    assert agent_logs.own_id("a-1") == "a-1"
+    assert agent_logs.own_id(7) == "7"
+    assert [agent_logs.own_id(value) for value in ("", "[left out]", "two words", None, True, 1.5, [])] == [None] * 7
 
 
 def test_equal_words_of_two_streams_are_one_and_of_one_stream_are_two():
-    echoes = logs.Echoes()
-    assert [echoes.told(stream, "user", "yes ") for stream in ("a", "b", "a", "b", "b")] == [
+    echoes = agent_logs.EchoFilter()
+    assert [echoes.is_echo(stream, "user", "yes ") for stream in ("a", "b", "a", "b", "b")] == [
         False, True, False, True, False,
     ]  # fmt: skip
-    assert not echoes.told("c", "assistant", "yes")
+    assert not echoes.is_echo("c", "assistant", "yes")
 
 
 KEYS = (

@@ -11,11 +11,11 @@ from email.message import EmailMessage
 
 import pytest
 
-from appliance.ingest.parse import parser_of, read_head
-from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.mail import matches
-from appliance.ingest.parse.mail_parts import decoded_words, person, read_date
-from appliance.types import MessageRecord, Problem
+from appliance.formats import parser_of, read_head
+from appliance.formats.base import Document
+from appliance.formats.mail import matches
+from appliance.formats.mail_parts import decoded_words, person, read_date
+from appliance.types import InputProblem, MessageRecord
 from tests.parse.conftest import document_of
 
 FROM = "From ana@example.org Sat Mar 01 09:00:00 2025\n"
@@ -106,7 +106,7 @@ def test_the_same_mail_twice_is_taken_once(read):
         ("m2@example.org", "hello"),
         (None, "with a footer"),
     ]
-    assert [n.message for n in got.notes][-1] == "1 mails are there twice; taken once"
+    assert [n.message for n in got.notes][-1] == "skipped 1 copy of a mail"
 
 
 def test_newsletters_are_kept_and_marked(read):
@@ -202,9 +202,7 @@ def test_who_a_mail_is_from(value, name):
 
 
 def test_encoded_words(read):
-    assert (
-        decoded_words("=?utf-8?q?=C3?= =?utf-8?q?=A9?= and =?x-no?q?a_b?= =?broken?") == "é and a b =?broken?"
-    )
+    assert decoded_words("=?utf-8?q?=C3?= =?utf-8?q?=A9?= and =?x-no?q?a_b?= =?broken?") == "é and a b =?broken?"
     got = read(mail(1, Subject="=?utf-8?b?w6k=?=\n =?utf-8?b?w6k=?="))
     assert got.sessions[0].title == "éé"
 
@@ -243,7 +241,7 @@ def test_a_mail_without_a_readable_date_has_that_of_its_way(read):
 def test_mails_of_only_a_subject_and_of_nothing(read):
     got = read(box(mail(1, ""), mail(2, "", Subject="")))
     assert got.texts == ["Ferry"]
-    assert [n.message for n in got.notes] == ["the mail is empty; passed over"]
+    assert [n.message for n in got.notes] == ["the mail is empty; skipped"]
 
 
 def test_apples_single_mails(read):
@@ -268,17 +266,7 @@ def test_structure_that_can_not_be_read_leaves_the_words(read):
 
 
 @pytest.mark.parametrize(
-    "header",
-    [
-        "Message-ID",
-        "From",
-        "To",
-        "Subject",
-        "Date",
-        "References",
-        "Content-Type",
-        "Content-Transfer-Encoding",
-    ],
+    "header", ["Message-ID", "From", "To", "Subject", "Date", "References", "Content-Type", "Content-Transfer-Encoding"]
 )
 @pytest.mark.parametrize(
     "value",
@@ -315,7 +303,7 @@ def test_a_box_cut_at_every_twentieth_byte():
         assert cut <= second or texts[0].startswith("one")
     cut = data.index(b"AAAA")
     records = list(parser_of("mail").parse(document_of(data[:cut])))
-    assert any("cut off" in r.message for r in records if isinstance(r, Problem) and not r.harmless)
+    assert any("cut off" in r.message for r in records if isinstance(r, InputProblem) and not r.harmless)
 
 
 def test_memory_is_bounded_by_a_mail():
@@ -375,11 +363,7 @@ def test_collected_samples(read, exports):
         ("Facebook", "test002@facebook.com", "Someone wants to be your friend."),
         ("Boursorama", "test003@boursorama.com", "Votre releve est disponible."),
     ]
-    assert [s.title for s in got.sessions] == [
-        "Hello Bob",
-        "You have a new friend request",
-        "Votre releve de compte",
-    ]
+    assert [s.title for s in got.sessions] == ["Hello Bob", "You have a new friend request", "Votre releve de compte"]
     assert got.messages[0].sent_at == datetime(2024, 1, 1, 11, tzinfo=UTC)
     assert got.problems == got.notes == []
 
@@ -387,9 +371,7 @@ def test_collected_samples(read, exports):
     (only,) = got.messages
     assert only.author == "Mallori Harrell"
     assert only.sent_at == datetime(2022, 12, 23, 18, 8, 48, tzinfo=UTC)
-    assert only.text.startswith(
-        "Hello!\n\nHere's the attachments!\n\nIt includes:\n\n   - Lots of whitespace"
-    )
+    assert only.text.startswith("Hello!\n\nHere's the attachments!\n\nIt includes:\n\n   - Lots of whitespace")
     assert only.text.endswith("Mallori\n\n[attachment: fake-attachment.txt]\nHey this is a fake attachment!")
     assert got.sessions[0].title == "Fake email with attachment"
     assert got.problems == got.notes == []

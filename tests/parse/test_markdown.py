@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from appliance.errors import InputError
-from appliance.ingest.parse import markdown
-from appliance.ingest.parse.base import Head
+from appliance.formats import markdown
+from appliance.formats.base import DocumentHead
 
 AIDER = """
 # aider chat started at 2025-03-04 09:15:00
@@ -55,12 +55,7 @@ CHATS = {
         "# you asked\n\nmessage time: 2025-02-03 10:11:12\n\nWhy?\n\n---\n\n# chatgpt response\n\n"
         "Because.\n\n---\n\n"
         "# you asked\n\nmessage time: 2025-02-03 10:12:00\n\nAh.\n\n---\n\n# chatgpt response\n\nYes.\n",
-        [
-            ("user", None, "Why?"),
-            ("assistant", None, "Because."),
-            ("user", None, "Ah."),
-            ("assistant", None, "Yes."),
-        ],
+        [("user", None, "Why?"), ("assistant", None, "Because."), ("user", None, "Ah."), ("assistant", None, "Yes.")],
     ),
     "prompt and response": (
         "# Ferries\n\n**Created:** 10/17/2025 22:03:13\n"
@@ -93,12 +88,7 @@ CHATS = {
     "a copied page with levels": (
         "##### You said:\n\nWhy?\n\n###### ChatGPT said:\n\nBecause.\n\n##### You said:\n\nAh.\n\n"
         "###### ChatGPT said:\n\nYes.\n",
-        [
-            ("user", None, "Why?"),
-            ("assistant", None, "Because."),
-            ("user", None, "Ah."),
-            ("assistant", None, "Yes."),
-        ],
+        [("user", None, "Why?"), ("assistant", None, "Because."), ("user", None, "Ah."), ("assistant", None, "Yes.")],
     ),
     "bold labels": (
         "**Human:** Why?\n\n**Assistant:** Because.\n\n**Note:** not a turn.\n\n**Human:** Ah.\n\n"
@@ -149,21 +139,11 @@ CHATS = {
     ),
     "other languages": (
         "**Du:** Warum?\n\n**ChatGPT:** Darum.\n\n**Du:** Ah.\n\n**ChatGPT:** Ja.\n",
-        [
-            ("user", None, "Warum?"),
-            ("assistant", None, "Darum."),
-            ("user", None, "Ah."),
-            ("assistant", None, "Ja."),
-        ],
+        [("user", None, "Warum?"), ("assistant", None, "Darum."), ("user", None, "Ah."), ("assistant", None, "Ja.")],
     ),
     "models by name": (
         "## User\n\nWhy?\n\n## GPT-4o\n\nBecause.\n\n## User\n\nAh.\n\n## Claude 3.5 Sonnet\n\nYes.\n",
-        [
-            ("user", None, "Why?"),
-            ("assistant", None, "Because."),
-            ("user", None, "Ah."),
-            ("assistant", None, "Yes."),
-        ],
+        [("user", None, "Why?"), ("assistant", None, "Because."), ("user", None, "Ah."), ("assistant", None, "Yes.")],
     ),
     "turns within code": (
         "## User\n\nShow me.\n\n## Assistant\n\n```markdown\n## User\n\nhi\n\n## Assistant\n\n"
@@ -176,12 +156,7 @@ CHATS = {
     ),
     "code that never ends": (
         "## User\n\n```\nhelp\n\n## Assistant\n\nSure.\n\n## User\n\nAh.\n\n## Assistant\n\nYes.\n",
-        [
-            ("user", None, "```\nhelp"),
-            ("assistant", None, "Sure."),
-            ("user", None, "Ah."),
-            ("assistant", None, "Yes."),
-        ],
+        [("user", None, "```\nhelp"), ("assistant", None, "Sure."), ("user", None, "Ah."), ("assistant", None, "Yes.")],
     ),
     "bold with times": (
         "**Ana Ruiz** (2024-03-15 9:00 PM): evening\nall\n**Ben Okoye** (2024-03-15 9:01 PM): hey\n"
@@ -198,8 +173,7 @@ CHATS = {
         [("user", "Ana Ruiz", "hello"), ("user", "Ben", "hey"), ("user", "Ana Ruiz", "bye")],
     ),
     "matrix": (
-        "[18:37] @ana:example.org: hello\n[18:38] @ben:example.org: hey\n"
-        "[18:40] @ana:example.org: bye: now\n",
+        "[18:37] @ana:example.org: hello\n[18:38] @ben:example.org: hey\n[18:40] @ana:example.org: bye: now\n",
         [
             ("user", "@ana:example.org", "hello"),
             ("user", "@ben:example.org", "hey"),
@@ -209,11 +183,7 @@ CHATS = {
     "teams": (
         "Ana Ruiz, 3/15/2024 6:37 PM: hello team\nOkoye, Ben, 3/15/2024 6:38 PM: hey\nsecond line\n"
         "Ana Ruiz, 3/15/2024 6:39 PM: at 4?\n",
-        [
-            ("user", "Ana Ruiz", "hello team"),
-            ("user", "Okoye, Ben", "hey\nsecond line"),
-            ("user", "Ana Ruiz", "at 4?"),
-        ],
+        [("user", "Ana Ruiz", "hello team"), ("user", "Okoye, Ben", "hey\nsecond line"), ("user", "Ana Ruiz", "at 4?")],
     ),
     "name and time in brackets": (
         "Ana Ruiz (2024-03-15 18:37 UTC): hello\nBen (2024-03-15 18:38 UTC): hey\n"
@@ -244,19 +214,15 @@ DOCUMENTS = {
     "## Assistant\n\nAnswers.\n\n## Errors\n\nNone.\n",
     "a prompt's template": "# Summaries\n\n## System prompt\n\nYou sum up.\n\n## User\n\nThe text.\n"
     "\n## Output format\n\nJSON.\n",
-    "a list of prompts": "## Prompt\n\nWrite a poem.\n\n## Prompt\n\nWrite a letter.\n\n## Prompt\n"
-    "\nWrite a list.\n",
+    "a list of prompts": "## Prompt\n\nWrite a poem.\n\n## Prompt\n\nWrite a letter.\n\n## Prompt\n\nWrite a list.\n",
     "recipe": "# Soup\n\n**Servings:** 4\n**Time:** 30 min\n\n**Ingredients:** leeks, cream\n"
     "**Step 1:** cut\n**Step 2:** cook\n",
-    "two recipes": "**Dish:** soup\n**Time:** 30\n**Cost:** low\n\n**Dish:** cake\n**Time:** 60\n"
-    "**Cost:** low\n",
+    "two recipes": "**Dish:** soup\n**Time:** 30\n**Cost:** low\n\n**Dish:** cake\n**Time:** 60\n**Cost:** low\n",
     "meeting notes": "# Monday\n\n**Date:** 2024-03-15\n**Attendees:** Ana, Ben\n**Decisions:** go\n"
     "**Action items:** Ben: call\n**Next meeting:** Friday\n",
     "notes on people": "# Standup\n\n**Ana:** ferry done\n**Ben:** blocked by rain\n**Cleo:** on leave\n",
-    "standups of two days": "## Monday\n\n**Ana:** ferry\n**Ben:** rain\n\n## Tuesday\n\n"
-    "**Ana:** boat\n**Ben:** sun\n",
-    "decisions, twice": "**Decision:** we go\n**Action:** Ana calls\n**Decision:** we stay\n"
-    "**Action:** Ben calls\n",
+    "standups of two days": "## Monday\n\n**Ana:** ferry\n**Ben:** rain\n\n## Tuesday\n\n**Ana:** boat\n**Ben:** sun\n",
+    "decisions, twice": "**Decision:** we go\n**Action:** Ana calls\n**Decision:** we stay\n**Action:** Ben calls\n",
     "examples of a task": "**Input:** 1 2\n**Output:** 3\n**Input:** 2 2\n**Output:** 4\n",
     "a glossary": "**Ferry:** a boat\n**Pier:** a place\n**Deck:** a floor\n**Hull:** a body\n",
     "a catalogue": "**Model:** A1\n**Price:** 3\n**Model:** B2\n**Price:** 4\n**Model:** C3\n**Price:** 9\n",
@@ -265,11 +231,9 @@ DOCUMENTS = {
     "questions as headings": "# FAQ\n\n## Question\n\nIs it free?\n\n## Answer\n\nYes.\n",
     "a screenplay with one speaker": "INT. PIER\n\n**ANA:** Where is it?\n\nShe waits.\n\n"
     "**ANA:** Gone.\n\n**ANA:** I see!\n",
-    "a screenplay": "INT. PIER\n\n**ANA:** Where is it?\n\n**BEN:** Gone.\n\n**ANA:** I see!\n\n"
-    "**BEN:** Yes.\n",
+    "a screenplay": "INT. PIER\n\n**ANA:** Where is it?\n\n**BEN:** Gone.\n\n**ANA:** I see!\n\n**BEN:** Yes.\n",
     "a play": "ANA: Where is it?\nBEN: Gone.\nANA: I see!\nBEN: Yes.\n",
-    "a monologue with times": "**Ana** (9:04 AM): morning\n**Ana** (9:05 AM): noon\n"
-    "**Ana** (9:06 AM): night\n",
+    "a monologue with times": "**Ana** (9:04 AM): morning\n**Ana** (9:05 AM): noon\n**Ana** (9:06 AM): night\n",
     "a schedule": "**Registration** 09:00 - hall\n**Keynote** 10:00 - room 1\n"
     "**Break** 11:00 - coffee\n**Talk** 11:30 - room 2\n**Break** 12:00 - lunch\n",
     "a log": "2024-03-15 09:00:01 INFO: started\n2024-03-15 09:00:02 ERROR: stopped\n"
@@ -286,8 +250,7 @@ DOCUMENTS = {
     "a list of tasks": "- [ ] User: add\n- [x] Assistant: remove\n* **Ana:** ferry\n"
     "* **Ben:** boat\n* **Ana:** pier\n* **Ben:** deck\n",
     "a table": "| **User:** | **Assistant:** |\n|---|---|\n| hi | hello |\n",
-    "an essay": "# On talk\n\nThe user speaks. The assistant answers.\n\n"
-    "**User:** is a word. So is assistant.\n",
+    "an essay": "# On talk\n\nThe user speaks. The assistant answers.\n\n**User:** is a word. So is assistant.\n",
     "a job": "## Assistant\n\nWe look for one.\n\n## You\n\nAre kind.\n\n## We\n\nPay.\n",
     "poem": "You: said the sea.\nMe: said the pier.\n\nAnd all was still.\n",
     "json": '{"messages": [\n"User: hi",\n"Assistant: hello",\n"User: bye"\n]}\n',
@@ -313,7 +276,7 @@ def test_a_chat_is_known_and_read(read, name):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_document_stays_one(read, name):
     text = DOCUMENTS[name]
-    assert markdown.matches(Head("a.md", text, False)) < 0.5
+    assert markdown.matches(DocumentHead("a.md", text, False)) < 0.5
     # Some are another format's: a mail is one.
     if text.strip():
         with suppress(InputError):
@@ -327,8 +290,8 @@ def test_there_are_enough_of_both():
 
 def test_a_readme_is_none_even_where_it_looks_like_one():
     text = CHATS["headings"][0]
-    assert markdown.matches(Head("x/a.md", text, False)) > 0.5
-    assert markdown.matches(Head("x/README.md", text, False)) < 0.5
+    assert markdown.matches(DocumentHead("x/a.md", text, False)) > 0.5
+    assert markdown.matches(DocumentHead("x/README.md", text, False)) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -381,13 +344,8 @@ def test_times(read):
     assert [m.sent_at.hour for m in got.messages] == [21, 21, 21]
     got = read(CHATS["name and time in brackets"][0], name="a.md")
     assert got.messages[0].sent_at == datetime(2024, 3, 15, 18, 37, tzinfo=UTC)
-    got = read(
-        '#### You:\n\n<time datetime="2025-01-02T03:04:05.000Z">3:04</time>\n\nWhy?\n\n#### ChatGPT:\n\nSo.\n'
-    )
-    assert (got.messages[0].sent_at, got.texts) == (
-        datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC),
-        ["Why?", "So."],
-    )
+    got = read('#### You:\n\n<time datetime="2025-01-02T03:04:05.000Z">3:04</time>\n\nWhy?\n\n#### ChatGPT:\n\nSo.\n')
+    assert (got.messages[0].sent_at, got.texts) == (datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC), ["Why?", "So."])
 
 
 def test_the_day_of_a_clock(read):
@@ -400,9 +358,7 @@ def test_the_day_of_a_clock(read):
     got = read(text, name="notes.md")
     assert [m.sent_at for m in got.messages] == [None] * 3
     assert len(got.notes) == 1
-    got = read(
-        "## 2024-05-06\n" + text + "### Tuesday, May 7, 2024\n**Ben** 08:00 - up\n", name="2020-01-01.md"
-    )
+    got = read("## 2024-05-06\n" + text + "### Tuesday, May 7, 2024\n**Ben** 08:00 - up\n", name="2020-01-01.md")
     assert [m.sent_at.day for m in got.messages] == [6, 6, 7, 7]
     # On a clock of twelve hours, one o'clock follows noon.
     text = "**Ana** 11:50 - a\n**Ben** 12:10 - b\n**Ana** 1:05 - c\n"
@@ -462,8 +418,7 @@ def test_aider(read):
 
 def test_aider_without_line_breaks(read):
     text = (
-        "# aider chat started at 2026-05-18\n> Tokens: 1.2k sent\n#### add a guard\n"
-        "Here:\n```go\n> quote\n```\nDone.\n"
+        "# aider chat started at 2026-05-18\n> Tokens: 1.2k sent\n#### add a guard\nHere:\n```go\n> quote\n```\nDone.\n"
     )
     got = read(text)
     assert [(m.role, m.text) for m in got.messages] == [
@@ -493,12 +448,7 @@ def test_collected_samples(read, exports):
     expected = {
         "2024-03-15-imessage-001.md": (5, "morning", "you?", datetime(2024, 3, 15, 9, 0)),
         "2024-03-15-imessage-time-only-12h-001.md": (4, "morning", "good night", datetime(2024, 3, 15, 9, 4)),
-        "2026-04-10-bold-time-dash-002.md": (
-            3,
-            "ASCII separator",
-            "Unicode em dash",
-            datetime(2026, 4, 10, 7, 5),
-        ),
+        "2026-04-10-bold-time-dash-002.md": (3, "ASCII separator", "Unicode em dash", datetime(2026, 4, 10, 7, 5)),
         "2026-05-24-telegram-bracket-001.md": (4, "hello world", "good", datetime(2026, 5, 24, 18, 37)),
         "2026-05-28-bold-name-no-time-001.md": (
             4,
@@ -526,10 +476,7 @@ def test_collected_samples(read, exports):
     assert got.roles == ["user", "assistant"] * 2
     assert got.texts[1].endswith("the Louvre Museum.")
     got = read(exports / "teams" / "gbrain" / "2024-03-15-teams-export-001.txt")
-    assert (got.format, [m.author for m in got.messages]) == (
-        "markdown",
-        ["Alice Example", "Bob Example"] * 2,
-    )
+    assert (got.format, [m.author for m in got.messages]) == ("markdown", ["Alice Example", "Bob Example"] * 2)
     assert got.messages[-1].sent_at == datetime(2024, 3, 15, 18, 40)
     assert got.texts[-1] == "works for me"
     got = read(base / "2024-03-15-irc-classic-001.txt", forced="markdown")
@@ -540,4 +487,4 @@ def test_other_formats_samples_are_left_alone(exports):
     for path in sorted(exports.rglob("*")):
         if path.is_file() and not {"plaintext", "teams"} & set(path.parts):
             text = path.read_bytes()[:65536].decode("utf-8", "replace")
-            assert markdown.matches(Head(path.as_posix(), text, False)) <= 0.5, path
+            assert markdown.matches(DocumentHead(path.as_posix(), text, False)) <= 0.5, path

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from appliance.ingest.parse.markup import text_of
+from appliance.formats.markup import text_of
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,6 @@ def test_broken_markup_loses_no_words() -> None:
     assert text_of("unfinished <a href='x").startswith("unfinished")
 
 
-def test_marked_sections_that_nobody_knows_do_not_raise() -> None:
+def test_unknown_marked_sections_do_not_raise() -> None:
     assert text_of("one <![foo[ bar ]]> two <![ x]> three") == "one two three"
     assert text_of("<![foo[") in ("", "<![foo[")

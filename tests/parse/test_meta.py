@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.parse.meta import unmangled
-from appliance.ingest.parse.meta_words import is_notice, read_date, thread_id
-from appliance.ingest.sources import Recognised, recognise
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of
+from appliance.formats.meta import repair_mojibake
+from appliance.formats.meta_words import is_notice, read_date, thread_id
+from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 from tests.parse.conftest import Reading, document_of, reading_of
 
 
@@ -22,18 +22,8 @@ def mangled(text: str) -> str:
 
 
 MESSAGES = [
-    {
-        "sender_name": "Ana",
-        "timestamp_ms": 1700000009000,
-        "content": "Ana left the group.",
-        "type": "Unsubscribe",
-    },
-    {
-        "sender_name": "Ana",
-        "timestamp_ms": 1700000008000,
-        "content": "Ben missed your call.",
-        "call_duration": 0,
-    },
+    {"sender_name": "Ana", "timestamp_ms": 1700000009000, "content": "Ana left the group.", "type": "Unsubscribe"},
+    {"sender_name": "Ana", "timestamp_ms": 1700000008000, "content": "Ben missed your call.", "call_duration": 0},
     {"sender_name": "Ana", "timestamp_ms": 1700000007000, "content": mangled("Reacted 😍 to your message ")},
     {"sender_name": "Ana", "timestamp_ms": 1700000006000, "is_unsent": True},
     {"sender_name": "Ana", "timestamp_ms": 1700000005000, "content": "Ben left the group."},
@@ -88,13 +78,13 @@ def test_a_thread(read):
     assert got.messages[2].metadata == {"attachments": [{"name": "rose.jpg"}, {"name": "wave.png"}]}
     assert {m.external_id for m in got.messages} == {None}
     assert got.problems == []
-    assert [n.message for n in got.notes] == ["1 messages were unsent; passed over"]
+    assert [n.message for n in got.notes] == ["skipped 1 message that had been unsent"]
 
 
 def test_only_what_was_mangled_is_undone():
-    assert unmangled(mangled("naïve 🌱 日本")) == "naïve 🌱 日本"
+    assert repair_mojibake(mangled("naïve 🌱 日本")) == "naïve 🌱 日本"
     for text in ("plain", "café", "日本", "Ã", "\x80"):
-        assert unmangled(text) == text
+        assert repair_mojibake(text) == text
 
 
 def test_the_lines_of_the_app():
@@ -144,7 +134,7 @@ def test_all_numbered_files_are_one_thread(tmp_path: Path):
 
 
 def readings(path: Path) -> list[Reading]:
-    return [reading_of(found.document) for found in recognise([path]) if isinstance(found, Recognised)]
+    return [reading_of(found.document) for found in detect_documents([path]) if isinstance(found, DetectedDocument)]
 
 
 def test_end_to_end(read):
@@ -287,9 +277,7 @@ def test_pages_of_something_else_are_no_thread(read):
 @pytest.mark.parametrize("key", sorted({key for each in MESSAGES for key in each}))
 def test_wrong_types_cost_only_their_place(key, wrong):
     first = {"sender_name": "Ana", "timestamp_ms": 1, "content": "kept"}
-    data = json.dumps(
-        THREAD | {"messages": [*({**each, key: wrong} for each in MESSAGES), 3, None, first]}
-    ).encode()
+    data = json.dumps(THREAD | {"messages": [*({**each, key: wrong} for each in MESSAGES), 3, None, first]}).encode()
     records = list(parser_of("meta").parse(document_of(data)))
     assert "kept" in [r.text for r in records if isinstance(r, MessageRecord)]
 
@@ -304,15 +292,13 @@ def test_wrong_types_around_the_messages(read, wrong):
 def test_cut_anywhere_every_whole_message_is_kept():
     data = json.dumps(THREAD).encode()
     for cut in range(0, len(data), 50):
-        records = list(
-            parser_of("meta").parse(document_of(data[:cut], "inbox/cafe_1234567890/message_1.json"))
-        )
+        records = list(parser_of("meta").parse(document_of(data[:cut], "inbox/cafe_1234567890/message_1.json")))
         messages = [r for r in records if isinstance(r, MessageRecord)]
         # Each message but the one that was unsent begins with its sender; the last may be cut.
         begun = data[:cut].count(b'{"sender_name"')
         assert len(messages) >= begun - 2
         assert {m.session for m in messages} <= {"1234567890"}
-        assert cut == 0 or any(isinstance(r, Problem) and not r.harmless for r in records)
+        assert cut == 0 or any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 @pytest.mark.parametrize("page", [PAGE, OLD])
@@ -330,7 +316,7 @@ def test_pages_cut_anywhere(page):
             "hi",
         }
         if b"<body" in data[:cut]:
-            assert any(isinstance(r, Problem) and not r.harmless for r in records)
+            assert any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 def test_collected_samples(read, exports):

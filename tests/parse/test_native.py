@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.ingest.parse import native
-from appliance.ingest.parse.base import Document
+from appliance.formats import native
+from appliance.formats.base import Document
 from appliance.types import ROLES, MessageRecord
 
 LINE = {
@@ -68,13 +68,13 @@ def test_interleaved_sessions(read):
     ("line", "why"),
     [
         ('{"session_id":"s","role":"user"}', "content is missing"),
-        ('{"session_id":"s","role":"user","content":5}', "content is a int, not a string"),
-        ('{"session_id":5,"role":"user","content":"x"}', "session_id is a int, not a string"),
+        ('{"session_id":"s","role":"user","content":5}', "content is a number, not a string"),
+        ('{"session_id":5,"role":"user","content":"x"}', "session_id is a number, not a string"),
         ('{"session_id":"","role":"user","content":"x"}', "session_id is empty"),
         ('{"session_id":"s","role":"wizard","content":"x"}', "role is 'wizard'"),
-        ('{"session_id":"s","role":null,"content":"x"}', "role is a NoneType"),
+        ('{"session_id":"s","role":null,"content":"x"}', "role is null"),
         ("[1]", "not an object but a list"),
-        ("null", "not an object but a NoneType"),
+        ("null", "not an object but null"),
         ("hello", "not JSON"),
         ('{"session_id":"s","role":"user","content":"cut', "not JSON"),
     ],
@@ -88,9 +88,7 @@ def test_a_bad_line_costs_only_itself(read, line, why):
 
 
 def test_other_words_for_roles_are_said_once(read):
-    values = [
-        {"session_id": "s", "role": r, "content": r} for r in ("human", "AI", "human", "User", "function")
-    ]
+    values = [{"session_id": "s", "role": r, "content": r} for r in ("human", "AI", "human", "User", "function")]
     got = read(lines(*values))
     assert got.roles == ["user", "assistant", "user", "user", "tool"]
     assert len(got.notes) == 4
@@ -102,16 +100,7 @@ def test_two_objects_on_a_line(read):
 
 
 def test_times(read):
-    stamps = [
-        "2026-02-06T10:30:00",
-        "2026-02-06T10:30:00+02:00",
-        1770373800,
-        "1770373800.5",
-        "soon",
-        None,
-        True,
-        1e400,
-    ]
+    stamps = ["2026-02-06T10:30:00", "2026-02-06T10:30:00+02:00", 1770373800, "1770373800.5", "soon", None, True, 1e400]
     values = [{"session_id": "s", "role": "user", "content": "x", "timestamp": s} for s in stamps]
     got = read(lines(*values))
     naive = datetime(2026, 2, 6, 10, 30)
@@ -131,9 +120,7 @@ def test_times(read):
 
 def test_odd_bytes_and_characters(read):
     line = b'{"session_id":"s","role":"user","content":"a\xff\xc3\xa9\xc3\xa9"}\n'
-    got = read(
-        line + lines('{"session_id":"s","role":"user","content":"half \\ud83d here \\u0000"}').encode()
-    )
+    got = read(line + lines('{"session_id":"s","role":"user","content":"half \\ud83d here \\u0000"}').encode())
     assert got.texts == ["a\ufffdéé", "half \ufffd here \x00"]
     assert [p.where for p in got.problems] == ["line 1"]
     assert [p.where for p in got.notes] == ["line 2"]
@@ -168,12 +155,7 @@ def test_an_array_of_the_same_objects(read):
 def test_deep_nesting_is_cut_not_crashed(read):
     deep = "[" * 100_000 + "]" * 100_000
     got = read(
-        lines(
-            '{"session_id":"s","role":"user","content":"x","metadata":{"a":DEEP,"b":1}}'.replace(
-                "DEEP", deep
-            ),
-            LINE,
-        )
+        lines('{"session_id":"s","role":"user","content":"x","metadata":{"a":DEEP,"b":1}}'.replace("DEEP", deep), LINE)
     )
     assert got.texts == ["x", "Hello"]
     assert got.messages[0].metadata["b"] == 1
@@ -196,11 +178,7 @@ def exported(message: MessageRecord, title: str | None) -> dict[str, Any]:
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**60), 2**60)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | texts,
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )

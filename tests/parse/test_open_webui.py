@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from appliance.ingest.parse import read_head
-from appliance.ingest.parse.base import Document
-from appliance.ingest.sources import PassedOver, recognise
-from appliance.types import MessageRecord, Problem
+from appliance.formats import read_head
+from appliance.formats.base import Document
+from appliance.ingest.sources import UnreadSource, detect_documents
+from appliance.types import InputProblem, MessageRecord
 
 
 def turn(key: str, parent: str | None, text: str, role: str = "user", at: int = 0, **more: Any) -> dict:
@@ -141,10 +141,7 @@ def test_side_branches_and_the_path_that_was_last_seen(read: Callable[..., Any])
 def test_the_list_is_read_where_there_is_no_tree(read: Callable[..., Any]) -> None:
     listed = [{"role": "user", "content": "One"}, {"id": "b", "role": "assistant", "content": "Two"}]
     got = read(json.dumps([row("c", {"messages": listed}, created_at=None)]))
-    assert [(m.external_id, m.text, m.reply_to) for m in got.messages] == [
-        ("1", "One", None),
-        ("b", "Two", "1"),
-    ]
+    assert [(m.external_id, m.text, m.reply_to) for m in got.messages] == [("1", "One", None), ("b", "Two", "1")]
     assert got.messages[0].sent_at is None
 
 
@@ -175,10 +172,7 @@ def test_what_else_a_chat_holds(read: Callable[..., Any]) -> None:
         ("d", "user", "Parts"),
     ]
     assert got.messages[0].metadata == {"hidden": True}
-    assert got.messages[1].metadata["attachments"] == [
-        {"name": "list.txt", "text": "Eggs"},
-        {"name": "image"},
-    ]
+    assert got.messages[1].metadata["attachments"] == [{"name": "list.txt", "text": "Eggs"}, {"name": "image"}]
     assert got.messages[2].metadata["edited"] is True
     assert got.problems == got.notes == []
 
@@ -186,9 +180,7 @@ def test_what_else_a_chat_holds(read: Callable[..., Any]) -> None:
 def test_a_bare_chat_keeps_its_id_under_a_new_title_and_when_it_goes_on(read: Callable[..., Any]) -> None:
     one = [turn("q", None, "Hi")]
     before = read(json.dumps(chat(one, id="")))
-    after = read(
-        json.dumps(chat([*one, turn("a", "q", "Yes?", "assistant")], id="", title="Other")), "b.json"
-    )
+    after = read(json.dumps(chat([*one, turn("a", "q", "Yes?", "assistant")], id="", title="Other")), "b.json")
     assert before.sessions[0].external_id == after.sessions[0].external_id
     assert read(json.dumps(chat(one, id="k"))).sessions[0].external_id == "k"
 
@@ -240,14 +232,14 @@ def database(path: Path, rows: list[dict], tables: tuple[str, ...] = ("auth", "u
     return path
 
 
-def records(path: Path) -> tuple[str | None, list[MessageRecord], list[Problem]]:
-    (found,) = recognise([path])
-    assert not isinstance(found, PassedOver)
+def records(path: Path) -> tuple[str | None, list[MessageRecord], list[InputProblem]]:
+    (found,) = detect_documents([path])
+    assert not isinstance(found, UnreadSource)
     read = list(found.parser.parse(found.document))
     return (
         found.format,
         [r for r in read if isinstance(r, MessageRecord)],
-        [r for r in read if isinstance(r, Problem)],
+        [r for r in read if isinstance(r, InputProblem)],
     )
 
 
@@ -263,9 +255,7 @@ def test_the_database_says_what_the_export_says(tmp_path: Path, read: Callable[.
     assert [(m.session, m.external_id, m.text) for m in messages] == [
         (m.session, m.external_id, m.text) for m in exported
     ]
-    assert [(p.message, p.harmless) for p in problems] == [
-        ("1 shared copies of chats were passed over", True)
-    ]
+    assert [(p.message, p.harmless) for p in problems] == [("skipped 1 shared copy of a chat", True)]
     assert [path.name for path in tmp_path.iterdir()] == ["webui.db"]
 
 
@@ -289,10 +279,7 @@ def test_other_columns_and_types(tmp_path: Path) -> None:
         rows = [(7, inner.encode()), (None, inner), ("c", 5), ("d", b"\xff\x00"), ("e", "null")]
         connection.executemany("INSERT INTO chat VALUES (?, ?)", rows)
     _, messages, problems = records(path)
-    assert [(m.session, m.text) for m in messages] == [
-        ("7", "kept"),
-        (messages[1].session, "kept"),
-    ]
+    assert [(m.session, m.text) for m in messages] == [("7", "kept"), (messages[1].session, "kept")]
     assert {p.where for p in problems} == {"chat 3", "chat 4", "chat 5"}
 
 
@@ -311,7 +298,7 @@ def test_a_damaged_database(tmp_path: Path) -> None:
     [(("auth", "user", "message"), True), ((), True), (("message", "handle"), False), (("jid",), False)],
 )
 def test_which_databases_are_taken(tmp_path: Path, tables: tuple[str, ...], expected: bool) -> None:
-    from appliance.ingest.parse.open_webui import matches
+    from appliance.formats.open_webui import matches
 
     path = database(tmp_path / "some.db", [], tables)
     head = read_head(Document("some.db", path.stat().st_size, lambda: path.open("rb"), path=path))

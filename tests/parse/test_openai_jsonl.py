@@ -78,7 +78,7 @@ def test_turns_by_themselves_are_one_conversation(read: Callable[..., Any], form
     assert [s.external_id for s in shorter.sessions] == [s.external_id for s in got.sessions]
 
 
-def test_a_list_that_nobody_answered(read: Callable[..., Any]) -> None:
+def test_a_list_without_answers(read: Callable[..., Any]) -> None:
     got = read(json.dumps([{"role": "user", "content": f"words {n}"} for n in range(300)]))
     assert got.texts == [f"words {n}" for n in range(300)]
     assert len(got.sessions) == 1
@@ -126,10 +126,10 @@ def test_the_oldest_files_of_chatbot_ui(read: Callable[..., Any]) -> None:
     ],
 )
 def test_what_others_write_is_left_to_them(data: str) -> None:
-    from appliance.ingest.parse.base import Head
-    from appliance.ingest.parse.openai_jsonl import matches
+    from appliance.formats.base import DocumentHead
+    from appliance.formats.openai_jsonl import matches
 
-    assert matches(Head("x.json", data, False)) < 0.5
+    assert matches(DocumentHead("x.json", data, False)) < 0.5
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [None], {"a": None}, True, [[[]]]])
@@ -144,10 +144,7 @@ def test_wrong_types_cost_only_their_place(read: Callable[..., Any], wrong: Any)
     assert read(json.dumps([wrong, good]), forced="openai_jsonl").texts == ["kept"]
     parts = [{"type": kind} | {"text": wrong} for kind in ("text", "thinking", "tool_use", "image", "")]
     for part in (*parts, *({"type": "tool_call", "tool_call": {key: wrong}} for key in ("name", "output"))):
-        assert (
-            read(lines([{"role": "user", "content": [part]}], good), forced="openai_jsonl").texts[-1]
-            == "kept"
-        )
+        assert read(lines([{"role": "user", "content": [part]}], good), forced="openai_jsonl").texts[-1] == "kept"
 
 
 def test_a_bad_line_costs_only_itself(read: Callable[..., Any]) -> None:

@@ -61,9 +61,7 @@ def test_tools(read: Callable[..., Any]) -> None:
 def test_a_conversation_without_a_real_id_is_known_by_its_opening(read: Callable[..., Any]) -> None:
     turns = (("human", "Hi"), ("gpt", "Hello"))
     before = read(json.dumps([conversation(0, *turns), conversation("1", ("human", "Other"))]))
-    after = read(
-        json.dumps([conversation(5, ("human", "Other")), conversation(6, *turns, ("human", "More"))])
-    )
+    after = read(json.dumps([conversation(5, ("human", "Other")), conversation(6, *turns, ("human", "More"))]))
     ids = [s.external_id for s in before.sessions]
     assert [s.external_id for s in after.sessions] == ids[::-1]
     assert all(i.startswith("sharegpt-") for i in ids)
@@ -72,7 +70,7 @@ def test_a_conversation_without_a_real_id_is_known_by_its_opening(read: Callable
 def test_the_same_id_twice_is_two_conversations(read: Callable[..., Any]) -> None:
     got = read(json.dumps([ONE, conversation("k1", ("human", "Bread?"))]))
     assert [s.external_id for s in got.sessions] == ["k1", "k1-2"]
-    assert [n.message for n in got.notes] == ["the id k1 is there twice; taken as two conversations"]
+    assert [n.message for n in got.notes] == ["the id k1 occurs twice; imported as two conversations"]
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [None], {"a": None}, True, [[[]]]])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.sources import PassedOver, Recognised, recognise
-from appliance.types import MessageRecord, Problem
+from appliance.formats import parser_of
+from appliance.ingest.sources import DetectedDocument, UnreadSource, detect_documents
+from appliance.types import InputProblem, MessageRecord
 from tests.parse.conftest import document_of
 
 
@@ -46,7 +46,7 @@ def test_a_message_a_line(read):
     ]
     assert got.messages[0].sent_at == datetime(2025, 3, 1, 9)
     assert got.problems == []
-    assert [n.message for n in got.notes] == ["the message is empty; passed over"]
+    assert [n.message for n in got.notes] == ["the message is empty; skipped"]
 
 
 def test_the_text_beside_it_is_the_same_chat(tmp_path: Path) -> None:
@@ -54,16 +54,16 @@ def test_the_text_beside_it_is_the_same_chat(tmp_path: Path) -> None:
     chat.mkdir(parents=True)
     (chat / "data.json").write_text(lines(line(sender="Me")))
     (chat / "chat.md").write_text("[2025-03-01 09:00:00] Me: hello  \n")
-    found = [item for item in recognise([tmp_path / "export"], me="Kim") if isinstance(item, Recognised)]
+    found = [item for item in detect_documents([tmp_path / "export"], me="Kim") if isinstance(item, DetectedDocument)]
     assert [item.format for item in found] == ["signal", "signal"]
     records = [list(item.parser.parse(item.document)) for item in found]
-    assert [r.message for r in records[0] if isinstance(r, Problem)] == [
-        "the same chat is in data.json beside it; passed over"
+    assert [r.message for r in records[0] if isinstance(r, InputProblem)] == [
+        "skipped; the same chat is imported from data.json"
     ]
     (message,) = [r for r in records[1] if isinstance(r, MessageRecord)]
     assert message.author == "Kim"
-    (alone,) = recognise([chat / "chat.md"])
-    assert not isinstance(alone, PassedOver)
+    (alone,) = detect_documents([chat / "chat.md"])
+    assert not isinstance(alone, UnreadSource)
     assert any(isinstance(r, MessageRecord) for r in alone.parser.parse(alone.document))
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.sources import PassedOver, recognise
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of
+from appliance.ingest.sources import UnreadSource, detect_documents
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 from tests.parse.conftest import Reading, document_of, reading_of
 
 USERS = [
@@ -22,13 +22,7 @@ USERS = [
 CHANNELS = [{"id": "C1", "name": "garden", "created": 1700000000}, {"id": "C2", "name": "shed"}]
 DMS = [{"id": "D1", "created": 1700000000, "members": ["U1", "U2"]}]
 DAY = [
-    {
-        "type": "message",
-        "subtype": "channel_join",
-        "ts": "1700000001.000100",
-        "user": "U2",
-        "text": "<@U2> joined",
-    },
+    {"type": "message", "subtype": "channel_join", "ts": "1700000001.000100", "user": "U2", "text": "<@U2> joined"},
     {
         "client_msg_id": "x",
         "type": "message",
@@ -47,10 +41,7 @@ DAY = [
         "ts": "1700000003.000300",
         "thread_ts": "1700000002.000200",
         "edited": {"user": "U2", "ts": "1700000009.000000"},
-        "files": [
-            {"id": "F1", "name": "list.txt", "mode": "snippet", "preview": "hose\ncan"},
-            {"name": "bed.jpg"},
-        ],
+        "files": [{"id": "F1", "name": "list.txt", "mode": "snippet", "preview": "hose\ncan"}, {"name": "bed.jpg"}],
     },
     {"type": "message", "user": "U3", "ts": "1700000004.000400", "files": [{"name": "rose.png"}]},
     {
@@ -61,12 +52,7 @@ DAY = [
         "text": "",
         "ts": "1700000005.000500",
         "attachments": [
-            {
-                "fallback": "no",
-                "title": "Forecast",
-                "text": "Dry <@U1>",
-                "fields": [{"title": "Wind", "value": "3"}],
-            }
+            {"fallback": "no", "title": "Forecast", "text": "Dry <@U1>", "fields": [{"title": "Wind", "value": "3"}]}
         ],
     },
     {
@@ -77,12 +63,7 @@ DAY = [
         "user_profile": {"display_name": "", "real_name": "Dora Guest", "name": "dora"},
         "attachments": [
             {"from_url": "https://example.org", "title": "A page", "text": "preview"},
-            {
-                "is_msg_unfurl": True,
-                "from_url": "https://x",
-                "author_name": "Ben Orr",
-                "text": "the words shared",
-            },
+            {"is_msg_unfurl": True, "from_url": "https://x", "author_name": "Ben Orr", "text": "the words shared"},
         ],
     },
     {
@@ -130,11 +111,11 @@ def workspace(tmp_path: Path) -> Path:
     return root
 
 
-def readings(path: Path) -> tuple[dict[str, Reading], list[PassedOver]]:
+def readings(path: Path) -> tuple[dict[str, Reading], list[UnreadSource]]:
     found = {}
     passed = []
-    for item in recognise([path]):
-        if isinstance(item, PassedOver):
+    for item in detect_documents([path]):
+        if isinstance(item, UnreadSource):
             passed.append(item)
         else:
             assert item.format == "slack"
@@ -159,8 +140,7 @@ def test_a_workspace(workspace):
         (
             "user",
             "Ben Orr",
-            "I do: the plan (https://example.org/plan) https://example.org\n\n"
-            "[attachment: list.txt]\nhose\ncan",
+            "I do: the plan (https://example.org/plan) https://example.org\n\n[attachment: list.txt]\nhose\ncan",
         ),
         ("user", "cleo", "[attachment: rose.png]"),
         ("user", "Rain", "Forecast\nDry @Ana\nWind: 3"),
@@ -183,9 +163,7 @@ def test_a_workspace(workspace):
     }
     assert got.messages[6].metadata == {"deleted": True}
     assert got.problems == []
-    assert [n.message for n in got.notes] == [
-        "1 records of a message without text hold no words; passed over"
-    ]
+    assert [n.message for n in got.notes] == ["skipped 1 record without text (message)"]
 
 
 def test_the_days_of_a_channel_are_one_session_and_a_reply_finds_its_parent_of_another_day(workspace):
@@ -256,9 +234,7 @@ def test_wrong_types_cost_only_their_place(key, wrong):
 
 def test_records_that_are_no_messages(read):
     good = {"type": "message", "user": "U1", "text": "kept", "ts": "1700000000.000100"}
-    got = read(
-        json.dumps([good, 3, "x", ["y"], {}, {"type": "event"}, good | {"ts": "soon"}]), forced="slack"
-    )
+    got = read(json.dumps([good, 3, "x", ["y"], {}, {"type": "event"}, good | {"ts": "soon"}]), forced="slack")
     assert [(m.text, m.sent_at is None) for m in got.messages] == [("kept", False), ("kept", True)]
     assert any("can't be read" in note.message for note in got.notes)
 
@@ -272,14 +248,11 @@ def test_cut_anywhere_every_whole_message_is_kept():
         # What a name is may be lost with the profile that says it, never words.
         assert texts == whole[: len(texts)]
         assert len(texts) >= data[:cut].count(b'"ts": "17000000') - 3
-        assert cut == 0 or any(isinstance(r, Problem) and not r.harmless for r in records)
+        assert cut == 0 or any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 def test_newest_first_is_kept_as_it_is(read):
-    day = [
-        {"type": "message", "user": "U1", "text": str(n), "ts": f"170000000{n}.000100"}
-        for n in range(9, 0, -1)
-    ]
+    day = [{"type": "message", "user": "U1", "text": str(n), "ts": f"170000000{n}.000100"} for n in range(9, 0, -1)]
     got = read(json.dumps(day))
     assert sorted(got.messages, key=lambda m: m.sent_at)[0].text == "1" and len(got.messages) == 9
 
@@ -292,16 +265,9 @@ def test_other_lists_are_no_channel(read):
 
 def test_collected_samples(exports):
     found, passed = readings(exports / "slack" / "langchain-community" / "slack_export.zip")
-    assert {p.path.rpartition("/")[2] for p in passed} == {
-        "channels.json",
-        "integration_logs.json",
-        "users.json",
-    }
+    assert {p.path.rpartition("/")[2] for p in passed} == {"channels.json", "integration_logs.json", "users.json"}
     assert {
-        name: (
-            [(s.external_id, s.title) for s in got.sessions],
-            [(m.role, m.author, m.text) for m in got.messages],
-        )
+        name: ([(s.external_id, s.title) for s in got.sessions], [(m.role, m.author, m.text) for m in got.messages])
         for name, got in found.items()
     } == {
         "example-channel/2023-04-13.json": (
@@ -315,9 +281,6 @@ def test_collected_samples(exports):
             [("C05019B47SB", "general")],
             [("user", "Example User", "Hello, world!"), ("user", "Example User", "Example in general")],
         ),
-        "random/2023-04-13.json": (
-            [("C050FR57M8S", "random")],
-            [("user", "Example User", "Example random message")],
-        ),
+        "random/2023-04-13.json": ([("C050FR57M8S", "random")], [("user", "Example User", "Example random message")]),
     }
     assert all(got.problems == got.notes == [] for got in found.values())

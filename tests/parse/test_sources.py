@@ -1,4 +1,4 @@
-"""From paths to documents: folders, zips, what is passed over and why; detection."""
+"""From paths to documents: folders, zips, what is skipped and why; detection."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import InputError, UsageError
-from appliance.ingest.parse import FORMATS, detect
-from appliance.ingest.parse.base import Document
-from appliance.ingest.sources import PassedOver, Recognised, expand, recognise
-from appliance.types import MessageRecord, Problem
+from appliance.formats import FORMATS, detect
+from appliance.formats.base import Document
+from appliance.ingest.sources import DetectedDocument, UnreadSource, detect_documents, expand
+from appliance.types import InputProblem, MessageRecord
 
 LINE = b'{"session_id":"s","role":"user","content":"x"}\n'
 CHAT = json.dumps(
@@ -24,7 +24,7 @@ CHAT = json.dumps(
 
 def names(found: list, kind: type, base: Path) -> list[str]:
     prefix = f"{base.as_posix()}/"
-    paths = [f.document.name if isinstance(f, Recognised) else f.path for f in found if isinstance(f, kind)]
+    paths = [f.document.name if isinstance(f, DetectedDocument) else f.path for f in found if isinstance(f, kind)]
     return [p.removeprefix(prefix) for p in paths]
 
 
@@ -50,9 +50,9 @@ def test_a_folder_sorted_without_litter(tmp_path):
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
     (tmp_path / "photo.JPG").write_bytes(b"\xff\xd8")
     (tmp_path / "notes.txt").write_text("milk, bread")
-    found = list(recognise([tmp_path]))
-    assert names(found, Recognised, tmp_path) == ["a/c.jsonl", "b.jsonl"]
-    passed = {f.path.removeprefix(f"{tmp_path}/"): f for f in found if isinstance(f, PassedOver)}
+    found = list(detect_documents([tmp_path]))
+    assert names(found, DetectedDocument, tmp_path) == ["a/c.jsonl", "b.jsonl"]
+    passed = {f.path.removeprefix(f"{tmp_path}/"): f for f in found if isinstance(f, UnreadSource)}
     assert sorted(passed) == ["a/loop", "notes.txt", "photo.JPG"]
     assert {f.status for f in passed.values()} == {"skipped"}
     assert not any(f.errors for f in passed.values())
@@ -67,7 +67,7 @@ def test_what_the_user_named_must_be_readable(tmp_path):
     empty.mkdir()
     zero = tmp_path / "conversations.json"
     zero.touch()
-    found = list(recognise([notes, tmp_path / "gone.json", fifo, empty, zero]))
+    found = list(detect_documents([notes, tmp_path / "gone.json", fifo, empty, zero]))
     assert [f.status for f in found] == ["failed"] * 5
     reasons = [f.errors[0].message for f in found]
     assert "milk, bread" in reasons[0]
@@ -83,7 +83,7 @@ def test_a_file_without_permission(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(LINE)
     path.chmod(0)
-    (found,) = recognise([path])
+    (found,) = detect_documents([path])
     assert found.errors[0].message == "can't be read: Permission denied"
 
 
@@ -101,11 +101,11 @@ def test_a_zip_is_known_by_its_content(tmp_path):
             ("__MACOSX/export/._conversations.json", b"\x00\x05"),
         ],
     )
-    found = list(recognise([path]))
-    assert names(found, Recognised, path) == ["export/conversations.json"]
-    assert len([f for f in found if isinstance(f, PassedOver)]) == 6
-    assert {f.status for f in found if isinstance(f, PassedOver)} == {"skipped"}
-    (chat,) = (f for f in found if isinstance(f, Recognised))
+    found = list(detect_documents([path]))
+    assert names(found, DetectedDocument, path) == ["export/conversations.json"]
+    assert len([f for f in found if isinstance(f, UnreadSource)]) == 6
+    assert {f.status for f in found if isinstance(f, UnreadSource)} == {"skipped"}
+    (chat,) = (f for f in found if isinstance(f, DetectedDocument))
     # The zip is closed by now; a document can be opened again all the same, and twice at once.
     with chat.document.open() as one, chat.document.open() as two:
         assert one.read() == two.read() == CHAT.encode()
@@ -115,7 +115,7 @@ def test_duplicate_names_and_wrong_sizes(tmp_path):
     path = tmp_path / "x.zip"
     with pytest.warns(UserWarning, match="Duplicate name"):
         zipped(path, [("a.jsonl", LINE), ("a.jsonl", LINE * 2)])
-    found = [f for f in recognise([path]) if isinstance(f, Recognised)]
+    found = [f for f in detect_documents([path]) if isinstance(f, DetectedDocument)]
     counts = [sum(isinstance(r, MessageRecord) for r in f.parser.parse(f.document)) for f in found]
     assert counts == [1, 2]
     assert len({f.document.name for f in found}) == 2
@@ -128,9 +128,9 @@ def test_a_bad_member_does_not_cost_the_others(tmp_path):
         at = archive.getinfo("a.jsonl").header_offset + 30 + len("a.jsonl")
     raw[at : at + 4] = b"\xff\xff\xff\xff"
     path.write_bytes(raw)
-    found = list(recognise([path]))
-    assert names(found, Recognised, path) == ["b.jsonl"]
-    (bad,) = (f for f in found if isinstance(f, PassedOver))
+    found = list(detect_documents([path]))
+    assert names(found, DetectedDocument, path) == ["b.jsonl"]
+    (bad,) = (f for f in found if isinstance(f, UnreadSource))
     assert (bad.status, bad.path) == ("failed", f"{path}/a.jsonl")
 
 
@@ -144,10 +144,10 @@ def test_a_zip_bomb_is_stopped_and_what_came_before_it_is_kept(tmp_path):
         for _ in range(200):
             member.write(b" " * (1 << 20) + b"\n")
     assert path.stat().st_size < 1 << 20
-    (found,) = recognise([path])
+    (found,) = detect_documents([path])
     records = list(found.parser.parse(found.document))
     assert sum(isinstance(record, MessageRecord) for record in records) == 3
-    (problem,) = (record for record in records if isinstance(record, Problem))
+    (problem,) = (record for record in records if isinstance(record, InputProblem))
     assert "250 times its size" in problem.message
 
 
@@ -157,17 +157,17 @@ def test_an_encrypted_member_is_refused(tmp_path):
     raw[6] |= 1
     raw[raw.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(raw)
-    (found,) = recognise([path])
+    (found,) = detect_documents([path])
     assert (found.status, found.errors[0].message) == ("failed", "encrypted")
 
 
 def test_a_cut_zip_and_a_zip_without_chats(tmp_path):
     path = zipped(tmp_path / "x.zip", [("photo.jpg", b"x" * 500)])
-    *_, last = recognise([path])
-    assert (last.status, last.errors[0].message) == ("failed", "no chat export was found in it")
+    *_, last = detect_documents([path])
+    assert (last.status, last.errors[0].message) == ("failed", "no chat export found")
     path.write_bytes(path.read_bytes()[:100])
-    (found,) = recognise([path])
-    assert "damaged or cut off" in found.errors[0].message
+    (found,) = detect_documents([path])
+    assert "damaged or incomplete" in found.errors[0].message
 
 
 def test_names_without_the_utf8_flag(tmp_path):
@@ -206,7 +206,7 @@ def test_names_break_ties_and_nothing_else_does():
     assert name == "claude"
     first = next(iter(parser.parse(document(both))))
     assert "chatgpt (0.95)" in first.message
-    with pytest.raises(InputError, match=r"chatgpt \(0\.95\).*alike"):
+    with pytest.raises(InputError, match=r"chatgpt \(0\.95\).*equally"):
         detect(document(both, "x.json"))
 
 
@@ -251,7 +251,7 @@ def test_many_problems_are_summed_up():
 
 
 def test_every_sample_of_the_collection_is_known_for_what_it_is(exports):
-    """The folder says the format; what is passed over has no turns in it, or is a kind that nobody reads."""
+    """The folder names the format; the skipped files have no turns, or are of a kind that no parser reads."""
     named = {
         "claude_ai": "claude", "codex_cli": "codex", "facebook": "meta", "gemini_aistudio": "aistudio",
         "gemini_takeout": "gemini", "instagram": "meta", "mbox": "mail", "other_agents": "agents",
@@ -259,8 +259,8 @@ def test_every_sample_of_the_collection_is_known_for_what_it_is(exports):
     texts = {"plaintext", "teams"}
     passed: set[str] = set()
     for folder in sorted(path for path in exports.iterdir() if path.is_dir()):
-        for found in recognise([folder]):
-            if isinstance(found, PassedOver):
+        for found in detect_documents([folder]):
+            if isinstance(found, UnreadSource):
                 passed.add(Path(found.path).name)
             elif folder.name in texts:
                 assert found.format in {"markdown", "whatsapp", "irc"}, found.document.name

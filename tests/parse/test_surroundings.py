@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import read_head, sqlite
-from appliance.ingest.parse.base import Document
+from appliance.formats import read_head, sqlite
+from appliance.formats.base import Document
 from appliance.ingest.sources import expand
 
 
@@ -40,15 +40,15 @@ def tree(folder: Path) -> Path:
 def test_a_document_finds_what_lies_beside_it_in_the_folder(tmp_path: Path) -> None:
     export = tree(tmp_path)
     day = documents(export)["general/day.json"]
-    assert read(day.around.find("../users.json")) == b"[1]"
-    assert day.around.find("../gone.json") is None
-    assert day.around.find("../../secret.json") is None, "nothing outside of what was named"
-    assert day.around.find(str(tmp_path / "secret.json")) is None
+    assert read(day.context.find("../users.json")) == b"[1]"
+    assert day.context.find("../gone.json") is None
+    assert day.context.find("../../secret.json") is None, "nothing outside of what was named"
+    assert day.context.find(str(tmp_path / "secret.json")) is None
     assert day.path == export / "general" / "day.json"
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_document_finds_what_has_a_name_that_nobody_knows(tmp_path: Path, packed: bool) -> None:
+def test_a_document_finds_a_file_by_a_pattern(tmp_path: Path, packed: bool) -> None:
     for name in ("groups/dm/messages.json", "users/b/info.json", "users/c/info.json", "users/a/other.json"):
         file = tmp_path / "export" / name
         file.parent.mkdir(parents=True)
@@ -61,7 +61,7 @@ def test_a_document_finds_what_has_a_name_that_nobody_knows(tmp_path: Path, pack
         with zipfile.ZipFile(path, "w") as archive:
             for file in sorted((tmp_path / "export").rglob("*.json")):
                 archive.write(file, str(file.relative_to(tmp_path / "export")))
-    found = documents(path)["groups/dm/messages.json"].around.find
+    found = documents(path)["groups/dm/messages.json"].context.find
     assert read(found("../../users/*/info.json")) == b'["users/b/info.json"]'
     assert found("../../users/*/gone.json") is None
     assert found("../../*/info.json") is None
@@ -76,15 +76,19 @@ def test_a_member_finds_what_lies_beside_it_in_the_zip(tmp_path: Path) -> None:
             archive.write(file, "top/" + str(file.relative_to(export)))
     found = documents(path)
     day = found["top/general/day.json"]
-    assert read(day.around.find("../users.json")) == b"[1]"
-    assert day.around.find("../../../secret.json") is None and day.path is None
-    assert day.around.once("users", lambda: 1) == found["top/users.json"].around.once("users", lambda: 2) == 1
+    assert read(day.context.find("../users.json")) == b"[1]"
+    assert day.context.find("../../../secret.json") is None and day.path is None
+    assert (
+        day.context.get_or_create("users", lambda: 1)
+        == found["top/users.json"].context.get_or_create("users", lambda: 2)
+        == 1
+    )
 
 
 def test_the_memory_of_two_folders_is_apart(tmp_path: Path) -> None:
     (first,) = documents(tree(tmp_path / "a") / "general").values()
     (second,) = documents(tree(tmp_path / "b") / "general").values()
-    assert [d.around.once("users", lambda n=n: n) for n, d in enumerate((first, second))] == [0, 1]
+    assert [d.context.get_or_create("users", lambda n=n: n) for n, d in enumerate((first, second))] == [0, 1]
 
 
 def database(path: Path) -> Path:
@@ -100,7 +104,7 @@ def test_a_database_is_read_and_nothing_is_written_beside_it(tmp_path: Path) -> 
     before = (sorted(tmp_path.iterdir()), path.read_bytes())
     (document,) = documents(path).values()
     assert read_head(document).tables == {"chat"}
-    with sqlite.opened(document) as connection:
+    with sqlite.open_readonly(document) as connection:
         assert connection.execute("SELECT title FROM chat").fetchall() == [("Ferry",)]
     assert (sorted(tmp_path.iterdir()), path.read_bytes()) == before
 
@@ -118,7 +122,7 @@ def test_the_last_writes_of_a_running_program_are_read_too(tmp_path: Path) -> No
             (copied / name).write_bytes((tmp_path / name).read_bytes())
     document = next(iter(documents(copied / "chat.db").values()))
     before = {file.name: file.read_bytes() for file in copied.iterdir()}
-    with sqlite.opened(document) as connection:
+    with sqlite.open_readonly(document) as connection:
         assert len(connection.execute("SELECT * FROM chat").fetchall()) == 2
     assert {file.name: file.read_bytes() for file in copied.iterdir()} == before
 

@@ -77,10 +77,8 @@ def test_every_form_says_the_same(read: Callable[..., Any], data: Any) -> None:
     assert got.format == "teams"
     assert [s.external_id for s in got.sessions] == ["19:soup@thread.v2"]
     assert got.sessions[0].created_at == datetime(2025, 3, 3, 9, 15, 1, 310000, tzinfo=UTC)
-    assert [
-        (m.external_id, m.role, m.author, m.text, m.reply_to, dict(m.metadata)) for m in got.messages
-    ] == EXPECTED
-    assert [n.message for n in got.notes] == ["1 deleted messages without words; passed over"]
+    assert [(m.external_id, m.role, m.author, m.text, m.reply_to, dict(m.metadata)) for m in got.messages] == EXPECTED
+    assert [n.message for n in got.notes] == ["skipped 1 deleted message without text"]
     assert got.problems == []
 
 
@@ -98,9 +96,7 @@ def test_a_channel_with_replies(read: Callable[..., Any]) -> None:
     place = {"teamId": "t", "channelId": "19:general@thread.tacv2"}
     reply = said("11", "Rui", "Sure", 2, chatId=None)
     del reply["replyToId"]
-    post = said(
-        "10", "Ida", "Who cooks?", 1, chatId=None, channelIdentity=place, subject="Lunch", replies=[reply, 5]
-    )
+    post = said("10", "Ida", "Who cooks?", 1, chatId=None, channelIdentity=place, subject="Lunch", replies=[reply, 5])
     got = read(json.dumps({"value": [post]}))
     assert [s.external_id for s in got.sessions] == ["19:general@thread.tacv2"]
     assert [(m.text, m.reply_to) for m in got.messages] == [("Lunch\n\nWho cooks?", None), ("Sure", "10")]
@@ -124,10 +120,7 @@ def test_several_chats_in_a_file(read: Callable[..., Any]) -> None:
 
 
 def test_bots_people_who_left_and_cards(read: Callable[..., Any]) -> None:
-    card = {
-        "type": "AdaptiveCard",
-        "body": [{"type": "TextBlock", "text": "Build 7 failed"}, {"title": "Log"}],
-    }
+    card = {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Build 7 failed"}, {"title": "Log"}]}
     bot = {"user": None, "application": {"id": "b", "displayName": "Cook bot"}}
     plain = {"contentType": "text", "content": "plain <b>"}
     messages = [
@@ -179,10 +172,10 @@ def test_the_same_id_twice(read: Callable[..., Any]) -> None:
     ],
 )  # fmt: skip
 def test_what_others_write_is_left_to_them(data: Any) -> None:
-    from appliance.ingest.parse.base import Head
-    from appliance.ingest.parse.teams import matches
+    from appliance.formats.base import DocumentHead
+    from appliance.formats.teams import matches
 
-    assert matches(Head("x.json", json.dumps(data), False)) == 0
+    assert matches(DocumentHead("x.json", json.dumps(data), False)) == 0
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, [None], {"a": None}, True, [[[]]], {"user": 5}])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from appliance.ingest.parse import parser_of
-from appliance.ingest.sources import Recognised, recognise
-from appliance.types import MessageRecord, Problem, SessionRecord
+from appliance.formats import parser_of
+from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.types import InputProblem, MessageRecord, SessionRecord
 from tests.parse.conftest import document_of, reading_of
 
 
@@ -67,7 +67,7 @@ def test_one_chat(read):
     assert forwarded.metadata == {"attachments": [{"name": "plan.pdf"}], "forwarded_from": "Cleo"}
     assert local.sent_at == datetime(2024, 5, 1, 12, 0, 9)
     assert got.problems == []
-    assert [note.message for note in got.notes] == ["1 messages hold no words; passed over"]
+    assert [note.message for note in got.notes] == ["skipped 1 message without text"]
 
 
 def account() -> dict:
@@ -84,9 +84,7 @@ def account() -> dict:
                 {"name": "Empty", "type": "bot_chat", "id": 13, "messages": []},
             ],
         },
-        "left_chats": {
-            "list": [{"name": "Old", "type": "private_supergroup", "id": 14, "messages": [message(1)]}]
-        },
+        "left_chats": {"list": [{"name": "Old", "type": "private_supergroup", "id": 14, "messages": [message(1)]}]},
         "sessions": {"list": []},
     }
 
@@ -105,9 +103,7 @@ def test_the_whole_account(read):
     # A chat is the same, whether it was exported by itself or with all others.
     alone = read(json.dumps(CHAT | {"name": "Allotment"}))
     assert alone.sessions[0].external_id == "4711"
-    assert [m.external_id for m in alone.messages] == [
-        m.external_id for m in got.messages if m.session == "4711"
-    ]
+    assert [m.external_id for m in alone.messages] == [m.external_id for m in got.messages if m.session == "4711"]
     assert got.problems == []
 
 
@@ -134,11 +130,7 @@ def test_without_an_id_the_first_message_tells(read):
 def test_ids_that_are_there_twice(read):
     data = CHAT | {"messages": [message(2), message(1), message(2), message(1, text="other"), message(1)]}
     got = read(json.dumps(data))
-    assert [(m.external_id, m.text) for m in got.messages] == [
-        ("2", "message 2"),
-        ("1", "message 1"),
-        (None, "other"),
-    ]
+    assert [(m.external_id, m.text) for m in got.messages] == [("2", "message 2"), ("1", "message 1"), (None, "other")]
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "x", [], [3], {}, {"a": 1}, True, 1e400])
@@ -171,7 +163,7 @@ def test_cut_anywhere_every_whole_message_is_kept():
         assert [(m.session, m.external_id) for m in messages] == [
             (m.session, m.external_id) for m in whole[: len(messages)]
         ]
-        assert cut == 0 or any(isinstance(r, Problem) and not r.harmless for r in records)
+        assert cut == 0 or any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 PAGE = """<!DOCTYPE html>
@@ -272,18 +264,18 @@ def test_a_page(read):
 def test_all_pages_are_one_chat_and_a_renamed_one_stays_the_same(tmp_path: Path):
     (tmp_path / "messages.html").write_text(PAGE)
     (tmp_path / "messages2.html").write_text(second_page())
-    found = [reading_of(f.document) for f in recognise([tmp_path]) if isinstance(f, Recognised)]
+    found = [reading_of(f.document) for f in detect_documents([tmp_path]) if isinstance(f, DetectedDocument)]
     assert [len(got.messages) for got in found] == [5, 5]
     (one,) = {got.sessions[0].external_id for got in found}
     (tmp_path / "messages.html").write_text(PAGE.replace("\nGarden\n", "\nAllotment\n"))
-    found = [reading_of(f.document) for f in recognise([tmp_path]) if isinstance(f, Recognised)]
+    found = [reading_of(f.document) for f in detect_documents([tmp_path]) if isinstance(f, DetectedDocument)]
     assert found[0].sessions == [SessionRecord(one, "Allotment")]
 
 
 def test_pages_beside_json_are_not_read_again(tmp_path: Path):
     (tmp_path / "messages.html").write_text(PAGE)
     (tmp_path / "result.json").write_text(json.dumps(CHAT))
-    found = [reading_of(f.document) for f in recognise([tmp_path]) if isinstance(f, Recognised)]
+    found = [reading_of(f.document) for f in detect_documents([tmp_path]) if isinstance(f, DetectedDocument)]
     assert sorted(len(got.messages) for got in found) == [0, 9]
     assert all(got.problems == [] for got in found)
 
@@ -296,7 +288,7 @@ def test_a_page_cut_anywhere():
         texts = [r.text for r in records if isinstance(r, MessageRecord)]
         assert texts == whole[: len(texts)]
         if b'class="page_body chat_page"' in data[:cut]:
-            assert any(isinstance(r, Problem) and not r.harmless for r in records)
+            assert any(isinstance(r, InputProblem) and not r.harmless for r in records)
 
 
 def test_html_that_no_browser_knows(read):

@@ -6,15 +6,15 @@ import io
 import json
 import tracemalloc
 
-from appliance.ingest.parse import jsonstream
-from appliance.ingest.parse.base import Document
-from appliance.ingest.parse.jsonstream import Value
-from appliance.types import Problem
+from appliance.formats import json_stream
+from appliance.formats.base import Document
+from appliance.formats.json_stream import JsonRecord
+from appliance.types import InputProblem
 
 
-def read(data: bytes, key: str = "items") -> tuple[list, list[Problem]]:
-    got = list(jsonstream.records(Document("x", len(data), lambda: io.BytesIO(data)), within=key))
-    return [r.data for r in got if isinstance(r, Value)], [r for r in got if isinstance(r, Problem)]
+def read(data: bytes, key: str = "items") -> tuple[list, list[InputProblem]]:
+    got = list(json_stream.records(Document("x", len(data), lambda: io.BytesIO(data)), within=key))
+    return [r.data for r in got if isinstance(r, JsonRecord)], [r for r in got if isinstance(r, InputProblem)]
 
 
 def test_the_elements_are_the_records():
@@ -50,7 +50,7 @@ def test_cut_anywhere():
 def test_memory_is_one_records():
     data = json.dumps({"items": [{"n": n, "text": "x" * 1000} for n in range(20_000)]}).encode()
     tracemalloc.start()
-    count = sum(1 for _ in jsonstream.records(Document("x", 0, lambda: io.BytesIO(data)), within="items"))
+    count = sum(1 for _ in json_stream.records(Document("x", 0, lambda: io.BytesIO(data)), within="items"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 20_000 and peak < 8_000_000

@@ -9,25 +9,22 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from appliance.ingest.chunk import Chunker
-from appliance.store.chunks import Chunkable, passage
+from appliance.store.chunks import ChunkableMessage, passage
 from appliance_models import HashEmbedder
+from tests.examples import examples
 
 WINDOW = 40
 CHUNKER = Chunker(HashEmbedder().count_tokens, WINDOW, 0.15)
 
 pieces = st.one_of(
     st.text(max_size=80),
-    st.sampled_from(
-        ["# Heading\n", "```python\nx = 1\n```\n", "\n\n", "A sentence. ", "- item\n", "\r\n", "x" * 300]
-    ),
-    st.sampled_from(
-        ["漢字かな交じり文。", "한국어 문장 ", "สวัสดีครับ", "👩‍👩‍👧 ", "e\u0301", "\u2028", "\x00", "\t"]
-    ),
+    st.sampled_from(["# Heading\n", "```python\nx = 1\n```\n", "\n\n", "A sentence. ", "- item\n", "\r\n", "x" * 300]),
+    st.sampled_from(["漢字かな交じり文。", "한국어 문장 ", "สวัสดีครับ", "👩‍👩‍👧 ", "e\u0301", "\u2028", "\x00", "\t"]),
 )
 texts = st.lists(pieces, max_size=30).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @example(
     text="0:0:000000000000:\x1b0:{00:0\x1b0\r0\x1b0\x08000:0000{{0",
     author="0:{0\x1b0:0\x1b0:0\x1b0\U00018cd60\U00018cd6",
@@ -36,7 +33,7 @@ texts = st.lists(pieces, max_size=30).map("".join)
 @given(text=texts, author=st.one_of(st.none(), st.text(min_size=1, max_size=30)), overlap=st.floats(0, 0.5))
 def test_chunks_cover_every_character(text: str, author: str | None, overlap: float) -> None:
     chunker = Chunker(HashEmbedder().count_tokens, WINDOW, overlap)
-    (spans,) = chunker.split([Chunkable(1, author, text, True, 0)])
+    (spans,) = chunker.split([ChunkableMessage(1, author, text, True, 0)])
     covered = 0
     for span in spans:
         assert 0 <= span.start <= covered < span.end <= len(text), "a gap, or a chunk that adds nothing"
@@ -44,11 +41,11 @@ def test_chunks_cover_every_character(text: str, author: str | None, overlap: fl
     assert covered == len(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=texts, author=st.one_of(st.none(), st.sampled_from(["Ana", "Dr. Ruth van der Berg"])))
 def test_no_chunk_is_longer_than_the_window(text: str, author: str | None) -> None:
     count = HashEmbedder().count_tokens
-    (spans,) = CHUNKER.split([Chunkable(1, author, text, True, 0)])
+    (spans,) = CHUNKER.split([ChunkableMessage(1, author, text, True, 0)])
     for span in spans:
         piece = text[span.start : span.end]
         (tokens,) = count([passage(author, piece)])
@@ -56,10 +53,8 @@ def test_no_chunk_is_longer_than_the_window(text: str, author: str | None) -> No
 
 
 def test_long_prose_overlaps_and_ends_at_joints() -> None:
-    text = "\n\n".join(
-        f"Paragraph {i} is about one thing. It says so in a second sentence." for i in range(60)
-    )
-    (spans,) = CHUNKER.split([Chunkable(1, None, text, True, 0)])
+    text = "\n\n".join(f"Paragraph {i} is about one thing. It says so in a second sentence." for i in range(60))
+    (spans,) = CHUNKER.split([ChunkableMessage(1, None, text, True, 0)])
     assert len(spans) > 10
     repeated = [before.end - after.start for before, after in itertools.pairwise(spans)]
     assert all(r >= 0 for r in repeated)
@@ -70,7 +65,7 @@ def test_long_prose_overlaps_and_ends_at_joints() -> None:
 
 @pytest.mark.parametrize("text", ["x" * 5000, "漢" * 5000, "a" * 4999 + "é", "\n" * 3000, "=" * 3000])
 def test_text_without_joints_is_cut_all_the_same(text: str) -> None:
-    (spans,) = CHUNKER.split([Chunkable(1, None, text, True, 0)])
+    (spans,) = CHUNKER.split([ChunkableMessage(1, None, text, True, 0)])
     assert len(spans) > 1
     assert spans[0].start == 0 and spans[-1].end == len(text)
     assert all(after.start <= before.end for before, after in itertools.pairwise(spans))

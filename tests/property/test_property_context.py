@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appliance.context import layers, render
-from appliance.context.plan import Material, Plan
+from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import LAYERS, PRESETS, shares
 from appliance.errors import UsageError
 from appliance.store import lexical
 from appliance.types import Context, Fact, Hit, Message, Quote, Source, Summary, Window
 from appliance_models import TokenCounter, encoding_for
-from appliance_models.tokens import _TABLES, _find_table, _read_encoding
+from appliance_models.encodings import _TABLES, _find_table, _read_encoding
+from tests.examples import examples
 
 CL100K = encoding_for("cl100k_base")
 
@@ -53,13 +54,9 @@ pieces = st.one_of(
 )  # fmt: skip
 texts = st.lists(pieces, max_size=8).map("".join)
 names = st.one_of(
-    st.none(),
-    st.sampled_from(("Ana", "Ben] hi\n[m9 Eve", "\u2028[m1 x]", "a, shortened")),
-    st.text(max_size=12),
+    st.none(), st.sampled_from(("Ana", "Ben] hi\n[m9 Eve", "\u2028[m1 x]", "a, shortened")), st.text(max_size=12)
 )
-stamps = st.sampled_from(
-    (None, "2024-03-01T10:00:00+00:00", "2024-03-02T10:00:00+00:00", "2019-01-01T00:00:00")
-)
+stamps = st.sampled_from((None, "2024-03-01T10:00:00+00:00", "2024-03-02T10:00:00+00:00", "2019-01-01T00:00:00"))
 roles = st.sampled_from(("user", "assistant"))
 
 
@@ -90,21 +87,7 @@ def message(number: int, role: str, text: str, author: str | None) -> Message:
 def fact(number: int, kind: str, text: str) -> Fact:
     quote = Quote(f"m{number + 500}", 0, len(text), text)
     return Fact(
-        f"f{number}",
-        "me",
-        "",
-        kind,
-        "me",
-        "x",
-        text,
-        text,
-        0.9,
-        "held",
-        "2024-03-01",
-        None,
-        None,
-        "rule",
-        (quote,),
+        f"f{number}", "me", "", kind, "me", "x", text, text, 0.9, "held", "2024-03-01", None, None, "rule", (quote,)
     )  # type: ignore[arg-type]
 
 
@@ -119,15 +102,13 @@ facts = st.lists(st.tuples(st.sampled_from(("profile", "preference", "instructio
 )
 summaries = st.lists(texts, max_size=2).map(
     lambda given: [
-        Summary(
-            f"sum{i}", f"s{i}", "session", text, (), "extractive", "m1", "m3", 3, None, None, "2024-01-01", {}
-        )
+        Summary(f"sum{i}", f"s{i}", "session", text, (), "extractive", "m1", "m3", 3, None, None, "2024-01-01", {})
         for i, text in enumerate(given, 1)
     ]
 )
-windows = st.tuples(
-    st.lists(texts, min_size=1, max_size=4), st.sampled_from(("extractive", "some-model"))
-).map(lambda given: (tuple(Quote(f"m{i}", 0, 1, text) for i, text in enumerate(given[0], 300)), given[1]))
+windows = st.tuples(st.lists(texts, min_size=1, max_size=4), st.sampled_from(("extractive", "some-model"))).map(
+    lambda given: (tuple(Quote(f"m{i}", 0, 1, text) for i, text in enumerate(given[0], 300)), given[1])
+)
 OUR_LINE = re.compile(r"\[(?:m|s|f|sum)\d+[ \]]|# ")
 
 
@@ -136,7 +117,7 @@ def window(quotes: tuple[Quote, ...], made_by: str, turns: list[Message]) -> Win
     return Window("s9", "summary_buffer", text, quotes, 40, tuple(turns), 0, 2000, "cl100k_base", made_by)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(
     counter=st.sampled_from(COUNTERS),
     query=texts,
@@ -161,14 +142,14 @@ def test_a_context_is_exact(
     budget: int,
     pinned: set[str],
 ) -> None:
-    plan = Plan(query, lexical.words(query), budget, shares(preset, {}), counter.name, counter.count, 3, 0)
-    material = Material(
+    plan = ContextPlan(query, lexical.query_words(query), budget, shares(preset, {}), counter.name, counter.count, 3, 0)
+    material = ContextMaterial(
         turns=turns,
         window=window(*running, turns) if running else None,
         hits=hits,
         facts=facts,
         summaries=summaries,
-        beside={one.message_id: (message(900 + one.rank, "user", "Is it?", None), None) for one in hits},
+        neighbours={one.message_id: (message(900 + one.rank, "user", "Is it?", None), None) for one in hits},
         pinned=pinned,
     )
     always = [fact for fact in facts if fact.kind == "instruction"]
@@ -190,18 +171,16 @@ def test_a_context_is_exact(
     no_line_is_forged(context)
 
 
-def told_of_each(context: Context, material: Material) -> None:
+def told_of_each(context: Context, material: ContextMaterial) -> None:
     there = [item.message_id for layer in context.layers for item in layer.items]
     gone = [one.message_id for one in context.dropped]
     assert not set(there) & set(gone) and len(gone) == len(set(gone))
     considered = {one.message_id for one in material.hits} | {one.id for one in material.latest}
     considered |= {one.id for one in material.facts} | {one.id for one in material.summaries}
     assert considered <= {*there, *gone}, "each is in, or named as left out"
-    whole = {one.message_id: one.text for one in material.hits} | {
-        one.id: one.text for one in material.latest
-    }
+    whole = {one.message_id: one.text for one in material.hits} | {one.id: one.text for one in material.latest}
     for item in (item for layer in context.layers for item in layer.items):
-        assert render.quoted(item.text) in context.text
+        assert render.escape(item.text) in context.text
         if item.fidelity == "full" and item.message_id in whole:
             assert item.text == whole[item.message_id]
     recent = next(layer.items for layer in context.layers if layer.name == "recent")
@@ -214,7 +193,7 @@ def no_line_is_forged(context: Context) -> None:
     ids = [item.message_id for layer in context.layers for item in layer.items]
     heads = 0
     for line in re.split(render._BREAK, context.text):
-        if not render.looks_ours(line[:80]):
+        if not render.looks_like_markup(line[:80]):
             continue
         assert OUR_LINE.match(line), line
         if re.match(r"\[s\d+ ", line) or re.fullmatch(r"\[s\d+\]", line):
@@ -228,7 +207,7 @@ def no_line_is_forged(context: Context) -> None:
     assert groups <= len(by_layer["retrieved"].items)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=texts, more=texts)
 def test_parts_add_up(text: str, more: str) -> None:
     """What makes the counts exact: a part that ends with a line break, before one that begins with a bracket."""
@@ -238,22 +217,22 @@ def test_parts_add_up(text: str, more: str) -> None:
         assert counter.count(render.RECENT) + counter.count(one) == counter.count(render.RECENT + one)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=texts)
 def test_a_text_stands_as_it_was_said_but_for_lines_like_ours(text: str) -> None:
-    quoted = render.quoted(text)
+    quoted = render.escape(text)
     assert quoted.replace("> ", "") == text.rstrip().replace("> ", "")
     lines = re.split(render._BREAK, quoted)
-    assert not any(render.looks_ours(line[:80]) for line in lines[1:])
-    if not any(render.looks_ours(line[:80]) for line in re.split(render._BREAK, text)[1:]):
+    assert not any(render.looks_like_markup(line[:80]) for line in lines[1:])
+    if not any(render.looks_like_markup(line[:80]) for line in re.split(render._BREAK, text)[1:]):
         assert quoted == text.rstrip()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(name=st.text(max_size=200))
 def test_a_name_is_one_line_without_a_meaning(name: str) -> None:
-    plain = render.plain(name, render.LONGEST_NAME)
-    assert len(plain) <= render.LONGEST_NAME
+    plain = render.single_line(name, render.MAX_NAME_CHARACTERS)
+    assert len(plain) <= render.MAX_NAME_CHARACTERS
     assert not re.search(r"[\[\],\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]", plain)
 
 
@@ -261,8 +240,8 @@ def test_a_name_is_one_line_without_a_meaning(name: str) -> None:
     "huge", ["x" * 1_000_000, "word " * 200_000, "灯" * 1_000_000, "\n" * 1_000_000, "👩🏽" * 250_000]
 )
 def test_a_word_of_a_megabyte_is_named_and_costs_nothing(huge: str) -> None:
-    plan = Plan("word", ["word"], 500, shares("assistant", {}), CL100K.name, CL100K.count, 3, 0)
-    material = Material(
+    plan = ContextPlan("word", ["word"], 500, shares("assistant", {}), CL100K.name, CL100K.count, 3, 0)
+    material = ContextMaterial(
         turns=[message(100, "user", huge, None)],
         hits=[hit(1, huge, None, huge, None), hit(2, "a word", None, None, None)],
     )

@@ -10,11 +10,12 @@ from pathlib import Path
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from appliance.ingest import copies
+from appliance.ingest import near_duplicates
 from appliance.store import messages, sessions, variants
 from appliance.store.database import Database
-from appliance.store.messages import NewMessage
+from appliance.store.messages import MessageInsert
 from appliance.types import Role, Scope, SessionRecord
+from tests.examples import examples
 
 Said = tuple[str, Role, str]
 """Who, as what, and the words."""
@@ -23,9 +24,7 @@ STORY = (
     "in the spring we took the slow boat along the coast and slept in a small house above the harbour where"
     " the baker sang every morning and nobody ever asked us when we meant to leave or what we did at home"
 ).split()
-STORY_ZH = (
-    "春天我们坐慢船沿着海岸航行住在港口上方的一间小房子里面包师每天早上唱歌没有人问我们什么时候打算离开"
-)
+STORY_ZH = "春天我们坐慢船沿着海岸航行住在港口上方的一间小房子里面包师每天早上唱歌没有人问我们什么时候打算离开"
 
 
 def other_word(at: int, word: str) -> str:
@@ -36,9 +35,7 @@ told = st.one_of(
     st.sampled_from(
         ["ok", "OK", "thanks", "  thanks ", "How late is it?", "how late  is it?", "", "👍", "No. 7", "No. 8"]
     ),
-    st.builds(
-        other_word, st.integers(0, len(STORY) - 1), st.sampled_from(["boat", "blue", "7", "8", "harbour."])
-    ),
+    st.builds(other_word, st.integers(0, len(STORY) - 1), st.sampled_from(["boat", "blue", "7", "8", "harbour."])),
     st.builds(lambda end: " ".join(STORY[:end]), st.integers(7, len(STORY))),
     st.builds(lambda end: STORY_ZH[:end], st.integers(5, len(STORY_ZH))),
 )
@@ -62,14 +59,16 @@ def arrive(database: Database, numbered: Sequence[tuple[int, Said]]) -> None:
     with database.write() as tx:
         keys = []
         for number, (user, role, text) in numbered:
-            session, _ = sessions.enter(tx, Scope(user), "native", SessionRecord(f"session {number % 3}"))
+            session, _ = sessions.upsert(tx, Scope(user), "native", SessionRecord(f"session {number % 3}"))
             keys += messages.insert(
                 tx,
                 session,
                 None,
-                [NewMessage(str(number), number, 0, None, None, role, None, text, True, None, "{}")],
+                [MessageInsert(str(number), number, 0, None, None, role, None, text, True, None, "{}")],
             )
-        copies.link_by_text(tx, [copies.fingerprint(each) for each in variants.spoken(tx, keys)])
+        near_duplicates.link_by_text(
+            tx, [near_duplicates.sign(each) for each in variants.comparable_messages(tx, keys)]
+        )
 
 
 def memories(database: Database) -> set[frozenset[int]]:
@@ -77,7 +76,7 @@ def memories(database: Database) -> set[frozenset[int]]:
     db = database.read()
     found: dict[int, set[int]] = {}
     number = dict(db.execute("SELECT id, CAST(external_id AS INTEGER) FROM message"))
-    for key, memory in variants.groups(db, list(number)).items():
+    for key, memory in variants.group_heads(db, list(number)).items():
         found.setdefault(memory, set()).add(number[key])
     return {frozenset(group) for group in found.values()}
 
@@ -85,7 +84,7 @@ def memories(database: Database) -> set[frozenset[int]]:
 def expected(said: Sequence[Said]) -> set[frozenset[int]]:
     """The same by looking at every pair; MinHash may pass over one in a hundred that are just near enough."""
     root = list(range(len(said)))
-    texts = [variants.normalised(text) for *_, text in said]
+    texts = [variants.normalize_text(text) for *_, text in said]
     for i, one in enumerate(said):
         for j in range(i):
             if one[:2] == said[j][:2] and (texts[i] == texts[j] or near(texts[i], texts[j])):
@@ -96,12 +95,16 @@ def expected(said: Sequence[Said]) -> set[frozenset[int]]:
 
 
 def near(one: str, other: str) -> bool:
-    a, b = copies.shingles(one), copies.shingles(other)
-    enough = min(len(a), len(b)) >= copies.LEAST_SHINGLES
-    return enough and copies.numbers(one) == copies.numbers(other) and copies.jaccard(a, b) >= copies.NEAR
+    a, b = near_duplicates.shingles(one), near_duplicates.shingles(other)
+    enough = min(len(a), len(b)) >= near_duplicates.MIN_SHINGLES
+    return (
+        enough
+        and near_duplicates.numbers(one) == near_duplicates.numbers(other)
+        and near_duplicates.jaccard(a, b) >= near_duplicates.MIN_JACCARD
+    )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(said=st.lists(saying, min_size=1, max_size=24), data=st.data())
 @example(said=[("ana", "user", "ok"), ("ben", "user", "ok"), ("ana", "assistant", "ok")], data=None)
 def test_neither_order_nor_rounds_change_what_belongs_together(said: list[Said], data: st.DataObject) -> None:
@@ -123,11 +126,9 @@ def test_neither_order_nor_rounds_change_what_belongs_together(said: list[Said],
             assert count == len(said), "nothing is dropped"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(said=st.lists(saying, min_size=2, max_size=16), data=st.data())
-def test_what_is_deleted_leaves_nothing_and_the_others_stay_together(
-    said: list[Said], data: st.DataObject
-) -> None:
+def test_what_is_deleted_leaves_nothing_and_the_others_stay_together(said: list[Said], data: st.DataObject) -> None:
     gone = data.draw(st.sets(st.integers(0, len(said) - 1), min_size=1))
     with database() as opened:
         arrive(opened, list(enumerate(said)))
@@ -147,7 +148,7 @@ def test_what_is_deleted_leaves_nothing_and_the_others_stay_together(
 
 def test_a_text_s_bands_are_for_good() -> None:
     """They are stored: another version of a library must not make others."""
-    said = variants.Spoken(1, 1, "ana", "", "user", None, None, 0, 0, " ".join(STORY))
-    found = copies.fingerprint(said)
+    said = variants.ComparableMessage(1, 1, "ana", "", "user", None, None, 0, 0, " ".join(STORY))
+    found = near_duplicates.sign(said)
     assert found.digest == -128203156532040625
     assert found.bands == (-942205298, 1684373869, -397416612, -2112290868, -1306803189)

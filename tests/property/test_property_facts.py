@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from appliance import Appliance
 from appliance.errors import NotFound
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
+from tests.examples import examples
 
 SAID = (
     "I live in Berlin.",
@@ -40,9 +42,7 @@ SAID = (
     "The deadline has been moved to April 2. I live in Bonn.",
 )
 
-messages = st.lists(
-    st.tuples(st.sampled_from(SAID), st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=12
-)
+messages = st.lists(st.tuples(st.sampled_from(SAID), st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=12)
 
 
 def line(number: int, text: str, when: int, session: int) -> dict[str, Any]:
@@ -58,13 +58,10 @@ def line(number: int, text: str, when: int, session: int) -> dict[str, Any]:
 def known(memory: Appliance, user: str | None = None) -> list[Any]:
     """All facts without their ids."""
     found = [
-        fact
-        for state in ("held", "ended", "superseded", "review")
-        for fact in memory.facts.list(user, state=state)
+        fact for state in ("held", "ended", "superseded", "review") for fact in memory.facts.list(user, state=state)
     ]  # type: ignore[arg-type]
     quotes = {
-        fact.id: sorted((memory.message(q.message_id).external_id, q.start) for q in fact.evidence)
-        for fact in found
+        fact.id: sorted((memory.message(q.message_id).external_id, q.start) for q in fact.evidence) for fact in found
     }
     return sorted(
         [
@@ -92,7 +89,7 @@ def open_memory(folder: Path) -> Appliance:
     return Appliance.open(folder / "home", worker=False, embedder=HashEmbedder())
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(messages, st.randoms(use_true_random=False), st.integers(1, 5))
 @example([("We moved to Madrid.", 0, 1), ("I moved from Madrid to Rome.", 0, 0)], random.Random(2), 1)
 def test_any_order_of_sessions_and_any_cut_gives_the_same_facts(
@@ -104,8 +101,8 @@ def test_any_order_of_sessions_and_any_cut_gives_the_same_facts(
         with open_memory(Path(first)) as memory:
             ingest(memory, lines, Path(first))
             whole = known(memory)
-            assert memory.facts.read_due() == 0
-            with memory._database.write() as tx:
+            assert engine_of(memory).facts.extract_pending() == 0
+            with engine_of(memory)._database.write() as tx:
                 tx.execute("INSERT INTO fact_due SELECT id FROM message")
             assert known(memory) == whole, "read a second time"
         with open_memory(Path(second)) as memory:
@@ -117,14 +114,14 @@ def test_any_order_of_sessions_and_any_cut_gives_the_same_facts(
                 for start in range(0, len(mine), size):
                     ingest(memory, mine[start : start + size], Path(second))
                     if chance.random() < 0.5:
-                        memory.facts.read_due()
+                        engine_of(memory).facts.extract_pending()
             assert known(memory) == whole
 
 
 SCOPES = (("me", ""), ("ana", ""), ("ben", ""), ("ana", "work"), ("", "ana"), ("ANA", ""))
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(st.data())
 def test_facts_are_of_one_user_and_namespace(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder, open_memory(Path(folder)) as memory:
@@ -141,20 +138,14 @@ def test_facts_are_of_one_user_and_namespace(data: st.DataObject) -> None:
         elif act != "none":
             getattr(memory.facts, act)(redis.id)
         for scope, town in owners.items():
-            for fact in (
-                *memory.facts.list(*scope),
-                *memory.facts.history("me", user_id=scope[0], namespace=scope[1]),
-            ):
+            for fact in (*memory.facts.list(*scope), *memory.facts.history("me", user_id=scope[0], namespace=scope[1])):
                 assert (fact.user_id, fact.namespace) == scope
                 assert not any(other in fact.text for other in owners.values() if other != town)
                 for quote in fact.evidence:
                     info = memory.sessions.info(memory.message(quote.message_id).session_id)
                     assert (info.user_id, info.namespace) == scope
             assert town in {fact.value for fact in memory.facts.list(*scope)}
-            tools = {fact.value for fact in memory.facts.list(*scope) if fact.attribute == "uses"} & {
-                "Redis",
-                "Valkey",
-            }
+            tools = {fact.value for fact in memory.facts.list(*scope) if fact.attribute == "uses"} & {"Redis", "Valkey"}
             changed = {"reject": set(), "correct": {"Valkey"}}.get(act, {"Redis"})
             assert tools == (changed if scope == (user, namespace) else {"Redis"})
             if scope[0] != user:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from appliance import Appliance
 from appliance.store import chunks
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
+from tests.examples import examples
 from tests.summary_talk import chat, write
 
 SCOPES = (("me", ""), ("ana", ""), ("ana", "work"), ("", "ana"))
@@ -35,7 +37,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_a_summary_quotes_what_stands_there(course: list[tuple[Any, ...]]) -> None:
     with (
@@ -67,9 +69,9 @@ def test_a_summary_quotes_what_stands_there(course: list[tuple[Any, ...]]) -> No
 def _remove(memory: Appliance, key: int) -> None:
     from appliance.store import lexical
 
-    with memory._database.write() as tx:
-        lexical.withdraw(tx, {key})
-        chunks.drop(tx, [key])
+    with engine_of(memory)._database.write() as tx:
+        lexical.remove_from_index(tx, {key})
+        chunks.delete(tx, [key])
         tx.execute("DELETE FROM message WHERE id = ?", (key,))
 
 
@@ -110,11 +112,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
                 for line in chat("same", 40)
             ]
             memory.ingest(write(folder / "lines.jsonl", lines), user_id=user, namespace=namespace)
-        memory.tend()
+        memory.run_pending_jobs()
         yield memory
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scope=st.sampled_from(SCOPES),
     query=st.lists(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from appliance import Appliance
 from appliance.errors import NotFound
 from appliance_models import HashEmbedder
+from tests.examples import examples
 
 SCOPES = (("me", ""), ("ana", ""), ("ben", ""), ("ana", "work"), ("ana", "me"), ("", "ana"), ("ANA", ""))
 SHARED = "the violin lies in the harbour office, ask about the copper key on tuesday".split()
@@ -50,8 +51,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 queries = st.one_of(
-    st.lists(st.sampled_from([*SHARED, *map(mark, SCOPES)]), min_size=1, max_size=8).map(" ".join),
-    st.text(max_size=20),
+    st.lists(st.sampled_from([*SHARED, *map(mark, SCOPES)]), min_size=1, max_size=8).map(" ".join), st.text(max_size=20)
 )
 narrowed = st.fixed_dictionaries(
     {},
@@ -69,7 +69,7 @@ def foreign(scope: tuple[str, str], text: str) -> list[str]:
     return [mark(other) for other in SCOPES if other != scope and mark(other) in text]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     scope=st.sampled_from(SCOPES),
     query=queries,
@@ -91,11 +91,9 @@ def test_a_search_shows_only_its_own_scope(
         assert not hits
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scope=st.sampled_from(SCOPES), query=queries, budget=st.integers(1, 1_500))
-def test_a_context_holds_only_its_own_scope(
-    shared: Appliance, scope: tuple[str, str], query: str, budget: int
-) -> None:
+def test_a_context_holds_only_its_own_scope(shared: Appliance, scope: tuple[str, str], query: str, budget: int) -> None:
     (info,) = shared.sessions.list(user_id=scope[0], namespace=scope[1])
     for context in (
         shared.context(query, user_id=scope[0], namespace=scope[1], budget=budget),
@@ -113,7 +111,7 @@ def test_every_scope_is_found_by_its_own_words(shared: Appliance) -> None:
     for scope in SCOPES:
         for mode in ("hybrid", "lexical"):
             hits = shared.search(mark(scope), mode=mode, user_id=scope[0], namespace=scope[1], limit=50)  # type: ignore[arg-type]
-            folded = [other for hit in hits for other in hit.why["folded"]]
+            folded = [other for hit in hits for other in hit.why["variants"]]
             assert len({hit.message_id for hit in hits} | set(folded)) == 16, "all of its talk"
             for other in SCOPES:
                 if other != scope:

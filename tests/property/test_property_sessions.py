@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from appliance import Appliance
 from appliance.errors import NotFound
 from appliance_models import HashEmbedder
+from tests.examples import examples
 
 OWNERS = (("me", ""), ("ana", ""), ("ana", "work"), ("ANA", ""))
 AGENTS = ("", "coder", "painter")
@@ -56,9 +57,7 @@ def gives(talk: Talk, said: Said) -> bool:
 
 steps = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("begin"), st.sampled_from(OWNERS), st.sampled_from(AGENTS), st.sampled_from(SCOPES)
-        ),
+        st.tuples(st.just("begin"), st.sampled_from(OWNERS), st.sampled_from(AGENTS), st.sampled_from(SCOPES)),
         st.tuples(st.just("say"), st.integers(0, 9), st.sampled_from(ROLES), st.sampled_from(AGENTS)),
         st.tuples(st.just("say"), st.integers(0, 9), st.sampled_from(ROLES), st.sampled_from(AGENTS)),
         st.tuples(st.just("branch"), st.integers(0, 9), st.integers(0, 9), st.none()),
@@ -76,11 +75,7 @@ def filled(memory: Appliance, done: list[tuple[Any, ...]]) -> list[Talk]:
         if what == "begin" or not talks:
             owner, agent, scope = how if what == "begin" else (OWNERS[0], "", "all")
             begun = memory.sessions.create(
-                user_id=owner[0],
-                namespace=owner[1],
-                agent_id=agent,
-                storage_scope=scope,
-                external_id=f"x{number}",
+                user_id=owner[0], namespace=owner[1], agent_id=agent, storage_scope=scope, external_id=f"x{number}"
             )
             talks.append(Talk(begun.id, owner, {agent} - {""}, scope))
         elif what == "embed":
@@ -105,7 +100,7 @@ def filled(memory: Appliance, done: list[tuple[Any, ...]]) -> list[Talk]:
     return talks
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     done=steps,
     asker=st.sampled_from(OWNERS),
@@ -190,7 +185,7 @@ def check_everything(
             )
             for hit in answer:
                 found.add(hit.text)
-                found |= {memory.message(other).text for other in hit.why["folded"]}
+                found |= {memory.message(other).text for other in hit.why["variants"]}
             if within is not None and here.owner[0] == user:
                 # A session's id names its namespace too.
                 asked = here.owner

@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.examples import examples
 
 Line = dict[str, Any]
 
@@ -54,9 +55,7 @@ def key(line: Line) -> tuple[str, str]:
 
 def shown(line: Line) -> str:
     """A message as an export should give it, in a form that can be compared."""
-    metadata = {
-        name: value for name, value in line.get("metadata", {}).items() if name not in ("source", "user_id")
-    }
+    metadata = {name: value for name, value in line.get("metadata", {}).items() if name not in ("source", "user_id")}
     wanted = {name: line.get(name) for name in ("session_id", "role", "content", "timestamp", "author")}
     if line["session_id"] != "no ids":
         wanted["message_id"] = line["message_id"]
@@ -88,8 +87,7 @@ class Memory(RuleBasedStateMachine):
         if not forms:
             forms.append(line)
         elif shown(forms[-1]) != shown(line) and not any(
-            (form["content"], form.get("metadata")) == (line["content"], line.get("metadata"))
-            for form in forms[:-1]
+            (form["content"], form.get("metadata")) == (line["content"], line.get("metadata")) for form in forms[:-1]
         ):
             forms.append(line)
             self.revisions += 1
@@ -104,14 +102,7 @@ class Memory(RuleBasedStateMachine):
         chance=st.randoms(use_true_random=False),
     )
     def ingest(
-        self,
-        user: str,
-        session: str,
-        said: list[Line],
-        again: list[int],
-        edited: bool,
-        wait: bool,
-        chance: Any,
+        self, user: str, session: str, said: list[Line], again: list[int], edited: bool, wait: bool, chance: Any
     ) -> None:
         """New messages with some that are there already, in any order; with ``edited`` in other words."""
         lines = []
@@ -199,7 +190,7 @@ class Memory(RuleBasedStateMachine):
 
 
 Memory.TestCase.settings = settings(
-    max_examples=8,
+    max_examples=examples(8),
     stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -243,7 +234,7 @@ def order_after(memory: Appliance, folder: Path, reads: list[list[Line]]) -> lis
     return [line["message_id"] for line in memory.export(user_id=user)]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chat=chats(), cuts=st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4)), min_size=1, max_size=4))
 def test_exports_that_overlap_give_the_order_of_the_chat(
     memory: Appliance, tmp_path: Path, chat: list[Line], cuts: list[tuple[int, int]]
@@ -258,7 +249,7 @@ def test_exports_that_overlap_give_the_order_of_the_chat(
     assert order_after(memory, tmp_path, reads) == [line["message_id"] for line in chat[:end]]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(chat=chats(), kept=st.lists(st.booleans(), min_size=24, max_size=24), last=st.integers(1, 24))
 def test_what_an_earlier_export_lacked_goes_where_it_belongs(
     memory: Appliance, tmp_path: Path, chat: list[Line], kept: list[bool], last: int
@@ -272,7 +263,7 @@ def test_what_an_earlier_export_lacked_goes_where_it_belongs(
     assert order_after(memory, tmp_path, reads) == [line["message_id"] for line in chat]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(minutes=st.lists(st.integers(0, 5), min_size=1, max_size=20))
 def test_times_that_go_back_are_put_in_order_and_equal_ones_stay(
     memory: Appliance, tmp_path: Path, minutes: list[int]

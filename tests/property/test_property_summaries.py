@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from appliance.memory import folding, window
-from appliance.memory.folding import Habits, State
-from appliance.memory.summarise import exchanges, message_vectors, part, read, summarise, topics
-from appliance.memory.summarise.segments import LARGEST, SMALLEST
-from appliance.memory.summarise.sentences import LONGEST, spans
+from appliance.memory import compaction, window
+from appliance.memory.compaction import RunningSummaryState, WindowPolicy
+from appliance.memory.extractive import analyze, exchanges, message_vectors, slice_analysis, summarize, topics
+from appliance.memory.extractive.segmentation import MAX_TOPIC_MESSAGES, MIN_TOPIC_MESSAGES
+from appliance.memory.extractive.sentences import MAX_SENTENCE_CHARACTERS, sentence_spans
 from appliance.types import ROLES, Message
 from appliance_models import HashEmbedder, encoding_for
+from tests.examples import examples
 
 _PIECES = st.sampled_from(
     [
@@ -63,17 +64,17 @@ def talks(draw: st.DrawFn, least: int = 0, most: int = 12) -> list[Message]:
 @given(TEXTS)
 def test_sentences_lie_one_after_the_other_within_their_message(text: str) -> None:
     end = 0
-    for span in spans(text):
+    for span in sentence_spans(text):
         assert end <= span.start < span.end <= len(text)
-        assert span.end - span.start <= LONGEST
+        assert span.end - span.start <= MAX_SENTENCE_CHARACTERS
         assert text[span.start : span.end] == text[span.start : span.end].strip()
         end = span.end
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(talks(), st.integers(0, 6))
 def test_every_sentence_of_a_summary_is_the_messages_own(messages: list[Message], count: int) -> None:
-    draft = summarise(messages, embed, count)
+    draft = summarize(messages, embed, count)
     place = {message.id: i for i, message in enumerate(messages)}
     at = [(place[quote.message_id], quote.start) for quote in draft.quotes]
     assert len(draft.quotes) <= count
@@ -88,29 +89,29 @@ def test_every_sentence_of_a_summary_is_the_messages_own(messages: list[Message]
             assert one["text"] in " ".join(messages[place[one["message_id"]]].text.split())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(talks(most=60), st.data())
 def test_topics_are_all_of_it_in_order_and_none_too_small_or_too_large(
     messages: list[Message], data: st.DataObject
 ) -> None:
-    reading = read(messages, embed)
+    reading = analyze(messages, embed)
     ranges = topics(messages, message_vectors(reading))
     assert [i for start, end in ranges for i in range(start, end)] == [*range(len(messages))]
-    assert all(end - start <= LARGEST for start, end in ranges)
-    assert len(messages) < SMALLEST or all(end - start >= SMALLEST for start, end in ranges)
+    assert all(end - start <= MAX_TOPIC_MESSAGES for start, end in ranges)
+    assert len(messages) < MIN_TOPIC_MESSAGES or all(end - start >= MIN_TOPIC_MESSAGES for start, end in ranges)
     asked = exchanges(messages)
     assert all(messages[start].role == "user" and start < end for start, end in asked)
     assert all(a[1] <= b[0] for a, b in pairwise(asked))
     start = data.draw(st.integers(0, len(messages)))
     end = data.draw(st.integers(start, len(messages)))
     ids = {message.id for message in messages[start:end]}
-    own = part(reading, start, end)
+    own = slice_analysis(reading, start, end)
     assert all(own.messages[one.message].id in ids for one in own.sentences)
     assert len(own.vectors) == len(own.sentences)
 
 
 HABITS = st.builds(
-    Habits,
+    WindowPolicy,
     strategy=st.just("summary_buffer"),
     budget=st.integers(64, 400),
     threshold=st.floats(0.6, 1.0),
@@ -121,32 +122,32 @@ HABITS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(talks(most=30), HABITS)
 def test_a_window_keeps_to_its_budget_unless_the_latest_turns_alone_are_more(
-    messages: list[Message], habits: Habits
+    messages: list[Message], habits: WindowPolicy
 ) -> None:
-    found = window.of_messages("s1", messages, habits, COUNTER, embed)
-    assert found.tokens == COUNTER.count(window.text(found.summary, found.turns))
+    found = window.window_of_messages("s1", messages, habits, COUNTER, embed)
+    assert found.tokens == COUNTER.count(window.render_window(found.summary, found.turns))
     assert found.tokens <= habits.budget or (len(found.turns) <= habits.keep and found.summary is None)
-    assert [*found.turns] == messages[found.folded :]
+    assert [*found.turns] == messages[found.compacted :]
     assert len(found.turns) >= min(habits.keep, len(messages))
-    texts = {message.id: message.text for message in messages[: found.folded]}
+    texts = {message.id: message.text for message in messages[: found.compacted]}
     assert all(texts[quote.message_id][quote.start : quote.end] == quote.text for quote in found.quotes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(talks(most=30), HABITS, st.data())
 def test_a_window_is_the_same_whenever_it_was_asked_for_before(
-    messages: list[Message], habits: Habits, data: st.DataObject
+    messages: list[Message], habits: WindowPolicy, data: st.DataObject
 ) -> None:
     asked = sorted(data.draw(st.sets(st.integers(0, len(messages)), max_size=4)))
-    state, seen = State(None, {}, []), 0
+    state, seen = RunningSummaryState(None, {}, []), 0
     for end in [*asked, len(messages)]:
-        state = State(state.running, state.sources, [*state.turns, *messages[seen:end]])
-        sizes = [window.size(turn, COUNTER.count) for turn in state.turns]
-        state, _ = folding.caught_up(state, sizes, habits, COUNTER.count, embed)
+        state = RunningSummaryState(state.running, state.sources, [*state.turns, *messages[seen:end]])
+        sizes = [window.turn_tokens(turn, COUNTER.count) for turn in state.turns]
+        state, _ = compaction.compact_due(state, sizes, habits, COUNTER.count, embed)
         seen = end
-    assert window.handed_out("s1", state, habits, COUNTER) == window.of_messages(
+    assert window.build_window("s1", state, habits, COUNTER) == window.window_of_messages(
         "s1", messages, habits, COUNTER, embed
     )

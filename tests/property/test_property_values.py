@@ -14,32 +14,31 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from appliance import Appliance, IngestReport, moments
-from appliance.context.budget import SHORTEST, shorten
-from appliance.recall.snippet import snippet
+from appliance import Appliance, IngestReport, timestamps
+from appliance.context.budget import MIN_SHORTENED_TOKENS, shorten
+from appliance.retrieval.snippet import snippet
 from appliance.store import lexical
 from appliance_models import HashEmbedder, encoding_for
+from tests.examples import examples
 
 pieces = st.one_of(
     st.text(max_size=60),
     st.sampled_from(
         ("The keeper climbs the tower. ", "Is it lit? ", "Yes!\n", "\n\n", "灯台守は塔に登る。", "👩‍👩‍👧🏽 ")
     ),
-    st.sampled_from(
-        ("word " * 80, "x" * 900, "灯台" * 200, "[…] ", "a.b.c ", "<|endoftext|>", "1234567890" * 30)
-    ),
+    st.sampled_from(("word " * 80, "x" * 900, "灯台" * 200, "[…] ", "a.b.c ", "<|endoftext|>", "1234567890" * 30)),
 )
 texts = st.lists(pieces, max_size=12).map("".join)
 COUNTER = encoding_for()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(text=texts, query=texts, room=st.integers(0, 300))
 def test_a_shortened_text_fits_and_is_the_text_s_own(text: str, query: str, room: int) -> None:
-    short = shorten(text, lexical.words(query), room, COUNTER.count)
+    short = shorten(text, lexical.query_words(query), room, COUNTER.count)
     if short is None:
         return
-    assert room >= SHORTEST
+    assert room >= MIN_SHORTENED_TOKENS
     assert short.tokens == COUNTER.count(short.text) <= room
     place = 0
     for part in short.text.split("[…] "):
@@ -49,30 +48,26 @@ def test_a_shortened_text_fits_and_is_the_text_s_own(text: str, query: str, room
 
 
 def test_a_shortened_text_keeps_the_sentence_that_answers() -> None:
-    text = (
-        "".join(f"Sentence {i} is about nothing much. " for i in range(60)) + "The key lies under the mat. "
-    )
+    text = "".join(f"Sentence {i} is about nothing much. " for i in range(60)) + "The key lies under the mat. "
     text += "".join(f"Sentence {i} is about nothing much. " for i in range(60))
     short = shorten(text, ["key", "mat"], 40, COUNTER.count)
     assert short is not None and "The key lies under the mat." in short.text
     assert " […] The key" in short.text and short.text.endswith("[…]")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     text=texts,
     query=texts,
     length=st.integers(1, 300),
     span=st.one_of(st.none(), st.tuples(st.floats(0, 1), st.floats(0, 1))),
 )
-def test_a_snippet_is_a_part_of_the_text(
-    text: str, query: str, length: int, span: tuple[float, float] | None
-) -> None:
+def test_a_snippet_is_a_part_of_the_text(text: str, query: str, length: int, span: tuple[float, float] | None) -> None:
     bounds = None
     if span is not None and text:
         start = int(span[0] * (len(text) - 1))
         bounds = (start, start + 1 + int(span[1] * (len(text) - start - 1)))
-    cut = snippet(text, lexical.words(query), bounds, length)
+    cut = snippet(text, lexical.query_words(query), bounds, length)
     plain = " ".join(text.split())
     inner = cut.removeprefix("… ") if not plain.startswith(cut) else cut
     inner = inner if inner in plain else inner.removesuffix(" …")
@@ -81,9 +76,7 @@ def test_a_snippet_is_a_part_of_the_text(
     assert "\n" not in cut
 
 
-zones = st.one_of(
-    st.none(), st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-)
+zones = st.one_of(st.none(), st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes))))
 whens = st.builds(
     lambda when, zone: when.replace(tzinfo=zone),
     st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 12, 31)),
@@ -93,33 +86,31 @@ whens = st.builds(
 
 @given(when=whens, other=whens)
 def test_times_come_back_and_sort_as_they_are(when: datetime, other: datetime) -> None:
-    number = moments.microseconds(when)
-    assert moments.iso_of(number) == moments.iso(when.replace(tzinfo=when.tzinfo or UTC))
-    back = datetime.fromisoformat(moments.iso(when))
-    assert back == when and moments.microseconds(back) == number
-    assert moments.bound(moments.iso(when), end=False) == moments.bound(when, end=True) == number
+    number = timestamps.to_microseconds(when)
+    assert timestamps.iso_from_microseconds(number) == timestamps.iso(when.replace(tzinfo=when.tzinfo or UTC))
+    back = datetime.fromisoformat(timestamps.iso(when))
+    assert back == when and timestamps.to_microseconds(back) == number
+    assert timestamps.parse_bound(timestamps.iso(when), end=False) == timestamps.parse_bound(when, end=True) == number
     if when.tzinfo and other.tzinfo:
-        assert (number < moments.microseconds(other)) == (when < other)
+        assert (number < timestamps.to_microseconds(other)) == (when < other)
 
 
 @given(when=st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 12, 30)))
 def test_a_day_as_a_range_holds_just_its_moments(when: datetime) -> None:
     day = when.date()
     for given_day in (day, day.isoformat(), f" {day.isoformat()} ", day.isoformat().replace("-", "")):
-        since, until = moments.bound(given_day, end=False), moments.bound(given_day, end=True)
+        since, until = timestamps.parse_bound(given_day, end=False), timestamps.parse_bound(given_day, end=True)
         assert since is not None and until is not None
-        assert since <= moments.microseconds(when) < until
+        assert since <= timestamps.to_microseconds(when) < until
     tomorrow = datetime.combine(day + timedelta(days=1), datetime.min.time())
-    assert moments.bound(date(day.year, day.month, day.day), end=True) == moments.microseconds(tomorrow)
+    assert timestamps.parse_bound(date(day.year, day.month, day.day), end=True) == timestamps.to_microseconds(tomorrow)
 
 
 # --- out and in again --------------------------------------------------------------------------------
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.text(max_size=20)),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)),
     max_leaves=6,
 )
 lines = st.fixed_dictionaries(
@@ -131,7 +122,7 @@ lines = st.fixed_dictionaries(
     optional={
         "message_id": st.text(min_size=1, max_size=12),
         "author": st.text(min_size=1, max_size=100),
-        "timestamp": whens.map(moments.iso),
+        "timestamp": whens.map(timestamps.iso),
         "reply_to": st.text(min_size=1, max_size=12),
         "session_title": st.text(min_size=1, max_size=30),
         "metadata": st.dictionaries(st.text(max_size=8), values, max_size=3),
@@ -155,7 +146,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Appliance,
 users = itertools.count()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(given=st.lists(lines, min_size=1, max_size=10))
 def test_what_is_exported_and_read_into_another_home_is_exported_the_same(
     homes: tuple[Appliance, Appliance], tmp_path: Path, given: list[dict[str, Any]]

@@ -51,7 +51,7 @@ def filled(home: Path, lines: list[dict[str, Any]] = TALK) -> Path:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     with Appliance.open(home, worker=False) as memory:
         memory.ingest(file)
-        memory.tend()
+        memory.run_pending_jobs()
     return home
 
 

@@ -39,9 +39,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 def _is_long(seconds: Any) -> bool:
     """Whether a valid number of seconds, or none, would be waited for."""
-    return seconds is None or (
-        isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > LISTEN
-    )
+    return seconds is None or (isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > LISTEN)
 
 
 def _is_plain(key: str) -> bool:

@@ -14,8 +14,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
 from appliance import Appliance
-from appliance.server.mcp import pages, protocol
-from appliance.server.service import OWNER, Grant
+from appliance.server.access.grants import OWNER, Grant
+from appliance.server.mcp import pagination, protocol
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,8 +44,8 @@ class Caller:
         found = await self.client.call_tool(tool, arguments)
         assert isinstance(found, CallToolResult)
         if tool != "memory_context" and not found.is_error:
-            assert len(text(found)) <= pages.ANSWER
-            assert pages.size(found.structured_content) <= pages.ANSWER
+            assert len(text(found)) <= pagination.ANSWER_CHARACTERS
+            assert pagination.json_length(found.structured_content) <= pagination.ANSWER_CHARACTERS
         return found
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -75,20 +75,15 @@ def text(found: CallToolResult) -> str:
 
 
 def talk(
-    memory: Appliance,
-    work: Callable[[Caller], Awaitable[T]],
-    grant: Grant = OWNER,
-    conversation: str = "here",
+    memory: Appliance, work: Callable[[Caller], Awaitable[T]], grant: Grant = OWNER, conversation: str = "here"
 ) -> T:
     """Let ``work`` speak to a server on ``memory`` in this process."""
 
-    server = protocol.server(lambda: nullcontext(memory), lambda _: grant, lambda _: conversation)
+    server = protocol.build_server(lambda: nullcontext(memory), lambda _: grant, lambda _: conversation)
     return speak(lambda: Client(server, mode="legacy"), work)
 
 
-def speak(
-    connect: Callable[[], AbstractAsyncContextManager[Client]], work: Callable[[Caller], Awaitable[T]]
-) -> T:
+def speak(connect: Callable[[], AbstractAsyncContextManager[Client]], work: Callable[[Caller], Awaitable[T]]) -> T:
     """Let ``work`` speak to a server; what it raises comes as it was raised."""
     outcome: list[T | BaseException] = []
 
@@ -119,8 +114,6 @@ def parameters(*arguments: str, **variables: str) -> StdioServerParameters:
     )
 
 
-def over_pipes(
-    work: Callable[[Caller], Awaitable[T]], *arguments: str, mode: str = "legacy", **variables: str
-) -> T:
+def over_pipes(work: Callable[[Caller], Awaitable[T]], *arguments: str, mode: str = "legacy", **variables: str) -> T:
     """Let ``work`` speak to a real process."""
     return speak(lambda: Client(stdio_client(parameters(*arguments, **variables)), mode=mode), work)

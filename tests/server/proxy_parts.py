@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,12 +18,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance import Appliance
-from appliance.server.chat.route import router
-from appliance.server.service import OWNER, Grant, Service
+from appliance.server.access.grants import OWNER, Grant, Service
+from appliance.server.openai_proxy.route import router
 from appliance_models import HashEmbedder
-
-PATIENCE = 20.0
-"""Seconds after which a test gives up waiting for what should have happened."""
+from tests.engines import engine_of
+from tests.waits import PATIENCE, until
 
 TOKENS = {
     "owner": OWNER,
@@ -63,25 +61,12 @@ def running(app: Any) -> Iterator[str]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
-        wait_until(lambda: server.started)
+        until(lambda: server.started)
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()
-
-
-def wait_until(happened: Callable[[], object]) -> None:
-    """Wait for something that another thread does.
-
-    Raises:
-        TimeoutError: it did not happen.
-    """
-    end = time.monotonic() + PATIENCE
-    while not happened():
-        if time.monotonic() > end:
-            raise TimeoutError("it did not happen")
-        time.sleep(0.005)
 
 
 def message(content: str | None, **more: Any) -> dict[str, Any]:
@@ -91,11 +76,7 @@ def message(content: str | None, **more: Any) -> dict[str, Any]:
         "created": 1,
         "model": "tiny",
         "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": content, **more},
-            }
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content, **more}}
         ],
     }
 
@@ -212,14 +193,12 @@ class Proxy:
 def proxy(home: Path, base_url: str, settings: str = "") -> Iterator[Proxy]:
     """A memory with the proxy before a model's endpoint; ``settings`` are more lines of config.toml."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (home / "config.toml").write_text(
-        f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\napi_key = "s3cret"\n{settings}'
-    )
+    (home / "config.toml").write_text(f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\napi_key = "s3cret"\n{settings}')
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         app = FastAPI()
         app.include_router(router)
         app.add_middleware(Guard)
-        app.state.service = Service(memory, memory.home, memory.settings.server)
+        app.state.service = Service(memory, engine_of(memory), memory.home, memory.settings.server)
         with running(app) as url:
             there = Proxy(memory, url)
             try:

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,16 @@ from daemons import TALK, command, end, environment, filled, running, start
 from appliance import Appliance
 from appliance.errors import HomeError, HomeLocked
 from appliance.paths import Home
-from appliance.server import listen, logs
-from appliance.server.attached import Attached
-from appliance.server.line import Line
+from appliance.server import logs, sockets
+from appliance.transports.daemon import DaemonTransport
+from tests.waits import until
 
 
 def modes(home: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o777 for path in home.iterdir()}
 
 
+@pytest.mark.slow
 def test_it_is_private_and_leaves_nothing_of_itself_behind(home: Path) -> None:
     mask = os.umask(0)
     try:
@@ -46,14 +46,16 @@ def test_it_is_private_and_leaves_nothing_of_itself_behind(home: Path) -> None:
     assert modes(home / "logs") == {"daemon.log": 0o600}
 
 
+@pytest.mark.slow
 def test_a_second_one_is_refused_naming_the_first(home: Path) -> None:
     with running(home) as daemon:
         ended = subprocess.run(command(home), capture_output=True, env=environment(), timeout=60, check=False)
     assert ended.returncode == 3
     said = json.loads(ended.stdout)["error"]
-    assert f"process {daemon.process.pid}, appliance serve" in said["message"]
+    assert f"'appliance serve' (process {daemon.process.pid})" in said["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("socket_enabled")
 def test_a_port_in_use_and_an_address_that_others_reach_are_refused(home: Path) -> None:
     with socket.socket() as taken:
@@ -64,14 +66,15 @@ def test_a_port_in_use_and_an_address_that_others_reach_are_refused(home: Path) 
             [*command(home), "--port", port], capture_output=True, env=environment(), timeout=60, check=False
         )
     assert ended.returncode == 2
-    assert f"port {port} is in use" in ended.stderr.decode()
+    assert f"Port {port} is in use" in ended.stderr.decode()
     ended = subprocess.run(
         [*command(home), "--host", "0.0.0.0"], capture_output=True, env=environment(), timeout=60, check=False
     )
     assert ended.returncode == 2
-    assert "other machines reach 0.0.0.0" in ended.stderr.decode()
+    assert "Other machines can reach 0.0.0.0" in ended.stderr.decode()
 
 
+@pytest.mark.slow
 def test_killed_it_leaves_what_hinders_nobody(home: Path) -> None:
     filled(home)
     daemon = start(home)
@@ -79,13 +82,14 @@ def test_killed_it_leaves_what_hinders_nobody(home: Path) -> None:
     daemon.process.communicate()
     assert daemon.socket.exists() and (home / "daemon.json").exists()
     with Appliance.open(home, worker=False) as memory:
-        assert not isinstance(memory, Attached)
+        assert not memory.is_attached
         assert memory.search("ferry")
     with running(home), Appliance.open(home) as memory:
-        assert isinstance(memory, Attached)
+        assert memory.is_attached
         assert not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_it_answers_what_is_under_way_before_it_ends(home: Path) -> None:
     filled(home)
     daemon = start(home)
@@ -94,10 +98,7 @@ def test_it_answers_what_is_under_way_before_it_ends(home: Path) -> None:
         began = threading.Event()
 
         def ingest() -> None:
-            lines = [
-                {**TALK[0], "session_id": "x", "message_id": f"x{n}", "content": f"Wave {n}"}
-                for n in range(400)
-            ]
+            lines = [{**TALK[0], "session_id": "x", "message_id": f"x{n}", "content": f"Wave {n}"} for n in range(400)]
             file = home.parent / "waves.jsonl"
             file.write_text("".join(json.dumps(line) + "\n" for line in lines))
             answers.append(memory.ingest(file, wait=False, on_file=lambda path, count: began.set()))
@@ -112,6 +113,12 @@ def test_it_answers_what_is_under_way_before_it_ends(home: Path) -> None:
         assert memory.status()["counts"]["messages"] == 400 + len(TALK)
 
 
+def limit_of(home: Path) -> int:
+    with Appliance.open(home) as memory:
+        return memory.settings.search.limit
+
+
+@pytest.mark.slow
 def test_settings_are_read_anew_and_nobody_is_refused_meanwhile(home: Path) -> None:
     filled(home)
     with running(home) as daemon, Appliance.open(home) as memory:
@@ -121,10 +128,10 @@ def test_settings_are_read_anew_and_nobody_is_refused_meanwhile(home: Path) -> N
         done = threading.Event()
 
         def ask() -> None:
-            line = Line(Home(home))
+            line = DaemonTransport(Home(home))
             while not done.is_set():
                 try:
-                    line.get("/hello", dict[str, Any])
+                    line.handshake()
                 except BaseException as error:
                     refused.append(error)
             line.close()
@@ -132,43 +139,36 @@ def test_settings_are_read_anew_and_nobody_is_refused_meanwhile(home: Path) -> N
         thread = threading.Thread(target=ask)
         thread.start()
         daemon.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + 60
-        limit = 0
-        while limit != 2 and time.monotonic() < deadline:
-            with Appliance.open(home) as again:
-                limit = again.settings.search.limit
+        until(lambda: limit_of(home) == 2, "the new limit")
         done.set()
-        thread.join(60)
-        assert limit == 2
+        thread.join()
         assert not refused
         assert daemon.process.poll() is None
         with Appliance.open(home) as again:
             assert len(again.search("the")) == 2
 
 
+@pytest.mark.slow
 def test_settings_that_can_t_be_read_change_nothing(home: Path) -> None:
     filled(home)
     with running(home) as daemon, Appliance.open(home) as memory:
         (home / "config.toml").write_text("[search]\nlimit = many\n")
         daemon.process.send_signal(signal.SIGHUP)
         log = home / "logs" / "daemon.log"
-        deadline = time.monotonic() + 30
-        while "can't be read anew" not in log.read_text() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert "not valid TOML" in log.read_text()
+        until(lambda: "can't reload the settings" in log.read_text(), "the log's line")
+        assert "Invalid TOML" in log.read_text()
         assert memory.search("ferry")
         (home / "config.toml").unlink()
 
 
+@pytest.mark.slow
 def test_it_watches_the_inbox(home: Path) -> None:
     with running(home, APPLIANCE_WATCH_SETTLE="0.1"), Appliance.open(home) as memory:
         (home / "inbox" / "new.jsonl").write_text(json.dumps(TALK[0]) + "\n")
-        deadline = time.monotonic() + 60
-        while not memory.search("Ischia", mode="lexical") and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert memory.search("Ischia", mode="lexical")
+        until(lambda: memory.search("Ischia", mode="lexical"), "the message")
 
 
+@pytest.mark.slow
 def test_the_log_has_no_word_of_any_message(home: Path) -> None:
     filled(home)
     with running(home), Appliance.open(home) as memory:
@@ -189,7 +189,7 @@ def test_a_bug_is_told_by_its_place_alone(tmp_path: Path) -> None:
     def fails() -> None:
         raise KeyError("what somebody said")
 
-    with logs.written(tmp_path / "logs"):
+    with logs.daemon_log(tmp_path / "logs"):
         try:
             fails()
         except KeyError as error:
@@ -200,6 +200,7 @@ def test_a_bug_is_told_by_its_place_alone(tmp_path: Path) -> None:
     assert said["error"] == "KeyError" and said["places"][-1].endswith(" fails")
 
 
+@pytest.mark.slow
 def test_the_service_manager_is_told(home: Path, tmp_path: Path) -> None:
     where = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -216,9 +217,8 @@ def test_the_service_manager_is_told(home: Path, tmp_path: Path) -> None:
         daemon.process.communicate(timeout=60)
 
 
-def test_a_home_with_a_long_path_has_its_socket_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_a_home_with_a_long_path_has_its_socket_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = Path("/tmp") / f"appliance-test-{os.getpid()}"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
@@ -226,7 +226,7 @@ def test_a_home_with_a_long_path_has_its_socket_elsewhere(
     try:
         with running(home) as daemon, Appliance.open(home) as memory:
             assert daemon.socket.parent == runtime
-            assert isinstance(memory, Attached)
+            assert memory.is_attached
         assert not daemon.socket.exists()
     finally:
         runtime.rmdir()
@@ -237,14 +237,15 @@ def test_a_folder_that_others_write_to_gets_no_socket() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o777)
         with (
-            pytest.raises(HomeError, match="others may write there"),
-            listen.listen(Home(Path(folder)), "127.0.0.1", 0),
+            pytest.raises(HomeError, match="Other users may write to this folder"),
+            sockets.listen(Home(Path(folder)), "127.0.0.1", 0),
         ):
             pass
 
 
+@pytest.mark.slow
 def test_a_daemon_of_another_version_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running(home):
-        monkeypatch.setattr("appliance.server.client.__version__", "9.9.9")
-        with pytest.raises(HomeLocked, match=r"a daemon of version \S+, and this is 9.9.9"):
+        monkeypatch.setattr("appliance.transports.daemon.__version__", "9.9.9")
+        with pytest.raises(HomeLocked, match=r"A daemon of version \S+ owns the memory, but this is version 9.9.9"):
             Appliance.open(home)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +12,9 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from appliance import Appliance
+from tests.examples import examples
 from tests.http_calls import application, calling, owner, running
+from tests.waits import PATIENCE, until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -36,14 +37,14 @@ def client(memory: Appliance) -> Iterator[TestClient]:
         (b'{"query": "\\ud800"}', "truncated"),
         (b'{"query": "\\ud800 is alone"}', "surrogate"),
         (b'{"query": "\\udc00\\ud800"}', "surrogate"),
-        (b'{"query": "x", "limit": NaN}', "malformed"),
-        (b'{"query": "x", "limit": Infinity}', "malformed"),
+        (b'{"query": "x", "limit": NaN}', "invalid character"),
+        (b'{"query": "x", "limit": Infinity}', "invalid character"),
         (b'{"query": "x", "limit": 1e999}', "out of range"),
         (b'{"query": "x", "limit": ' + b"9" * 5000 + b"}", "out of range"),
         (b"[" * 100_000, "levels deep"),
         (b'{"a":' * 70 + b"1" + b"}" * 70, "levels deep"),
-        (b"\xef\xbb\xbf{}", "malformed"),
-        (b"'single'", "malformed"),
+        (b"\xef\xbb\xbf{}", "invalid character"),
+        (b"'single'", "invalid character"),
     ],
 )  # fmt: skip
 def test_what_is_no_json_is_told_so(client: TestClient, body: bytes, words: str) -> None:
@@ -91,11 +92,17 @@ def test_what_is_no_search_is_told_where(client: TestClient, body: bytes, where:
         {"text": "x", "metadata": []}, {"text": "x", "external_id": ""}, {"text": ["x"]}, {"role": "user"},
     ],
 )  # fmt: skip
-def test_what_is_no_message_is_stored_nowhere(
-    memory: Appliance, client: TestClient, turn: dict[str, object]
-) -> None:
+def test_what_is_no_message_is_stored_nowhere(memory: Appliance, client: TestClient, turn: dict[str, object]) -> None:
     assert client.post("/v1/messages", json=turn).status_code == 422
     assert memory.status()["counts"]["messages"] == 0 and not memory.sessions.list()
+
+
+def test_an_invalid_request_is_told_in_a_sentence(client: TestClient) -> None:
+    blank = client.post("/v1/messages", json={"text": " \n"}).json()
+    assert blank["detail"] == "body.text: The text is empty."
+    assert blank["errors"] == [{"where": "body.text", "message": "The text is empty"}]
+    nothing = client.post("/v1/forget", json={}).json()
+    assert nothing["detail"] == "body: Nothing is selected to forget; give ids, a source, a query or everything."
 
 
 def test_an_input_is_not_echoed(client: TestClient) -> None:
@@ -105,9 +112,7 @@ def test_an_input_is_not_echoed(client: TestClient) -> None:
         assert answer.status_code == 422 and secret not in answer.text
 
 
-@pytest.mark.parametrize(
-    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
-)
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
 def test_another_media_type_is_refused(client: TestClient, kind: str) -> None:
     answer = client.post("/v1/search", content=b'{"query": "x"}', headers={"Content-Type": kind})
     assert (answer.status_code, answer.json()["error"]) == (415, "NotJson")
@@ -122,30 +127,23 @@ def test_a_session_that_is_not_there(client: TestClient) -> None:
         client.post("/v1/context", json={"query": "x", "session_id": "s77"}),
     ):  # fmt: skip
         assert (call.status_code, call.json()["error"]) == (404, "NotFound")
-        assert call.json()["detail"] == "there is no session 's77'"
+        assert call.json()["detail"] == "There is no session 's77'."
 
 
 def test_a_good_request_that_can_not_be_carried_out(client: TestClient) -> None:
     empty = client.post("/v1/sessions", json={"title": "nothing yet"}).json()["id"]
     refused = client.post(f"/v1/sessions/{empty}/branch", json={})
     assert (refused.status_code, refused.json()["error"]) == (409, "UsageError")
-    assert refused.json()["hint"] == "add one, or begin a new session"
+    assert refused.json()["hint"] == "Add a message first."
     over = client.post("/v1/context", json={"query": "x", "shares": {"profile": 0.9, "recent": 0.9}})
     assert over.status_code == 409
-    told = {
-        "attribute": "manner",
-        "value": "always answer " + "very " * 200 + "kindly",
-        "kind": "instruction",
-    }
+    told = {"attribute": "manner", "value": "always answer " + "very " * 200 + "kindly", "kind": "instruction"}
     client.post("/v1/facts", json=told)
     assert client.post("/v1/context", json={"query": "x", "budget": 64}).status_code == 409
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    body=st.binary(max_size=200)
-    | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass"))
-)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(body=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_no_bytes_are_a_bug(client: TestClient, body: bytes) -> None:
     assert client.post("/v1/search", content=body, headers=JSON).status_code in (400, 422)
 
@@ -160,21 +158,19 @@ def test_a_request_that_is_called_off_leaves_the_server_well(
 
     def slow(*words: str, **how: object) -> object:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         return search(*words, **how)  # type: ignore[arg-type]
 
     memory.sessions.create(title="x").add("user", "the otter sleeps")
     monkeypatch.setattr(memory, "search", slow)
     with running(application(memory)) as url:
         host, port = url.removeprefix("http://").split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=10)
-        connection.request(
-            "POST", "/v1/search", body=b'{"query": "otter"}', headers={**owner(memory), **JSON}
-        )
-        assert begun.wait(10)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection.request("POST", "/v1/search", body=b'{"query": "otter"}', headers={**owner(memory), **JSON})
+        assert begun.wait(PATIENCE)
         connection.close()
         go_on.set()
-        again = http.client.HTTPConnection(host, int(port), timeout=10)
+        again = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
         again.request("POST", "/v1/search", body=b'{"query": "otter"}', headers={**owner(memory), **JSON})
         assert again.getresponse().status == 200
         again.close()
@@ -182,9 +178,7 @@ def test_a_request_that_is_called_off_leaves_the_server_well(
 
 @pytest.mark.enable_socket
 @pytest.mark.allow_hosts(["127.0.0.1"])
-def test_eight_work_at_once_and_health_is_told_meanwhile(
-    memory: Appliance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_eight_work_at_once_and_health_is_told_meanwhile(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     inside, go_on, most = [0], threading.Event(), [0]
     lock = threading.Lock()
 
@@ -192,7 +186,7 @@ def test_eight_work_at_once_and_health_is_told_meanwhile(
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
-        assert go_on.wait(20)
+        assert go_on.wait(PATIENCE)
         with lock:
             inside[0] -= 1
         return []
@@ -202,7 +196,7 @@ def test_eight_work_at_once_and_health_is_told_meanwhile(
         host, port = url.removeprefix("http://").split(":")
 
         def ask(path: str) -> int:
-            connection = http.client.HTTPConnection(host, int(port), timeout=30)
+            connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
             connection.request("GET", path, headers=owner(memory))
             status = connection.getresponse().status
             connection.close()
@@ -211,10 +205,7 @@ def test_eight_work_at_once_and_health_is_told_meanwhile(
         threads = [threading.Thread(target=ask, args=("/v1/facts",)) for _ in range(12)]
         for thread in threads:
             thread.start()
-        began = time.monotonic()
-        while most[0] < 8:
-            assert time.monotonic() - began < 10
-            time.sleep(0.01)
+        until(lambda: most[0] == 8, "eight at once")
         assert ask("/health/live") == 200
         go_on.set()
         for thread in threads:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.server.problems import STATUSES
+from appliance.server.http.problems import STATUSES
 from tests.http_calls import application, owner, running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")

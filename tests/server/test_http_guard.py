@@ -16,13 +16,14 @@ from fastapi import APIRouter
 from starlette.testclient import TestClient
 
 from appliance import Appliance
-from appliance.paths import write_small_file
-from appliance.server import app as served
-from appliance.server import tokens
-from appliance.server.guard import Rates
-from appliance.server.problems import TooMany
-from appliance.server.service import OWNER, Grant
+from appliance.paths import write_file_atomically
+from appliance.server.access import tokens
+from appliance.server.access.grants import OWNER, Grant
+from appliance.server.access.middleware import RateLimiter
+from appliance.server.http import app as served
+from appliance.server.http.problems import TooManyRequests
 from tests.http_calls import application, bearer, calling, given, owner, running
+from tests.waits import PATIENCE
 
 SECRET = "the blue envelope lies under the stairs"
 
@@ -66,19 +67,19 @@ def test_without_a_token_nothing_is_told(memory: Appliance, client: TestClient) 
 
 @pytest.mark.parametrize("header", ["Bearer wrong", "Bearer ", "Basic {}", "{}", "Bearer {}x", "Bearer \xff"])
 def test_a_wrong_token_is_refused(memory: Appliance, client: TestClient, header: str) -> None:
-    token = tokens.owners(memory.home)
+    token = tokens.owner_token(memory.home)
     sent = header.format(token).encode("latin-1")
     problem(client.get("/v1/status", headers={"Authorization": sent}), 401, "Unauthorized")  # type: ignore[dict-item]
 
 
 def test_the_owners_token_is_made_once_and_is_private(memory: Appliance) -> None:
-    token = tokens.owners(memory.home)
-    assert len(token) >= 40 and tokens.owners(memory.home) == token
+    token = tokens.owner_token(memory.home)
+    assert len(token) >= 40 and tokens.owner_token(memory.home) == token
     assert stat.S_IMODE(memory.home.token.stat().st_mode) == 0o600
 
 
 def test_another_token_in_the_owners_file_is_the_owners(memory: Appliance, client: TestClient) -> None:
-    write_small_file(memory.home.token, b"another-token-of-more-than-thirty-two-signs\n")
+    write_file_atomically(memory.home.token, b"another-token-of-more-than-thirty-two-signs\n")
     problem(client.get("/v1/status"), 401, "Unauthorized")
     memory.home.token.unlink()
     assert client.get("/health/live").status_code == 200
@@ -87,15 +88,13 @@ def test_another_token_in_the_owners_file_is_the_owners(memory: Appliance, clien
 
 
 def test_a_token_is_kept_as_a_digest_alone(memory: Appliance) -> None:
-    token, made = tokens.new(memory.home, "kitchen", user_id="ana")
+    token, made = tokens.issue(memory.home, "kitchen", user_id="ana")
     kept = memory.home.tokens.read_text()
     assert token not in kept and made.digest in kept
     assert stat.S_IMODE(memory.home.tokens.stat().st_mode) == 0o600
 
 
-def test_a_running_server_follows_what_is_given_out_and_taken_back(
-    memory: Appliance, client: TestClient
-) -> None:
+def test_a_running_server_follows_what_is_given_out_and_taken_back(memory: Appliance, client: TestClient) -> None:
     kitchen = given(memory, "kitchen", user_id="ana")
     assert client.get("/v1/status", headers=kitchen).json()["user_id"] == "ana"
     given(memory, "cellar", user_id="ben")
@@ -104,9 +103,7 @@ def test_a_running_server_follows_what_is_given_out_and_taken_back(
     problem(client.get("/v1/status", headers=kitchen), 401, "Unauthorized")
 
 
-def test_a_damaged_list_of_tokens_shuts_out_the_others_and_says_so(
-    memory: Appliance, client: TestClient
-) -> None:
+def test_a_damaged_list_of_tokens_shuts_out_the_others_and_says_so(memory: Appliance, client: TestClient) -> None:
     kitchen = given(memory, "kitchen", user_id="ana")
     memory.home.tokens.write_text("{")
     found = problem(client.get("/v1/status", headers=kitchen), 500, "ConfigError")
@@ -123,15 +120,7 @@ def test_names_of_this_machine_are_served(client: TestClient, host: str) -> None
 
 
 @pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example",
-        "evil.example:7707",
-        "127.0.0.1.evil.example",
-        "localhost.evil",
-        "10.0.0.7",
-        "[fe80::1]",
-    ],
+    "host", ["evil.example", "evil.example:7707", "127.0.0.1.evil.example", "localhost.evil", "10.0.0.7", "[fe80::1]"]
 )
 def test_a_foreign_host_is_refused(client: TestClient, host: str) -> None:
     problem(client.get("/v1/status", headers={"Host": host}), 403, "Forbidden")
@@ -150,9 +139,7 @@ def test_a_server_that_listens_elsewhere_is_called_by_its_name_and_by_addresses(
         assert client.get("/health/live", headers={"Host": "evil.example"}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://127.0.0.1:9", "http://localhost:7707"]
-)
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:9", "http://localhost:7707"])
 def test_a_page_of_another_origin_is_refused(client: TestClient, origin: str) -> None:
     answer = client.post("/v1/search", json={"query": "stairs"}, headers={"Origin": origin})
     problem(answer, 403, "Forbidden")
@@ -173,16 +160,16 @@ def test_a_preflight_is_refused(client: TestClient) -> None:
 
 def test_more_requests_than_a_token_may_make_are_put_off() -> None:
     now = [100.0]
-    rates = Rates(2.0, clock=lambda: now[0])
+    rates = RateLimiter(2.0, clock=lambda: now[0])
     for _ in range(4):
         rates.check(OWNER)
-    with pytest.raises(TooMany) as refused:
+    with pytest.raises(TooManyRequests) as refused:
         rates.check(OWNER)
-    assert refused.value.after == 1
+    assert refused.value.retry_after_seconds == 1
     rates.check(Grant("kitchen", "ana", ""))  # has a bucket of its own
     now[0] += 0.5
     rates.check(OWNER)
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         rates.check(OWNER)
 
 
@@ -266,7 +253,7 @@ def test_no_header_makes_a_tcp_connection_the_owners(memory: Appliance) -> None:
     with running(application(memory)) as url, httpx.Client(base_url=url) as client:
         for lie in ({"X-Forwarded-For": ""}, {"X-Forwarded-For": "unix:"}, {"Forwarded": "for=unix"}):
             problem(client.get("/v1/status", headers=lie), 401, "Unauthorized")
-        assert client.get("/v1/status", headers=bearer(tokens.owners(memory.home))).status_code == 200
+        assert client.get("/v1/status", headers=bearer(tokens.owner_token(memory.home))).status_code == 200
 
 
 @pytest.mark.enable_socket
@@ -274,8 +261,8 @@ def test_no_header_makes_a_tcp_connection_the_owners(memory: Appliance) -> None:
 def test_a_body_that_never_ends_is_answered_and_its_connection_closed(memory: Appliance) -> None:
     with running(application(memory, body=1024)) as url:
         host, port = url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as raw:
-            token = tokens.owners(memory.home)
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
+            token = tokens.owner_token(memory.home)
             raw.sendall(
                 f"POST /v1/search HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
                 "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n{".encode()

@@ -6,7 +6,6 @@ import http.client
 import io
 import json
 import stat
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from appliance import Appliance
-from appliance.server import tokens
-from appliance.server.routes import intake
+from appliance.server.access import tokens
+from appliance.server.http.routes import imports
 from tests.http_calls import application, calling, owner, running
+from tests.waits import PATIENCE, until
 
 LINE = b'{"session_id":"x","role":"user","content":"the otter sleeps"}\n'
 
@@ -43,10 +43,7 @@ def test_an_export_is_read_and_told_like_the_command_line_does(memory: Appliance
     assert told["totals"]["embedded"] == 1 and told["totals"]["pending"] == 0 and told["seconds"] > 0
     assert memory.search("otter") and not left(memory)
     assert (
-        client.post("/v1/import", params={"filename": "chat.jsonl"}, content=LINE).json()["totals"][
-            "duplicates"
-        ]
-        == 1
+        client.post("/v1/import", params={"filename": "chat.jsonl"}, content=LINE).json()["totals"]["duplicates"] == 1
     )
 
 
@@ -58,9 +55,7 @@ def test_a_zip_a_format_and_a_name_that_says_something(memory: Appliance, client
     assert told["totals"]["new"] == 1 and str(memory.home.root) not in json.dumps(told)
     chat = "2026-02-06, 10:30 - Ana: the lamp is broken\n2026-02-06, 10:31 - Ben: I'll mend it\n"
     name = "WhatsApp Chat with Ana Ñandú.txt"
-    told = client.post(
-        "/v1/import", params={"filename": name, "format": "whatsapp"}, content=chat.encode()
-    ).json()
+    told = client.post("/v1/import", params={"filename": name, "format": "whatsapp"}, content=chat.encode()).json()
     assert told["files"][0]["path"] == name and told["totals"]["new"] == 2
 
 
@@ -70,9 +65,7 @@ def test_a_dry_run_stores_nothing(memory: Appliance, client: TestClient) -> None
 
 
 def test_what_can_not_be_read_is_told_and_removed(memory: Appliance, client: TestClient) -> None:
-    told = client.post(
-        "/v1/import", params={"filename": "x.zip"}, content=b"PK\x03\x04 and then nothing"
-    ).json()
+    told = client.post("/v1/import", params={"filename": "x.zip"}, content=b"PK\x03\x04 and then nothing").json()
     assert told["files"][0]["status"] == "failed" and told["files"][0]["errors"][0]["message"]
     assert str(memory.home.root) not in json.dumps(told)
     assert client.post("/v1/import", params={"format": "nothing"}, content=LINE).status_code == 422
@@ -80,9 +73,7 @@ def test_what_can_not_be_read_is_told_and_removed(memory: Appliance, client: Tes
     assert not left(memory)
 
 
-@pytest.mark.parametrize(
-    "name", ["../../escape", "a/b", "a\\b", "..", ".", " ", "a\x00b", "line\nbreak", "x" * 300]
-)
+@pytest.mark.parametrize("name", ["../../escape", "a/b", "a\\b", "..", ".", " ", "a\x00b", "line\nbreak", "x" * 300])
 def test_a_name_that_is_a_path_is_refused(memory: Appliance, client: TestClient, name: str) -> None:
     answer = client.post("/v1/import", params={"filename": name}, content=LINE)
     assert answer.status_code == 422 and not left(memory)
@@ -130,13 +121,11 @@ def test_leftovers_of_a_crash_are_removed_at_the_start(memory: Appliance) -> Non
 
 
 def test_a_full_disk_is_told(memory: Appliance, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "FILE_MODE", 0o400)
-    monkeypatch.setattr(
-        intake.os, "O_WRONLY", 0
-    )  # a file that can't be written to, as on a disk that is full
+    monkeypatch.setattr(imports, "FILE_MODE", 0o400)
+    monkeypatch.setattr(imports.os, "O_WRONLY", 0)  # a file that can't be written to, as on a disk that is full
     answer = client.post("/v1/import", content=LINE)
     assert (answer.status_code, answer.json()["error"]) == (503, "StoreError")
-    assert answer.json()["hint"] == "see to the disk and its rights" and not left(memory)
+    assert answer.json()["hint"] == "Check free space and permissions." and not left(memory)
 
 
 @pytest.mark.enable_socket
@@ -144,22 +133,17 @@ def test_a_full_disk_is_told(memory: Appliance, client: TestClient, monkeypatch:
 def test_a_client_that_goes_while_sending_leaves_nothing(memory: Appliance) -> None:
     with running(application(memory)) as url:
         host, port = url.removeprefix("http://").split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
         connection.putrequest("POST", "/v1/import")
         for name, value in owner(memory).items():
             connection.putheader(name, value)
         connection.putheader("Content-Length", "1000000")
         connection.endheaders()
         connection.send(LINE * 100)
-        began = time.monotonic()
-        while not left(memory):
-            assert time.monotonic() - began < 10
-            time.sleep(0.01)
+        until(lambda: left(memory), "a file that is being received")
         connection.close()
-        while left(memory):
-            assert time.monotonic() - began < 10
-            time.sleep(0.01)
-    assert memory.status()["counts"]["messages"] == 0 and tokens.owners(memory.home)
+        until(lambda: not left(memory), "its removal")
+    assert memory.status()["counts"]["messages"] == 0 and tokens.owner_token(memory.home)
 
 
 @pytest.mark.enable_socket
@@ -167,11 +151,8 @@ def test_a_client_that_goes_while_sending_leaves_nothing(memory: Appliance) -> N
 def test_an_upload_larger_than_other_bodies_may_be(memory: Appliance) -> None:
     with running(application(memory, body=1024)) as url:
         host, port = url.removeprefix("http://").split(":")
-        connection = http.client.HTTPConnection(host, int(port), timeout=30)
-        said = (
-            {"session_id": "x", "message_id": str(n), "role": "user", "content": f"otter {n}"}
-            for n in range(3000)
-        )
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        said = ({"session_id": "x", "message_id": str(n), "role": "user", "content": f"otter {n}"} for n in range(3000))
         lines = b"".join(json.dumps(one).encode() + b"\n" for one in said)
         connection.request("POST", "/v1/import?filename=many.jsonl", body=lines, headers=owner(memory))
         told = json.loads(connection.getresponse().read())

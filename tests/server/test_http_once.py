@@ -13,9 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from appliance import Appliance
-from appliance.server import idempotency
+from appliance.server.http import idempotency
 from appliance_models import HashEmbedder
 from tests.http_calls import application, calling, given, owner, running
+from tests.waits import PATIENCE
 
 KEY = {"Idempotency-Key": "c0ffee00-1234-5678-9abc-def012345678"}
 
@@ -43,10 +44,7 @@ def messages(memory: Appliance) -> int:
 def test_a_message_that_is_sent_again_is_stored_once(memory: Appliance, client: TestClient) -> None:
     first = client.post("/v1/messages", json={"text": "buy milk"}, headers=KEY)
     again = client.post("/v1/messages", json={"text": "buy milk"}, headers=KEY)
-    assert (again.status_code, again.content) == (
-        first.status_code,
-        first.content,
-    ) and first.status_code == 201
+    assert (again.status_code, again.content) == (first.status_code, first.content) and first.status_code == 201
     assert again.headers["idempotency-replayed"] == "true" and "idempotency-replayed" not in first.headers
     assert again.headers["x-request-id"] != first.headers["x-request-id"]
     assert messages(memory) == 1 and len(memory.sessions.list()) == 1
@@ -105,7 +103,7 @@ def test_a_crash_between_the_session_and_its_message_leaves_one_of_each(
 ) -> None:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         with calling(application(memory), owner(memory)) as client, monkeypatch.context() as broken:
-            broken.setattr("appliance.server.routes.messages.added", _crashes)
+            broken.setattr("appliance.server.http.routes.messages.store_turn", _crashes)
             assert client.post("/v1/messages", json={"text": "buy milk"}, headers=KEY).status_code == 500
         with calling(application(memory), owner(memory)) as client:
             assert client.post("/v1/messages", json={"text": "buy milk"}, headers=KEY).status_code == 201
@@ -128,7 +126,7 @@ def test_other_writes_are_done_once(memory: Appliance, client: TestClient) -> No
         key = {"Idempotency-Key": f"write-number-{number}"}
         first, again = call(key), call(key)
         assert first.is_success and (again.status_code, again.content) == (first.status_code, first.content)
-    assert len(memory.forgetting.receipts()) == 1
+    assert len(memory.erasure.receipts()) == 1
     assert client.delete("/v1/sessions/list").status_code == 404
 
 
@@ -169,7 +167,7 @@ def test_the_same_write_from_many_at_once_is_done_once(memory: Appliance) -> Non
     answers: list[httpx.Response] = []
 
     def send(url: str) -> None:
-        with httpx.Client(base_url=url, headers={**owner(memory), **KEY}, timeout=30) as client:
+        with httpx.Client(base_url=url, headers={**owner(memory), **KEY}, timeout=PATIENCE) as client:
             answers.append(client.post("/v1/facts", json={"attribute": "car", "value": "a Volvo"}))
 
     with running(application(memory)) as url:
@@ -183,12 +181,10 @@ def test_the_same_write_from_many_at_once_is_done_once(memory: Appliance) -> Non
     assert sum("idempotency-replayed" not in answer.headers for answer in answers) == 1
 
 
-def test_answers_are_kept_within_bounds(
-    memory: Appliance, client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(idempotency, "KEPT", 4000)
+def test_answers_are_kept_within_bounds(memory: Appliance, client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "MAX_CACHED_BYTES", 4000)
     for number in range(40):
         key = {"Idempotency-Key": f"fact-number-{number}"}
         client.post("/v1/facts", json={"attribute": f"thing {number}", "value": "x"}, headers=key)
-    answers: idempotency.Answers = client.app.state.answers  # type: ignore[attr-defined]
-    assert answers._size <= 4000 and 0 < len(answers._answers) < 40 and not answers._turns
+    answers: idempotency.ResponseCache = client.app.state.answers  # type: ignore[attr-defined]
+    assert answers._size <= 4000 and 0 < len(answers._responses) < 40 and not answers._key_locks

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from appliance import Appliance, __version__
-from appliance.server import shapes
+from appliance.server.http import responses
 from tests.http_calls import application, calling, owner
 from tests.summary_talk import chat, write
 
@@ -52,9 +52,7 @@ def test_a_context_answers_what_python_answers(memory: Appliance, client: TestCl
     asked = {"query": "when is my deadline?", "session_id": "work", "budget": 500, "preset": "tutor"}
     answer = client.post("/v1/context", json=asked).json()
     assert 0 < answer["tokens"] <= 500 and "March 15th" in answer["text"]
-    assert (
-        answer["text"] == memory.context(asked["query"], session_id="work", budget=500, preset="tutor").text
-    )
+    assert answer["text"] == memory.context(asked["query"], session_id="work", budget=500, preset="tutor").text
     assert [layer["name"] for layer in answer["layers"]] == ["profile", "retrieved", "summary", "recent"]
 
 
@@ -70,11 +68,7 @@ def test_a_context_counts_what_it_hands_out_unless_told_not_to(client: TestClien
 
 def test_a_message_is_stored_read_pinned_and_edited(client: TestClient) -> None:
     first = said(
-        client,
-        "the key hangs by the door",
-        session_id="house",
-        author="Ana",
-        metadata={"room": [1, {"a": None}]},
+        client, "the key hangs by the door", session_id="house", author="Ana", metadata={"room": [1, {"a": None}]}
     )
     assert first["metadata"] == {"room": [1, {"a": None}]} and first["author"] == "Ana"
     assert client.get(f"/v1/messages/{first['id']}").json() == first
@@ -100,10 +94,7 @@ def test_a_message_goes_to_a_named_session_or_to_a_new_one(client: TestClient) -
 def test_what_was_said_twice_are_variants(memory: Appliance, client: TestClient) -> None:
     one, two = (said(client, "Where is the blue key?", session_id=name) for name in "ab")
     memory.embed_pending()
-    assert [v["id"] for v in client.get(f"/v1/messages/{two['id']}/variants").json()] == [
-        one["id"],
-        two["id"],
-    ]
+    assert [v["id"] for v in client.get(f"/v1/messages/{two['id']}/variants").json()] == [one["id"], two["id"]]
 
 
 def test_sessions_are_listed_page_by_page(client: TestClient) -> None:
@@ -125,16 +116,12 @@ def test_sessions_are_listed_page_by_page(client: TestClient) -> None:
 
 
 def test_a_session_from_its_beginning_to_its_end(client: TestClient) -> None:
-    begun = client.post(
-        "/v1/sessions", json={"title": "Garden", "ttl": 3600, "options": {"auto_recall": False}}
-    )
+    begun = client.post("/v1/sessions", json={"title": "Garden", "ttl": 3600, "options": {"auto_recall": False}})
     assert begun.status_code == 201
     path = f"/v1/sessions/{begun.json()['id']}"
     for number in range(5):
         assert (
-            client.post(
-                path + "/messages", json={"role": "user", "text": f"bed {number} needs water"}
-            ).status_code
+            client.post(path + "/messages", json={"role": "user", "text": f"bed {number} needs water"}).status_code
             == 201
         )
     page = client.get(path + "/messages", params={"limit": 2}).json()
@@ -179,9 +166,7 @@ def test_facts_are_told_corrected_and_rejected(client: TestClient) -> None:
     assert [one["value"] for one in held["facts"]] == ["Potsdam"] and held["pending"] == 0
     client.post(f"/v1/facts/{right['id']}/reject")
     assert right["value"] not in [one["value"] for one in client.get("/v1/facts").json()["facts"]]
-    (given,) = client.post(
-        "/v1/facts", json={"attribute": "car", "value": "an old Volvo", "kind": "profile"}
-    ).json()
+    (given,) = client.post("/v1/facts", json={"attribute": "car", "value": "an old Volvo", "kind": "profile"}).json()
     assert given["attribute"] == "car"
     then = client.get("/v1/facts", params={"as_of": "2999-01-01"}).json()["facts"]
     assert given["id"] in [one["id"] for one in then]
@@ -217,7 +202,7 @@ def test_the_status_is_what_the_command_line_prints(memory: Appliance, client: T
     said(client, "hello", session_id="a")
     answer = client.get("/v1/status").json()
     assert answer["version"] == __version__ and answer["counts"]["messages"] == 1
-    there = json.loads(json.dumps(shapes.status_shape(memory.status(), str(memory.home.root))))
+    there = json.loads(json.dumps(responses.status_shape(memory.status(), str(memory.home.root))))
     # What the process takes differs between two looks.
     assert answer.pop("memory").keys() == there.pop("memory").keys()
     assert answer == there
@@ -229,7 +214,7 @@ def test_health_says_whether_the_memory_answers(memory: Appliance, client: TestC
     memory.close()
     assert client.get("/health/live").status_code == 200
     refused = client.get("/health/ready")
-    assert refused.status_code == 503 and refused.json()["detail"] == "the memory does not answer"
+    assert refused.status_code == 503 and refused.json()["detail"] == "The memory does not answer."
 
 
 def test_a_path_that_is_not_there_and_a_method_that_is_not(client: TestClient) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 from tests.http_calls import application, owner, running
 from tests.server.proxy_parts import model
 from tests.summary_talk import chat, write
 
-pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.slow]
 
 TOOL = Path(sys.executable).with_name("schemathesis")
 HERE = Path(__file__).parent
@@ -45,7 +46,7 @@ def campaign(home: Path, folder: Path, *how: str) -> None:
         (home / "config.toml").write_text(f'[llm]\nbase_url = "{spoken.base_url}"\nmodel = "tiny"\n')
         memory = stack.enter_context(Appliance.open(home, worker=False, embedder=HashEmbedder()))
         memory.ingest(write(folder / "harbour.jsonl", chat("harbour", 24)))
-        while memory.summaries.tend(lambda: True):
+        while engine_of(memory).summaries.summarize_next_due(lambda: True):
             pass
         with running(application(memory)) as url:
             document = httpx.get(f"{url}/openapi.json", headers=owner(memory)).json()
@@ -91,9 +92,7 @@ def test_every_operation_is_documented(memory: Appliance) -> None:
                 (content,) = body["content"].values()
                 schema = content["schema"]
                 if "$ref" in schema:
-                    assert document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["examples"], (
-                        where
-                    )
+                    assert document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["examples"], where
 
 
 def test_the_document_names_the_profiles_that_there_are(home: Path) -> None:
@@ -101,5 +100,5 @@ def test_the_document_names_the_profiles_that_there_are(home: Path) -> None:
     (home / "config.toml").write_text('[profiles.mine]\nlike = "evidence"\n')
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         schemas = application(memory).openapi()["components"]["schemas"]
-    named = schemas["SearchAsked"]["properties"]["profile"]["anyOf"][0]["enum"]
+    named = schemas["SearchBody"]["properties"]["profile"]["anyOf"][0]["enum"]
     assert {"evidence", "balanced", "mine"} <= set(named)

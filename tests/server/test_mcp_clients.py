@@ -6,22 +6,24 @@ import json
 import os
 import stat
 import sys
+import tempfile
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from appliance.cli.app import app
 from appliance.errors import UsageError
 from appliance.server.mcp import clients, settings_files
-from appliance.server.mcp.clients import CLIENTS, Local, Machine, Remote
+from appliance.server.mcp.clients import CLIENTS, RemoteServerEntry, SettingsLocations, StdioServerEntry
 
-LOCAL = Local("/opt/appliance/bin/appliance", ("mcp", "--read-only"), {"APPLIANCE_HOME": "/home/ana/größe"})
-REMOTE = Remote("http://127.0.0.1:7707/mcp", "secret")
+LOCAL = StdioServerEntry("/opt/appliance/bin/appliance", ("mcp", "--read-only"), {"APPLIANCE_HOME": "/home/ana/größe"})
+REMOTE = RemoteServerEntry("http://127.0.0.1:7707/mcp", "secret")
 ENTRY = {"command": "/x", "args": ["mcp"], "env": {"A": 'q"\\ü\n'}}
 
 
@@ -69,9 +71,9 @@ def backups(path: Path) -> list[Path]:
 def test_each_client_has_its_file(name: str, linux: str, mac: str, windows: str) -> None:
     home = Path("/p")
     one = CLIENTS[name]
-    assert one.file(Machine("linux", home, {})) == home / linux
-    assert one.file(Machine("darwin", home, {})) == home / mac
-    assert one.file(Machine("win32", home, {"APPDATA": "/p/R"})) == home / windows
+    assert one.file(SettingsLocations("linux", home, {})) == home / linux
+    assert one.file(SettingsLocations("darwin", home, {})) == home / mac
+    assert one.file(SettingsLocations("win32", home, {"APPDATA": "/p/R"})) == home / windows
 
 
 @pytest.mark.parametrize(
@@ -84,12 +86,7 @@ def test_each_client_has_its_file(name: str, linux: str, mac: str, windows: str)
         ("windsurf", "mcpServers", {"command", "args", "env"}, {"serverUrl", "headers"}),
         ("zed", "context_servers", {"command", "args", "env"}, {"url", "headers"}),
         ("lm-studio", "mcpServers", {"command", "args", "env"}, {"url", "headers"}),
-        (
-            "opencode",
-            "mcp",
-            {"type", "command", "environment", "enabled"},
-            {"type", "url", "headers", "enabled"},
-        ),
+        ("opencode", "mcp", {"type", "command", "environment", "enabled"}, {"type", "url", "headers", "enabled"}),
         ("codex", "mcp_servers", {"command", "args", "env"}, {"url", "http_headers"}),
     ],
 )
@@ -98,7 +95,7 @@ def test_each_client_has_its_keys(name: str, place: str, local: set[str], remote
     assert one.keys == (place,) and set(one.entry(LOCAL)) == local
     assert LOCAL.command in str(one.entry(LOCAL)) and "/home/ana/größe" in str(one.entry(LOCAL))
     if remote is None:
-        with pytest.raises(UsageError, match="screens only"):
+        with pytest.raises(UsageError, match="only in its own screens"):
             one.entry(REMOTE)
     else:
         entry = one.entry(REMOTE)
@@ -119,11 +116,7 @@ def test_every_client_is_documented_with_where_its_form_is_from() -> None:
 def test_install_and_uninstall_leave_the_rest_as_it_was(person: Path, home: Path) -> None:
     file = person / ".cursor" / "mcp.json"
     file.parent.mkdir()
-    before = {
-        "zero": 0.5,
-        "mcpServers": {"other": {"command": "größe", "args": ["\u2028"]}},
-        "last": [None, True],
-    }
+    before = {"zero": 0.5, "mcpServers": {"other": {"command": "größe", "args": ["\u2028"]}}, "last": [None, True]}
     file.write_text(json.dumps(before, indent=4, ensure_ascii=False) + "\n", encoding="utf-8")
     file.chmod(0o640)
     old = file.read_bytes()
@@ -176,8 +169,8 @@ def test_without_write_nothing_is_written(person: Path) -> None:
         ('{"mcpServers": {} /* here */}', "comments"),
         ('{"a": 1,\n "b": }', "line 2, column 7"),
         ('{"mcpServers": []}', "mcpServers is not an object"),
-        ("[1]", "no object"),
-        ('{"a": 1, "a": 2}', "key twice"),
+        ("[1]", "not an object"),
+        ('{"a": 1, "a": 2}', "duplicate key"),
     ],
 )
 def test_what_can_t_be_kept_is_not_touched(person: Path, text: str, words: str) -> None:
@@ -280,6 +273,91 @@ def test_a_table_between_others_is_replaced_where_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "env",
+    ['[mcp_servers.appliance.env]\nB = "c" # of B\nA = "old" # of A\n', 'env = { A = "old" }\n', "env.A = 'old'\n", ""],
+)
+def test_an_entry_that_changes_keeps_its_place_and_its_comments(tmp_path: Path, env: str) -> None:
+    file = tmp_path / "config.toml"
+    text = (
+        "# all\n[mcp_servers.one]\na = 1 # of a\n\n# mine\n[mcp_servers.appliance] # here\n# above\n"
+        f'command = "old" # of command\ngone = 3\n{env}\n\n# of b\n[b]\nc = 0x10\n# end\n'
+    )
+    file.write_text(text)
+    settings_files.put(file, ("mcp_servers",), "appliance", ENTRY)
+    after = file.read_text()
+    assert tomllib.loads(after) == {"mcp_servers": {"one": {"a": 1}, "appliance": ENTRY}, "b": {"c": 16}}
+    assert after.startswith(text[: text.index('"old"')]) and '/x" # of command\n' in after
+    assert after.endswith("\n\n# of b\n[b]\nc = 0x10\n# end\n")
+    assert ("# of A" in after) == ("# of A" in env)
+    settings_files.put(file, ("mcp_servers",), "appliance", None)
+    kept = "# all\n[mcp_servers.one]\na = 1 # of a\n\n# mine\n\n\n# of b\n[b]\nc = 0x10\n# end\n"
+    assert file.read_text() == kept
+
+
+def test_an_entry_in_two_places_of_a_toml_file_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    text = (
+        '[mcp_servers.appliance]\ncommand = "old"\n\n# of b\n[b]\nc = 2\n\n'
+        '[mcp_servers.appliance.env]\nB = "d"\n\n# of e\n[e]\n'
+    )
+    for entry, wanted in ((ENTRY, {"mcp_servers": {"appliance": ENTRY}}), (None, {})):
+        file.write_text(text)
+        settings_files.put(file, ("mcp_servers",), "appliance", entry)
+        after = file.read_text()
+        assert tomllib.loads(after) == {**wanted, "b": {"c": 2}, "e": {}}
+        assert "# of b\n[b]\nc = 2\n" in after and after.endswith("# of e\n[e]\n")
+
+
+def test_line_ends_of_a_toml_file_stay(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"# all\r\na = 1\r\n")
+    settings_files.put(file, ("mcp_servers",), "appliance", ENTRY)
+    raw = file.read_bytes()
+    assert raw.startswith(b"# all\r\na = 1\r\n\r\n[") and raw.count(b"\n") == raw.count(b"\r\n")
+    settings_files.put(file, ("mcp_servers",), "appliance", None)
+    assert file.read_bytes() == b"# all\r\na = 1\r\n"
+
+
+PIECES = (
+    "# a comment\n",
+    "\n",
+    "k{0} = 0x0F  # of k\n",
+    "[t{0}]  # of t\n",
+    "[[list{0}]]\nx = 1\n",
+    "[mcp_servers.s]\nargs = [ 1,  2, # two\n]\n",
+    "'a b{0}' = '''\n[x]\n'''\n",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).filter(lambda some: some.count(PIECES[5]) < 2))
+@example([PIECES[5], PIECES[4]])
+def test_a_toml_file_is_the_same_after_install_and_uninstall(pieces: list[str]) -> None:
+    text = "".join(piece.format(number) for number, piece in enumerate(pieces))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.toml"
+        file.write_text(text)
+        for entry in (ENTRY, {"url": "http://127.0.0.1"}, ENTRY):
+            settings_files.put(file, ("mcp_servers",), "appliance", entry)
+            after = file.read_text()
+            assert tomllib.loads(after)["mcp_servers"]["appliance"] == entry
+            assert not Counter(text.splitlines()) - Counter(after.splitlines())
+        settings_files.put(file, ("mcp_servers",), "appliance", None)
+        assert file.read_text().rstrip("\n") == text.rstrip("\n")
+
+
+def test_a_toml_file_whose_order_would_change_is_added_to_and_then_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    text = "[mcp_servers.a]\n[[list]]\n# of b\n[mcp_servers.b]\n"
+    file.write_text(text)
+    settings_files.put(file, ("mcp_servers",), "appliance", ENTRY)
+    after = file.read_text()
+    assert after.startswith(text) and tomllib.loads(after)["mcp_servers"]["appliance"] == ENTRY
+    with pytest.raises(UsageError, match="can't be changed safely"):
+        settings_files.put(file, ("mcp_servers",), "appliance", None)
+    assert file.read_text() == after
+
+
+@pytest.mark.parametrize(
     "text",
     [
         'mcp_servers = {appliance = {command = "x"}}\n',
@@ -328,10 +406,7 @@ def test_http_takes_the_daemon_s_address_and_the_token_s_file(person: Path, home
     entry = json.loads(run("install", "windsurf", "--http", "--token-file", str(other)).stdout)["mcpServers"][
         "appliance"
     ]
-    assert entry == {
-        "serverUrl": "http://127.0.0.1:4242/mcp",
-        "headers": {"Authorization": "Bearer anas-token"},
-    }
+    assert entry == {"serverUrl": "http://127.0.0.1:4242/mcp", "headers": {"Authorization": "Bearer anas-token"}}
     assert run("install", "cursor", "--http", "--write").exit_code == 0
     assert stat.S_IMODE((person / ".cursor" / "mcp.json").stat().st_mode) == 0o600
     for wrong in (
@@ -346,7 +421,7 @@ def test_http_takes_the_daemon_s_address_and_the_token_s_file(person: Path, home
 
 
 def test_what_is_installed_is_what_starts(person: Path) -> None:
-    command = clients.command()
+    command = clients.server_command()
     assert Path(command[0]).is_absolute() and Path(command[0]).exists()
     entry = json.loads(run("--user", "ana", "install", "cursor", "--namespace", "work").stdout)["mcpServers"][
         "appliance"

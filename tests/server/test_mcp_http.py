@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
@@ -19,9 +18,11 @@ from starlette.routing import Mount, Route
 
 from appliance import Appliance
 from appliance.config import ServerSettings
-from appliance.server.mcp.http import mounted
-from appliance.server.service import OWNER, Grant, Service
+from appliance.server.access.grants import OWNER, Grant, Service
+from appliance.server.mcp.streamable_http import build_application
+from tests.engines import engine_of
 from tests.server.mcp_runs import NINE, READER, Caller, speak
+from tests.waits import until
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
 
@@ -38,11 +39,7 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "0"},
-    },
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
 }
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
@@ -50,7 +47,7 @@ LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 @contextmanager
 def serving(memory: Appliance, *, mount: bool = False) -> Iterator[str]:
     """An application with MCP in it, behind a stand-in for the guard that takes a grant's name for a token."""
-    mcp = mounted(Service(memory, memory.home, ServerSettings()))
+    mcp = build_application(Service(memory, engine_of(memory), memory.home, ServerSettings()))
 
     class Guard:
         def __init__(self, app: Any) -> None:
@@ -74,15 +71,12 @@ def serving(memory: Appliance, *, mount: bool = False) -> Iterator[str]:
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        until = time.monotonic() + 30
-        while not server.started:
-            assert thread.is_alive() and time.monotonic() < until
-            time.sleep(0.01)
+        until(lambda: server.started or not thread.is_alive(), "the server's beginning")
         (socket,) = server.servers[0].sockets
         yield f"http://127.0.0.1:{socket.getsockname()[1]}/mcp"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join()
 
 
 @asynccontextmanager
@@ -97,9 +91,7 @@ async def client(url: str, token: str, mode: str = "legacy") -> AsyncIterator[Cl
 @pytest.fixture
 def shared(memory: Appliance) -> Appliance:
     for user in ("ana", "ben"):
-        memory.sessions.create(user_id=user, title=f"{user}'s").add(
-            "user", f"the heron of {user} 🪶 ärgert sich"
-        )
+        memory.sessions.create(user_id=user, title=f"{user}'s").add("user", f"the heron of {user} 🪶 ärgert sich")
     memory.embed_pending()
     return memory
 
@@ -113,9 +105,7 @@ def test_the_sdk_s_client_lists_and_calls_every_tool(memory: Appliance, mode: st
         again = await caller.call("memory_add", text="Ja", role="assistant")
         assert again["session"] == stored["session"]
         assert (await caller.call("memory_search", query="Käse"))["hits"][0]["id"] == stored["id"]
-        assert (await caller.call("memory_get", ids=[stored["id"]]))["messages"][0][
-            "text"
-        ] == "Der Käse 🧀 ist alle"
+        assert (await caller.call("memory_get", ids=[stored["id"]]))["messages"][0]["text"] == "Der Käse 🧀 ist alle"
         assert (await caller.call("memory_timeline", session=stored["session"]))["stretches"]
         assert (await caller.call("memory_context", query="Käse"))["text"]
         assert (await caller.call("memory_sessions"))["sessions"]
@@ -123,9 +113,7 @@ def test_the_sdk_s_client_lists_and_calls_every_tool(memory: Appliance, mode: st
         code = (await caller.call("memory_forget", ids=[stored["id"]]))["confirm"]
         assert (await caller.call("memory_forget", ids=[stored["id"]], confirm=code))["done"]
         assert (await caller.call("memory_status"))["counts"]["messages"] == 1
-        assert (await caller.client.list_prompts()).prompts and (
-            await caller.client.list_resources()
-        ).resources
+        assert (await caller.client.list_prompts()).prompts and (await caller.client.list_resources()).resources
         assert (await caller.client.read_resource("memory://sessions")).contents
         assert (await caller.client.get_prompt("recall", {"about": "cheese"})).messages
 
@@ -142,7 +130,7 @@ def test_the_grant_of_the_request_decides(shared: Appliance, mode: str) -> None:
 
     async def reader(caller: Caller) -> None:
         assert {tool.name for tool in (await caller.client.list_tools()).tools} == READER
-        assert "reading" in await caller.refused("memory_add", text="x")
+        assert "read-only" in await caller.refused("memory_add", text="x")
 
     with serving(shared) as url:
         speak(lambda: client(url, "ana", mode), ana)
@@ -162,10 +150,7 @@ def test_without_a_grant_nothing_is_answered(shared: Appliance) -> None:
         for headers in ({}, {"authorization": "Bearer nobody"}):
             for message in (INITIALIZE, LIST):
                 said = http.post(url, json=message, headers=headers)
-                assert (
-                    said.status_code == 401
-                    and said.json()["error"]["message"] == "nobody is known to ask this"
-                )
+                assert said.status_code == 401 and said.json()["error"]["message"] == "The request has no grant."
             assert http.get(url, headers=headers).status_code == 401
             assert http.delete(url, headers=headers).status_code == 401
         modern = {**LIST, "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from appliance import Appliance
 from appliance.errors import UsageError
-from appliance.server.mcp import pages, passing, reading, shapes, words
-from appliance.server.mcp.reach import Reach
-from appliance.server.service import OWNER
+from appliance.server.access.grants import OWNER
+from appliance.server.mcp import pagination, read_tools, rendering, schemas, timeline
+from appliance.server.mcp.access import McpAccess
 from appliance_models import HashEmbedder
+from tests.examples import examples
 
 # What grows most on its way: signs that JSON writes as six, lines that are quoted, wide signs, no space to cut at.
 GROWING = [
@@ -40,16 +41,16 @@ names = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 SPEAKERS = 12
 
 
-def reach(memory: Appliance) -> Reach:
-    return Reach(memory, OWNER, "here")
+def reach(memory: Appliance) -> McpAccess:
+    return McpAccess(memory, OWNER, "here")
 
 
-def bounded(given: shapes.Given) -> None:
-    assert len(words.SAID[type(given)](given)) <= pages.ANSWER
-    assert pages.size(given) <= pages.ANSWER
+def bounded(given: schemas.ToolResult) -> None:
+    assert len(rendering.RENDERERS[type(given)](given)) <= pagination.ANSWER_CHARACTERS
+    assert pagination.json_length(given) <= pagination.ANSWER_CHARACTERS
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     data=st.lists(st.tuples(names, texts, st.integers(1, 400)), min_size=1, max_size=SPEAKERS),
     title=names,
@@ -74,7 +75,7 @@ def test_every_character_comes_back_and_no_answer_is_too_large(
         read: dict[str, str] = dict.fromkeys(ids, "")
         cursor = ""
         while True:
-            page = reading.get(here, shapes.Get(ids=ids, cursor=cursor))
+            page = read_tools.get(here, schemas.GetArguments(ids=ids, cursor=cursor))
             bounded(page)
             for piece in page.messages:
                 assert piece.start == len(read[piece.id]) and piece.end - piece.start == len(piece.text)
@@ -87,31 +88,29 @@ def test_every_character_comes_back_and_no_answer_is_too_large(
 
         lines: list[str] = []
         while True:
-            passed = passing.timeline(here, shapes.Timeline(session=session.id, limit=limit, cursor=cursor))
+            passed = timeline.timeline(here, schemas.TimelineArguments(session=session.id, limit=limit, cursor=cursor))
             bounded(passed)
             lines += [line.id for stretch in passed.stretches for line in stretch.lines]
             cursor = passed.next
             if not cursor:
                 break
         assert lines == ids
-        around = passing.timeline(here, shapes.Timeline(around=ids[-1], before=25, after=25))
+        around = timeline.timeline(here, schemas.TimelineArguments(around=ids[-1], before=25, after=25))
         bounded(around)
         assert any(line.here for line in around.stretches[0].lines)
-        bounded(reading.sessions(here, shapes.Sessions()))
-        bounded(reading.search(here, shapes.Search(query="a", limit=limit)))
+        bounded(read_tools.sessions(here, schemas.SessionsArguments()))
+        bounded(read_tools.search(here, schemas.SearchArguments(query="a", limit=limit)))
 
 
 def test_lists_are_paged_by_what_fits_and_nothing_is_left_out(memory: Appliance) -> None:
     title = '"quoted \\ title" ' * 10
     for number in range(120):
-        memory.sessions.create(title=f"{number} {title}").add(
-            "user", f"note {number} " + '"\\' * 200, author='"' * 80
-        )
+        memory.sessions.create(title=f"{number} {title}").add("user", f"note {number} " + '"\\' * 200, author='"' * 80)
     here = reach(memory)
     seen: list[str] = []
     cursor, rounds = "", 0
     while cursor or not rounds:
-        page = reading.sessions(here, shapes.Sessions(limit=50, cursor=cursor))
+        page = read_tools.sessions(here, schemas.SessionsArguments(limit=50, cursor=cursor))
         bounded(page)
         seen += [one.id for one in page.sessions]
         cursor, rounds = page.next, rounds + 1
@@ -121,16 +120,16 @@ def test_lists_are_paged_by_what_fits_and_nothing_is_left_out(memory: Appliance)
     hits: list[str] = []
     cursor, rounds = "", 0
     while cursor or not rounds:
-        found = reading.search(here, shapes.Search(query="note", limit=50, cursor=cursor))
+        found = read_tools.search(here, schemas.SearchArguments(query="note", limit=50, cursor=cursor))
         bounded(found)
         hits += [one.id for one in found.hits]
         cursor, rounds = found.next, rounds + 1
-    assert len(hits) == len(set(hits)) == reading.DEEPEST and "last of the best" in found.notes[-1]
+    assert len(hits) == len(set(hits)) == read_tools.MAX_PAGED_HITS and "last of the best" in found.notes[-1]
 
     in_time: list[str] = []
     cursor, rounds = "", 0
     while cursor or not rounds:
-        passed = passing.timeline(here, shapes.Timeline(since="2000-01-01", limit=100, cursor=cursor))
+        passed = timeline.timeline(here, schemas.TimelineArguments(since="2000-01-01", limit=100, cursor=cursor))
         bounded(passed)
         in_time += [line.id for stretch in passed.stretches for line in stretch.lines]
         cursor, rounds = passed.next, rounds + 1
@@ -144,7 +143,7 @@ def test_facts_are_paged(memory: Appliance) -> None:
     seen: list[str] = []
     cursor, rounds = "", 0
     while cursor or not rounds:
-        page = reading.facts(here, shapes.ReadFacts(cursor=cursor))
+        page = read_tools.facts(here, schemas.ReadFactsArguments(cursor=cursor))
         bounded(page)
         seen += [one.id for one in page.facts]
         cursor, rounds = page.next, rounds + 1
@@ -155,9 +154,9 @@ def test_a_session_s_page_goes_on_where_it_was_though_something_is_added(memory:
     session = memory.sessions.create()
     ids = [session.add("user", f"turn {number}").id for number in range(6)]
     here = reach(memory)
-    first = passing.timeline(here, shapes.Timeline(session=session.id, limit=4))
+    first = timeline.timeline(here, schemas.TimelineArguments(session=session.id, limit=4))
     session.add("user", "one more")
-    second = passing.timeline(here, shapes.Timeline(session=session.id, limit=4, cursor=first.next))
+    second = timeline.timeline(here, schemas.TimelineArguments(session=session.id, limit=4, cursor=first.next))
     assert [line.id for page in (first, second) for line in page.stretches[0].lines] == [*ids, "m7"]
 
 
@@ -165,10 +164,10 @@ def test_a_text_that_was_edited_between_two_pages_is_not_patched_together(memory
     session = memory.sessions.create()
     session.add("user", "old words " * 3_000, external_id="x")
     here = reach(memory)
-    first = reading.get(here, shapes.Get(ids=["m1"]))
+    first = read_tools.get(here, schemas.GetArguments(ids=["m1"]))
     session.add("user", "new words " * 3_000, external_id="x")
     with pytest.raises(UsageError, match="has changed since that page"):
-        reading.get(here, shapes.Get(ids=["m1"], cursor=first.next))
+        read_tools.get(here, schemas.GetArguments(ids=["m1"], cursor=first.next))
 
 
 def test_a_cursor_fits_its_own_question_only(memory: Appliance) -> None:
@@ -176,45 +175,44 @@ def test_a_cursor_fits_its_own_question_only(memory: Appliance) -> None:
     session.add("user", "long words " * 3_000)
     session.add("user", "short")
     here = reach(memory)
-    cursor = reading.get(here, shapes.Get(ids=["m1", "m2"])).next
-    with pytest.raises(UsageError, match="another question"):
-        reading.get(here, shapes.Get(ids=["m1"], cursor=cursor))
-    with pytest.raises(UsageError, match=r"another question|none of this tool's"):
-        passing.timeline(here, shapes.Timeline(session="s1", cursor=cursor))
+    cursor = read_tools.get(here, schemas.GetArguments(ids=["m1", "m2"])).next
+    with pytest.raises(UsageError, match="another query"):
+        read_tools.get(here, schemas.GetArguments(ids=["m1"], cursor=cursor))
+    with pytest.raises(UsageError, match=r"another query|The cursor is invalid"):
+        timeline.timeline(here, schemas.TimelineArguments(session="s1", cursor=cursor))
     assert "long" not in base64.urlsafe_b64decode(cursor + "==").decode()
 
 
 @given(
-    st.text(max_size=500)
-    | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode().strip("="))
+    st.text(max_size=500) | st.binary(max_size=60).map(lambda raw: base64.urlsafe_b64encode(raw).decode().strip("="))
 )
 def test_whatever_comes_as_a_cursor_is_answered(text: str) -> None:
-    question = pages.about("x")
+    question = pagination.query_digest("x")
     if not text:
-        assert pages.place(text, question, (int,)) is None
+        assert pagination.decode_cursor(text, question, (int,)) is None
         return
     with pytest.raises(UsageError) as refused:
-        pages.place(text, question, (int,))
+        pagination.decode_cursor(text, question, (int,))
     assert refused.value.hint
 
 
 @given(st.lists(st.integers(-9, 2**62), max_size=4))
 def test_a_cursor_with_other_places_is_none(places: list[int]) -> None:
-    question = pages.about("x")
-    made = pages.cursor(question, *places)
+    question = pagination.query_digest("x")
+    made = pagination.encode_cursor(question, *places)
     if len(places) == 1 and places[0] >= 0:
-        assert pages.place(made, question, (int,)) == (places[0],)
+        assert pagination.decode_cursor(made, question, (int,)) == (places[0],)
     else:
         with pytest.raises(UsageError):
-            pages.place(made, question, (int,))
+            pagination.decode_cursor(made, question, (int,))
 
 
 def test_schemas_name_every_bound() -> None:
-    built = shapes.schema(shapes.Search)
+    built = schemas.schema(schemas.SearchArguments)
     assert built["properties"]["limit"] == {
         "type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Hits a page.",
     }  # fmt: skip
-    assert built["properties"]["query"]["maxLength"] == shapes.WORDS and built["required"] == ["query"]
-    inner = shapes.schema(shapes.Passed)
-    assert set(inner["$defs"]) == {"Stretch", "SessionLine", "Line"}
+    assert built["properties"]["query"]["maxLength"] == schemas.MAX_QUERY_CHARACTERS and built["required"] == ["query"]
+    inner = schemas.schema(schemas.TimelineResult)
+    assert set(inner["$defs"]) == {"TimelineSpan", "SessionLine", "MessageLine"}
     assert msgspec.json.encode(inner)

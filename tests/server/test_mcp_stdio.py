@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,15 @@ from mcp.shared.exceptions import MCPError
 
 from appliance import Appliance
 from appliance.errors import HomeLocked
-from appliance.server.mcp.opening import Opening
+from appliance.server.mcp.memory_lease import MemoryLease
 from tests.server.mcp_runs import NINE, READER, ROOT, Caller, over_pipes
-
-COLD = 20.0
-"""Seconds for a first answer on a machine that runs other tests too; ``tests.bench.mcp_start`` measures it."""
+from tests.waits import until
 
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "0"},
-    },
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}},
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -39,12 +32,7 @@ NOT_ENGLISH = "Ärger mit dem Käse 🧀 — 日本語, עברית, \u2028 Zeile
 
 
 def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": id,
-        "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments},
-    }
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
 
 
 def begin(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
@@ -72,6 +60,7 @@ def answers(stdout: bytes) -> dict[int, Any]:
 # --- a client ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_sdk_s_client_lists_and_calls_every_tool(mode: str) -> None:
     async def work(caller: Caller) -> None:
@@ -87,9 +76,7 @@ def test_the_sdk_s_client_lists_and_calls_every_tool(mode: str) -> None:
         done = await caller.call("memory_forget", ids=[stored["id"]], confirm=preview["confirm"])
         assert done["done"] and "traces" not in done
         assert (await caller.call("memory_status"))["counts"]["messages"] == 0
-        assert (await caller.client.list_prompts()).prompts and (
-            await caller.client.list_resources()
-        ).resources
+        assert (await caller.client.list_prompts()).prompts and (await caller.client.list_resources()).resources
         assert "Łódź" in (await caller.client.read_resource("memory://profile")).contents[0].text  # type: ignore[union-attr]
         assert (await caller.client.get_prompt("recall", {"about": "where do I live?"})).messages
 
@@ -98,6 +85,7 @@ def test_the_sdk_s_client_lists_and_calls_every_tool(mode: str) -> None:
         assert not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_flags_narrow_what_the_process_offers(home: Path) -> None:
     with Appliance.open(home, worker=False) as memory:
         memory.sessions.create(user_id="ana", namespace="work").add("user", "the marmot whistles")
@@ -112,6 +100,7 @@ def test_flags_narrow_what_the_process_offers(home: Path) -> None:
     over_pipes(work, "--user", "ana", "--namespace", "work", "--read-only")
 
 
+@pytest.mark.slow
 def test_settings_that_are_broken_are_told_by_the_tools(home: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text("colour = 'red'\n")
@@ -129,13 +118,14 @@ def test_settings_that_are_broken_are_told_by_the_tools(home: Path) -> None:
 # --- the home --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
     owner = Appliance.open(home, worker=False, purpose="somebody else")
 
     async def work(caller: Caller) -> None:
         assert len((await caller.client.list_tools()).tools) == 9
         said = await caller.refused("memory_search", query="x")
-        assert "in use by another process" in said and "somebody else" in said and "try again" in said
+        assert "in use by 'somebody else' (process" in said and "try again" in said
         owner.close()
         assert (await caller.call("memory_add", text="now it works"))["id"] == "m1"
 
@@ -145,6 +135,7 @@ def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
         owner.close()
 
 
+@pytest.mark.slow
 def test_the_handshake_touches_no_home(home: Path) -> None:
     async def work(caller: Caller) -> None:
         await caller.client.list_tools()
@@ -157,22 +148,24 @@ def test_the_handshake_touches_no_home(home: Path) -> None:
     over_pipes(work)
 
 
+def is_free(home: Path) -> bool:
+    try:
+        Appliance.open(home, worker=False).close()
+    except HomeLocked:
+        return False
+    return True
+
+
 def test_an_idle_memory_is_let_go_and_opened_again(home: Path) -> None:
-    opening = Opening(None, "a test", idle=0.05, patience=0.0)
+    opening = MemoryLease(None, "a test", idle_timeout=0.05, lock_timeout=0.0)
     with opening.lease() as memory:
         memory.sessions.create().add("user", "the heron")
         with opening.lease() as same:
             assert same is memory
-    until = time.monotonic() + 30
-    while True:
-        try:
-            Appliance.open(home, worker=False).close()
-            break
-        except HomeLocked:
-            assert time.monotonic() < until
+    until(lambda: is_free(home), "the home's release")
     with opening.lease() as again:
         assert again is not memory and again.message("m1").text == "the heron"
-        with pytest.raises(HomeLocked), Opening(None, "another", patience=0.0).lease():
+        with pytest.raises(HomeLocked), MemoryLease(None, "another", lock_timeout=0.0).lease():
             pass
     opening.close()
     Appliance.open(home, worker=False).close()
@@ -181,26 +174,24 @@ def test_an_idle_memory_is_let_go_and_opened_again(home: Path) -> None:
 # --- beginning and end -----------------------------------------------------------------------------------------
 
 
-def test_the_first_answer_comes_soon() -> None:
-    began = time.perf_counter()
+@pytest.mark.slow
+def test_it_answers_in_order_and_ends_with_its_input() -> None:
     with begin() as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(lines(INITIALIZE, INITIALIZED, LIST))
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "appliance"
         assert len(json.loads(process.stdout.readline())["result"]["tools"]) == 9
-        assert time.perf_counter() - began < COLD
         process.stdin.close()
         assert process.wait(60) == 0
         assert process.stderr is not None and process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_what_was_asked_before_stdin_ended_is_answered(home: Path) -> None:
     asked = [call(number, "memory_add", text=f"note {number}") for number in range(10, 20)]
     with begin() as process:
-        stdout, stderr = process.communicate(
-            lines(INITIALIZE, INITIALIZED, *asked, call(20, "memory_dance")), 120
-        )
+        stdout, stderr = process.communicate(lines(INITIALIZE, INITIALIZED, *asked, call(20, "memory_dance")), 120)
         assert process.returncode == 0 and stderr == b""
     found = answers(stdout)
     assert set(found) == {1, *range(10, 21)}
@@ -209,6 +200,7 @@ def test_what_was_asked_before_stdin_ended_is_answered(home: Path) -> None:
         assert memory.status()["counts"]["messages"] == 10 and len(memory.sessions.list()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly_though_stdin_is_open(home: Path, number: signal.Signals) -> None:
     with begin() as process:
@@ -223,6 +215,7 @@ def test_a_signal_ends_it_cleanly_though_stdin_is_open(home: Path, number: signa
         assert memory.message("m1").text == "the heron"
 
 
+@pytest.mark.slow
 def test_a_client_that_is_gone_ends_it(home: Path) -> None:
     with begin() as process:
         assert process.stdin is not None and process.stdout is not None
@@ -237,6 +230,7 @@ def test_a_client_that_is_gone_ends_it(home: Path) -> None:
     Appliance.open(home, worker=False).close()
 
 
+@pytest.mark.slow
 def test_lines_that_are_no_messages_do_not_end_it() -> None:
     nonsense = b'\xff\xfe\n{"jsonrpc":\n[]\n"x"\n\n{"jsonrpc":"2.0","id":7,"method":"dance"}\n'
     half = json.dumps(call(8, "memory_add", text="half of a pair: \ud83d")).encode() + b"\n"
@@ -248,9 +242,10 @@ def test_lines_that_are_no_messages_do_not_end_it() -> None:
     assert "error" in next(one for one in found if one.get("id") == 7)
 
 
+@pytest.mark.slow
 def test_what_others_print_stays_off_the_wire(home: Path) -> None:
     statement = (
-        "import appliance.server.mcp.reading as reading, os\n"
+        "import appliance.server.mcp.read_tools as reading, os\n"
         "was = reading.status\n"
         "def status(*given):\n"
         "    print('stray'); os.write(1, b'stray too\\n'); return was(*given)\n"
@@ -269,6 +264,7 @@ def test_what_others_print_stays_off_the_wire(home: Path) -> None:
     assert set(answers(ended.stdout)) == {1, 5} and b"stray too" in ended.stderr
 
 
+@pytest.mark.slow
 def test_it_waits_for_no_terminal() -> None:
     with begin() as process:
         stdout, stderr = process.communicate(b"", 60)

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from appliance import Appliance
-from appliance.server.service import Grant
+from appliance.server.access.grants import Grant
 from tests.server.mcp_runs import NINE, READER, Caller, talk
 
 READING = Grant("reader", user_id="me", namespace="", read_only=True)
@@ -63,8 +63,8 @@ def test_who_may_only_read_is_offered_nothing_that_writes(filled: Appliance) -> 
         assert all(tool.annotations.read_only_hint for tool in tools.values())
         actions = tools["memory_facts"].input_schema["properties"]["action"]["enum"]
         assert sorted(actions) == ["history", "list", "review"]
-        assert "reading" in await caller.refused("memory_add", text="x")
-        assert "reading" in await caller.refused("memory_forget", ids=["m1"])
+        assert "read-only" in await caller.refused("memory_add", text="x")
+        assert "read-only" in await caller.refused("memory_forget", ids=["m1"])
         assert "confirm" in await caller.refused("memory_facts", action="confirm", id="f1")
         assert [prompt.name for prompt in (await caller.client.list_prompts()).prompts] == ["recall"]
 
@@ -101,9 +101,7 @@ def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
         said = await caller.said("memory_search", query="reservation QX-4471")
         assert said.splitlines()[1].startswith("m3 | 20") and "| Ana | s1 Lisbon | The blue one" in said
         assert 'memory_get ids ["m3"]' in said
-        assert "Nothing found" in await caller.said(
-            "memory_search", query="hotel", since="1999-01-01", until="1999-01-02"
-        )
+        assert "No matches" in await caller.said("memory_search", query="hotel", since="1999-01-01", until="1999-01-02")
 
     talk(filled, work)
 
@@ -115,12 +113,10 @@ def test_what_was_read_in_full_counts_as_recalled(filled: Appliance) -> None:
         await caller.call("memory_get", ids=["m3"])
 
     talk(filled, work)
-    assert [filled.keeping.importance(id).times for id in ("m1", "m2", "m3")] == [0, 0, 1]
+    assert [filled.pins.importance(id).times for id in ("m1", "m2", "m3")] == [0, 0, 1]
 
 
-def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(
-    memory: Appliance, tmp_path: Any
-) -> None:
+def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(memory: Appliance, tmp_path: Any) -> None:
     import json
 
     lines = [
@@ -140,9 +136,7 @@ def test_a_timeline_of_a_stretch_of_time_goes_through_sessions_in_order(
         paged: list[str] = []
         cursor, rounds = "", 0
         while cursor or not rounds:
-            page = await caller.call(
-                "memory_timeline", since="2026-03-02", until="2026-03-05", limit=1, cursor=cursor
-            )
+            page = await caller.call("memory_timeline", since="2026-03-02", until="2026-03-05", limit=1, cursor=cursor)
             paged += [line["text"] for stretch in page["stretches"] for line in stretch["lines"]]
             cursor, rounds = page.get("next", ""), rounds + 1
         assert paged == said
@@ -181,20 +175,18 @@ def test_a_context_keeps_to_its_budget(filled: Appliance) -> None:
         assert "QX-4471" in built["text"] and built["tokens"] <= 200 and "m3" in built["ids"]
 
     talk(filled, work)
-    assert filled.keeping.importance("m3").times == 1
+    assert filled.pins.importance("m3").times == 1
 
 
 def test_sessions_are_listed_and_one_has_its_summary(filled: Appliance) -> None:
-    filled.tend()
+    filled.run_pending_jobs()
 
     async def work(caller: Caller) -> None:
         listed = await caller.call("memory_sessions", limit=1)
         again = await caller.call("memory_sessions", limit=1, cursor=listed["next"])
         assert [one["title"] for page in (listed, again) for one in page["sessions"]] == ["Soup", "Lisbon"]
         assert "next" not in again
-        assert [one["id"] for one in (await caller.call("memory_sessions", title="lisbon"))["sessions"]] == [
-            "s1"
-        ]
+        assert [one["id"] for one in (await caller.call("memory_sessions", title="lisbon"))["sessions"]] == ["s1"]
         one = await caller.call("memory_sessions", session="trip")
         assert one["sessions"][0]["id"] == "s1" and one["sessions"][0]["messages"] == 4
 
@@ -206,9 +198,7 @@ def test_facts_are_listed_added_corrected_and_rejected(filled: Appliance) -> Non
         known = (await caller.call("memory_facts"))["facts"]
         home = next(fact for fact in known if "Berlin" in fact["text"])
         assert home["messages"] == ["m5"] and home["kind"] == "profile"
-        right = (await caller.call("memory_facts", action="correct", id=home["id"], text="Lisbon"))["facts"][
-            0
-        ]
+        right = (await caller.call("memory_facts", action="correct", id=home["id"], text="Lisbon"))["facts"][0]
         assert "Lisbon" in right["text"] and right["by"] == "person"
         history = await caller.call("memory_facts", action="history", id=right["id"])
         assert [fact["state"] for fact in history["facts"]].count("held") == 1
@@ -217,7 +207,7 @@ def test_facts_are_listed_added_corrected_and_rejected(filled: Appliance) -> Non
         await caller.call("memory_facts", action="reject", id=right["id"])
         left = (await caller.call("memory_facts", kind="profile"))["facts"]
         assert not any("Lisbon" in fact["text"] for fact in left)
-        assert "which fact" in await caller.refused("memory_facts", action="confirm")
+        assert "needs the id of a fact" in await caller.refused("memory_facts", action="confirm")
         assert "no fact f999" in await caller.refused("memory_facts", action="history", id="f999")
 
     talk(filled, work)
@@ -262,14 +252,12 @@ def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) ->
         shown = await caller.call("memory_forget", query="QX-4471")
         assert not shown["done"] and shown["messages"] == 1 and shown["sample"][0]["id"] == "m3"
         code = shown["confirm"]
-        assert "nothing was erased" in await caller.refused(
-            "memory_forget", query="QX-4471", confirm="0" * 12
-        )
+        assert "nothing was erased" in await caller.refused("memory_forget", query="QX-4471", confirm="0" * 12)
         assert "nothing was erased" in await caller.refused("memory_forget", ids=["m1"], confirm=code)
         assert len(filled.sessions.messages("s1")) == 4
         done = await caller.call("memory_forget", query="QX-4471", confirm=code)
         assert done["done"] and done["receipt"] == "e1" and "traces" not in done
-        assert "nothing holds that" in await caller.refused("memory_forget", query="QX-4471", confirm=code)
+        assert "Nothing matches" in await caller.refused("memory_forget", query="QX-4471", confirm=code)
 
     talk(filled, work)
     assert [message.id for message in filled.sessions.messages("s1")] == ["m1", "m2", "m4"]
@@ -291,25 +279,29 @@ def test_a_preview_is_worth_nothing_when_more_would_go_now(filled: Appliance) ->
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
-        ("memory_search", {}, "missing"),
+        ("memory_search", {}, "Missing argument `query`.\nSee the tool's input schema."),
         ("memory_search", {"query": "x", "limit": 51}, "limit"),
-        ("memory_search", {"query": "x", "colour": "red"}, "the arguments are: query, limit"),
-        ("memory_search", {"query": "x", "since": "yesterday"}, "no date or time"),
+        ("memory_search", {"query": "x", "colour": "red"}, "The arguments are query, limit"),
+        ("memory_search", {"query": "x", "since": "yesterday"}, "Invalid date 'yesterday'"),
         ("memory_search", {"query": "x", "cursor": "abc"}, "cursor"),
         ("memory_search", {"query": "x" * 2_001}, "query"),
-        ("memory_search", {"query": "x", "session": "s77"}, "no session 's77'\nmemory_sessions lists them"),
+        (
+            "memory_search",
+            {"query": "x", "session": "s77"},
+            "There is no session 's77'.\nmemory_sessions lists the sessions.",
+        ),
         ("memory_get", {"ids": ["s1"]}, "ids"),
         ("memory_get", {"ids": []}, "ids"),
-        ("memory_get", {"ids": ["m8888"]}, "no message m8888\nmemory_search gives the ids"),
-        ("memory_timeline", {}, "a timeline of what?"),
-        ("memory_timeline", {"around": "m8888"}, "no message m8888"),
+        ("memory_get", {"ids": ["m8888"]}, "There is no message m8888.\nmemory_search gives the ids of messages."),
+        ("memory_timeline", {}, "The timeline needs a place to look."),
+        ("memory_timeline", {"around": "m8888"}, "There is no message m8888."),
         ("memory_context", {"query": "x", "budget": 9_000}, "budget"),
         ("memory_add", {"text": "   "}, "empty"),
-        ("memory_add", {"text": "x", "session": "s77"}, "no session"),
+        ("memory_add", {"text": "x", "session": "s77"}, "There is no session"),
         ("memory_facts", {"action": "dance"}, "action"),
-        ("memory_forget", {}, "nothing is named"),
-        ("memory_forget", {"ids": ["m8888"]}, "no message m8888"),
-        ("memory_forget", {"source": "signal"}, "no message came from"),
+        ("memory_forget", {}, "Nothing is selected to forget."),
+        ("memory_forget", {"ids": ["m8888"]}, "There is no message m8888."),
+        ("memory_forget", {"source": "signal"}, "No message came from"),
     ],
 )
 def test_a_refusal_says_what_is_wrong_and_what_to_do(
@@ -346,7 +338,7 @@ def test_a_slip_of_ours_tells_no_words_of_a_message(
 
     said = talk(filled, work)
     assert "bug" in said and "RuntimeError" in said
-    assert words not in said and words not in caplog.text and "reading.py" in caplog.text
+    assert words not in said and words not in caplog.text and "read_tools.py" in caplog.text
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(memory: Appliance) -> None:
@@ -388,12 +380,7 @@ def test_profile_and_sessions_can_be_attached(filled: Appliance) -> None:
         assert "s1 | Lisbon" in await read("memory://sessions")
         talked = await read("memory://sessions/s1")
         assert "[m1 Ana, " in talked and "QX-4471" in talked and "search: hotels" not in talked
-        for uri in (
-            "memory://sessions/s99",
-            "memory://other",
-            "file:///etc/passwd",
-            "memory://sessions/s1?cursor=x",
-        ):
+        for uri in ("memory://sessions/s99", "memory://other", "file:///etc/passwd", "memory://sessions/s1?cursor=x"):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
 

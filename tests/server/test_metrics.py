@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from appliance import Appliance
 from appliance.errors import UsageError
-from appliance.measures import KEPT, Distribution, Measures
+from appliance.runtime.metrics import PERCENTILE_SAMPLES, HistogramRecorder, Metrics
 from appliance.types import Event
 from tests.http_calls import application, calling, given, owner
 
@@ -31,9 +31,7 @@ def served(memory: Appliance, headers: dict[str, str] | None = None) -> Iterator
 def read(client: TestClient) -> dict[tuple[str, ...], float]:
     """Every sample's value by its name and its labels' values."""
     answer = client.get("/metrics")
-    assert answer.status_code == 200 and answer.headers["content-type"].startswith(
-        "text/plain; version=0.0.4"
-    )
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     return {
         (sample.name, *sample.labels.values()): sample.value
         for family in text_string_to_metric_families(answer.text)
@@ -43,10 +41,7 @@ def read(client: TestClient) -> dict[tuple[str, ...], float]:
 
 def export(folder: Path) -> Path:
     path = folder / "chat.jsonl"
-    lines = [
-        {"session_id": "s", "message_id": str(n), "role": "user", "content": f"{SECRET} {n}"}
-        for n in range(5)
-    ]
+    lines = [{"session_id": "s", "message_id": str(n), "role": "user", "content": f"{SECRET} {n}"} for n in range(5)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -61,7 +56,7 @@ def test_what_was_done_is_counted(memory: Appliance, tmp_path: Path) -> None:
     session = memory.sessions.create()
     session.add("user", "soon gone")
     session.delete()
-    memory.forgetting.forget(memory.forgetting.preview("m1"))
+    memory.erasure.forget(memory.erasure.preview("m1"))
     with served(memory) as client:
         found = read(client)
     assert found["appliance_messages_read_total", "new"] == 6
@@ -69,9 +64,7 @@ def test_what_was_done_is_counted(memory: Appliance, tmp_path: Path) -> None:
     assert found["appliance_texts_embedded_total",] == 5
     assert found["appliance_search_seconds_count", "whole"] >= 4
     assert found["appliance_search_seconds_count", "candidates"] >= 4
-    assert (
-        found["appliance_query_cache_total", "hit"] >= 2 and found["appliance_query_cache_total", "miss"] >= 2
-    )
+    assert found["appliance_query_cache_total", "hit"] >= 2 and found["appliance_query_cache_total", "miss"] >= 2
     assert found["appliance_context_tokens_sum",] == context.tokens
     assert found["appliance_messages_removed_total", "deleted"] == 1
     assert found["appliance_messages_removed_total", "forgotten"] == 1
@@ -139,23 +132,27 @@ def test_a_family_is_described_once_and_buckets_add_up(memory: Appliance) -> Non
 
 
 def test_percentiles_are_of_the_latest_values() -> None:
-    times = Distribution((1.0, 2.0))
-    assert times.spread().p50 is None
-    for _ in range(KEPT):
+    times = HistogramRecorder((1.0, 2.0))
+    assert times.histogram().p50 is None
+    for _ in range(PERCENTILE_SAMPLES):
         times.add(5.0)
-    for value in range(KEPT):
-        times.add(value / KEPT)
-    spread = times.spread()
-    assert spread.count == 2 * KEPT and list(spread.buckets) == [KEPT, KEPT, 2 * KEPT]
+    for value in range(PERCENTILE_SAMPLES):
+        times.add(value / PERCENTILE_SAMPLES)
+    spread = times.histogram()
+    assert spread.count == 2 * PERCENTILE_SAMPLES and list(spread.buckets) == [
+        PERCENTILE_SAMPLES,
+        PERCENTILE_SAMPLES,
+        2 * PERCENTILE_SAMPLES,
+    ]
     assert spread.p50 is not None and spread.p50 == pytest.approx(0.5, abs=0.01)
     assert spread.p99 is not None and spread.p99 == pytest.approx(0.99, abs=0.01)
 
 
 def test_of_a_working_memorys_folding_no_summary_is_counted() -> None:
-    measures = Measures()
-    measures.happened(Event("summarised", "s1", {"what": "working", "folded": 3, "all": 9}))
-    measures.happened(Event("summarised", "s1", {"exchange": 2, "session": 1, "made_by": "extractive"}))
-    assert measures.counted("summaries_made") == 3
+    measures = Metrics()
+    measures.count_event(Event("summarised", "s1", {"what": "working", "compacted": 3, "all": 9}))
+    measures.count_event(Event("summarised", "s1", {"exchange": 2, "session": 1, "made_by": "extractive"}))
+    assert measures.counter_value("summaries_made") == 3
 
 
 def test_status_says_the_same_to_a_person(memory: Appliance, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from tests.llm_server import nobody, response, serving
-from tests.server.proxy_parts import PATIENCE, event, message, model, proxy, wait_until
+from tests.server.proxy_parts import event, message, model, proxy
+from tests.waits import PATIENCE, until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
 
@@ -65,14 +67,12 @@ def test_a_stream_comes_through_piece_by_piece_and_is_stored(home: Path) -> None
         answer = "".join(said)
         assert "Lutz" in answer
         stream.close()
-        wait_until(lambda: len(there.said()) == 4)
+        until(lambda: len(there.said()) == 4)
         assert ("assistant", answer) in there.said()
 
 
 def test_the_bytes_of_a_stream_are_the_models_own(home: Path) -> None:
-    odd = (
-        b": a comment\r\n\r\nevent: x\r\ndata: {odd\r\n\r\n" + event({"content": "Hi"}) + b"data: [DONE]\n\n"
-    )
+    odd = b": a comment\r\n\r\nevent: x\r\ndata: {odd\r\n\r\n" + event({"content": "Hi"}) + b"data: [DONE]\n\n"
     answer = Response(odd, headers={"content-type": "text/event-stream; charset=utf-8", "x-own": "1"})
     with model(lambda body: answer) as tiny, proxy(home, tiny.base_url) as there:
         got = httpx.post(
@@ -97,19 +97,9 @@ def test_nothing_but_the_system_message_is_added(home: Path) -> None:
         there.memory.sessions.create().add("user", "My otter is called Lutz.")
         httpx.post(there.url + "/v1/chat/completions", content=body, trust_env=False)
         sent = tiny.bodies[-1]
-        for kept in (
-            b'"temperature":0.10',
-            b"12345678901234567890123",
-            b'{"b":1.0,"a":[1e400]}',
-            b'"x":1.50',
-        ):
+        for kept in (b'"temperature":0.10', b"12345678901234567890123", b'{"b":1.0,"a":[1e400]}', b'"x":1.50'):
             assert kept in sent
-        assert [one["role"] for one in tiny.asked[-1]["messages"]] == [
-            "system",
-            "developer",
-            "system",
-            "user",
-        ]
+        assert [one["role"] for one in tiny.asked[-1]["messages"]] == ["system", "developer", "system", "user"]
         assert "Lutz" in tiny.asked[-1]["messages"][2]["content"]
 
 
@@ -155,16 +145,9 @@ def test_what_the_client_leaves_out_of_a_long_conversation_is_remembered(home: P
 
 @pytest.mark.parametrize(
     ("header", "is_read", "is_written"),
-    [
-        ("off", False, False),
-        ("read", True, False),
-        ("write", False, True),
-        ("on", True, True),
-    ],
+    [("off", False, False), ("read", True, False), ("write", False, True), ("on", True, True)],
 )
-def test_memory_can_be_switched_off_for_a_request(
-    home: Path, header: str, is_read: bool, is_written: bool
-) -> None:
+def test_memory_can_be_switched_off_for_a_request(home: Path, header: str, is_read: bool, is_written: bool) -> None:
     with model(quoting) as tiny, proxy(home, tiny.base_url) as there:
         there.memory.sessions.create().add("user", "My otter is called Lutz.")
         got = there.chat(("user", "What is my otter called?"), memory=header)
@@ -189,9 +172,7 @@ def test_a_budget_of_the_requests_own(home: Path) -> None:
     with model(quoting) as tiny, proxy(home, tiny.base_url, "[proxy]\nbudget = 300\n") as there:
         session = there.memory.sessions.create()
         for number in range(60):
-            session.add(
-                "user", f"Otter number {number} is fed with fish at {number % 24} o'clock by somebody."
-            )
+            session.add("user", f"Otter number {number} is fed with fish at {number % 24} o'clock by somebody.")
         there.memory.embed_pending()
         question = ("user", "When are the otters fed?")
         tokens = [
@@ -206,7 +187,7 @@ def test_a_budget_of_the_requests_own(home: Path) -> None:
             body = {"messages": [{"role": "user", "content": "When?"}]}
             got = httpx.post(there.url + "/v1/chat/completions", json=body, headers=sent, trust_env=False)
             assert got.status_code == 400
-        with pytest.raises(openai.BadRequestError, match="X-Memory is"):
+        with pytest.raises(openai.BadRequestError, match="X-Memory must be"):
             there.chat(question, memory="maybe")
 
 
@@ -215,7 +196,7 @@ def test_a_budget_too_small_for_what_always_stands_is_told_and_the_chat_goes_on(
         there.memory.sessions.create().add(
             "user", "Always answer me in rhymes, and never use words of more than three syllables."
         )
-        there.memory.tend()
+        there.memory.run_pending_jobs()
         got = there.chat(("user", "What is an otter?"), memory_budget="5")
         assert got.parse().choices[0].message.content == "I know nothing."
         assert "budget" in got.headers["x-memory-notes"]
@@ -275,10 +256,7 @@ def test_when_it_is_up_again_the_retried_turn_is_not_stored_twice(home: Path) ->
 
 
 def test_no_endpoint_is_configured(home: Path) -> None:
-    with (
-        proxy(home, "") as there,
-        pytest.raises(openai.InternalServerError, match=r"llm\.base_url") as caught,
-    ):
+    with proxy(home, "") as there, pytest.raises(openai.InternalServerError, match=r"llm\.base_url") as caught:
         there.chat(("user", "Hello"))
     assert caught.value.status_code == 503 and caught.value.code == "model_not_configured"
 
@@ -297,7 +275,7 @@ def test_the_models_own_errors_pass_through_as_they_are(home: Path) -> None:
 def test_a_redirect_is_not_followed_nor_passed_on(home: Path) -> None:
     answer = Response("", 307, {"location": "http://192.0.2.1/steal"})
     with model(lambda body: answer) as tiny, proxy(home, tiny.base_url) as there:
-        with pytest.raises(openai.InternalServerError, match="leads elsewhere") as caught:
+        with pytest.raises(openai.InternalServerError, match="redirects") as caught:
             there.chat(("user", "Hello"))
         assert "location" not in caught.value.response.headers
 
@@ -309,10 +287,10 @@ def test_a_model_that_says_nothing_is_given_up(home: Path) -> None:
         stream = client.chat.completions.create(
             model="tiny", messages=[{"role": "user", "content": "Hello"}], stream=True
         )
-        with pytest.raises(openai.APIError, match=r"says nothing for 0\.3 s"):
+        with pytest.raises(openai.APIError, match=r"has sent nothing for 0\.3 s"):
             list(stream)
         stream.close()
-        wait_until(lambda: len(there.said()) == 2)
+        until(lambda: len(there.said()) == 2)
         (kept,) = [line for line in there.memory.export() if line["role"] == "assistant"]
         assert kept["metadata"]["cut"] and "I know nothing.".startswith(kept["content"].strip())
 
@@ -330,7 +308,7 @@ def test_a_client_that_goes_away_leaves_what_was_said_marked_as_cut(home: Path) 
                 got += chunk
                 if b"I " in got:
                     break
-        wait_until(lambda: len(there.said()) == 2)
+        until(lambda: len(there.said()) == 2)
         (kept,) = [line for line in there.memory.export() if line["role"] == "assistant"]
         assert kept["content"] == "I " and kept["metadata"]["cut"]
         tiny.gate.set()
@@ -348,33 +326,29 @@ def test_a_client_that_does_not_wait_for_a_whole_answer_finds_it_in_the_memory(h
         assert gate.wait(PATIENCE)
         return "I know nothing."
 
+    asked = json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode()
     with model(thinking) as tiny, proxy(home, tiny.base_url) as there:
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(
-                there.url + "/v1/chat/completions",
-                json={"messages": [{"role": "user", "content": "Hello"}]},
-                timeout=0.3,
-                trust_env=False,
-            )
+        address = httpx.URL(there.url)
+        client = http.client.HTTPConnection(address.host, address.port, timeout=PATIENCE)
+        client.request("POST", "/v1/chat/completions", body=asked, headers={"Content-Type": "application/json"})
+        until(lambda: tiny.asked, "the model's being asked")
+        client.close()
         gate.set()
-        wait_until(lambda: len(there.said()) == 2)
+        until(lambda: len(there.said()) == 2)
         assert there.said() == [("user", "Hello"), ("assistant", "I know nothing.")]
         assert "cut" not in str(list(there.memory.export()))
 
 
 def test_an_endpoint_that_breaks_off_is_said_and_what_it_said_is_cut(home: Path) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 9999\r\n\r\n"
-    with (
-        serving(lambda body: head + event({"content": "I know"})) as tiny,
-        proxy(home, tiny.base_url) as there,
-    ):
+    with serving(lambda body: head + event({"content": "I know"})) as tiny, proxy(home, tiny.base_url) as there:
         stream = there.client().chat.completions.create(
             model="tiny", messages=[{"role": "user", "content": "Hello"}], stream=True
         )
         with pytest.raises(openai.APIError, match="broke off"):
             list(stream)
         stream.close()
-        wait_until(lambda: len(there.said()) == 2)
+        until(lambda: len(there.said()) == 2)
         (kept,) = [line for line in there.memory.export() if line["role"] == "assistant"]
         assert kept["content"] == "I know" and kept["metadata"]["cut"]
     with serving(lambda body: b"SSH-2.0-OpenSSH_9.6\r\n") as tiny, proxy(home, tiny.base_url) as there:
@@ -385,8 +359,7 @@ def test_an_endpoint_that_breaks_off_is_said_and_what_it_said_is_cut(home: Path)
 
 def test_a_model_that_lets_every_web_page_in_does_not_open_us(home: Path) -> None:
     said = JSONResponse(
-        message("Hi"),
-        headers={"access-control-allow-origin": "*", "set-cookie": "a=b", "x-memory-session": "s99"},
+        message("Hi"), headers={"access-control-allow-origin": "*", "set-cookie": "a=b", "x-memory-session": "s99"}
     )
     with model(lambda body: said) as tiny, proxy(home, tiny.base_url) as there:
         got = there.chat(("user", "Hello"), memory="off").headers
@@ -411,13 +384,13 @@ def test_what_is_switched_off_passes_through_untouched(home: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"{oh no", "no chat request"),
-        (b"[1]", "no chat request"),
+        (b"{oh no", "not a chat request"),
+        (b"[1]", "not a chat request"),
         (b"{}", "no messages"),
-        (b'{"messages": 7}', "no chat request"),
-        (b'{"messages": ["hi"]}', "no chat request"),
-        (b"\xff\xfe", "no chat request"),
-        (b'{"messages": ' + b"[" * 20_000, "no chat request"),
+        (b'{"messages": 7}', "not a chat request"),
+        (b'{"messages": ["hi"]}', "not a chat request"),
+        (b"\xff\xfe", "not a chat request"),
+        (b'{"messages": ' + b"[" * 20_000, "not a chat request"),
     ],
     ids=range(7),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from appliance.server.chat import following
-from tests.server.proxy_parts import Proxy, event, message, model, proxy, wait_until
+from appliance.server.openai_proxy import threads as threads_module
+from tests.server.proxy_parts import Proxy, event, message, model, proxy
+from tests.waits import until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
 
@@ -45,9 +47,7 @@ def texts(there: Proxy, session: str) -> list[str]:
 
 
 @pytest.mark.parametrize("more", [{}, {"memory_session": "zoo"}], ids=["by its beginning", "by its name"])
-def test_a_growing_conversation_is_one_session_and_nothing_is_stored_twice(
-    home: Path, more: dict[str, str]
-) -> None:
+def test_a_growing_conversation_is_one_session_and_nothing_is_stored_twice(home: Path, more: dict[str, str]) -> None:
     with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
         turns: Turns = [("system", "Be brief.")]
         sessions = {say(there, turns, text, **more) for text in ("Hello", "How are you?", "Hello", "Bye")}
@@ -87,13 +87,11 @@ def test_two_conversations_that_begin_alike_are_two(home: Path) -> None:
         assert there.said(first) == one and there.said(second) == other
 
 
-def test_they_are_two_later_and_under_another_system_message(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_two_later_and_under_another_system_message(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
         first = say(there, [], "Hello")
         assert say(there, [("system", "You are a pirate.")], "Hello") != first
-        monkeypatch.setattr(following, "RETRY", timedelta(0))
+        monkeypatch.setattr(threads_module, "RETRY_WINDOW", timedelta(0))
         assert say(there, [], "Hello") != first
         assert len(there.memory.sessions.list()) == 3
 
@@ -165,12 +163,7 @@ def test_an_answer_that_the_person_edited_is_kept_as_they_have_it(home: Path) ->
 
 def test_a_conversation_from_before_the_proxy_is_taken_in_whole(home: Path) -> None:
     with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
-        turns: Turns = [
-            ("user", "Hello"),
-            ("assistant", "Hi."),
-            ("user", "I am in Lisbon."),
-            ("assistant", "Nice."),
-        ]
+        turns: Turns = [("user", "Hello"), ("assistant", "Hi."), ("user", "I am in Lisbon."), ("assistant", "Nice.")]
         one = say(there, turns, "Where am I?")
         assert there.said(one) == turns
 
@@ -192,12 +185,7 @@ def test_a_session_of_a_name_takes_single_turns_and_whole_conversations(home: Pa
         for text in ("Hello", "yes", "yes", "Hello"):
             there.chat(("user", text), memory_session="zoo")
         session = there.memory.sessions.info("zoo")
-        assert [text for role, text in there.said(session.id) if role == "user"] == [
-            "Hello",
-            "yes",
-            "yes",
-            "Hello",
-        ]
+        assert [text for role, text in there.said(session.id) if role == "user"] == ["Hello", "yes", "yes", "Hello"]
         by_id = there.chat(*there.said(session.id), ("user", "Bye"), memory_session=session.id)
         assert by_id.headers["x-memory-session"] == session.id
         assert len(there.said(session.id)) == 10
@@ -216,9 +204,7 @@ def test_a_session_that_was_begun_by_other_means_is_gone_on_with(home: Path) -> 
         assert there.said(session.id) == turns and there.said(branch) == edited
 
 
-@pytest.mark.parametrize(
-    ("name", "status"), [("s99", 404), ("private-1", 400), ("x" * 300, 400)], ids=range(3)
-)
+@pytest.mark.parametrize(("name", "status"), [("s99", 404), ("private-1", 400), ("x" * 300, 400)], ids=range(3))
 def test_a_name_that_cannot_be_is_refused(home: Path, name: str, status: int) -> None:
     with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
         with pytest.raises(openai.APIStatusError) as caught:
@@ -227,10 +213,7 @@ def test_a_name_that_cannot_be_is_refused(home: Path, name: str, status: int) ->
         assert tiny.asked == [] and len(there.memory.sessions.list()) == 0
 
 
-TOOL = {
-    "type": "function",
-    "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
-}
+TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 CALL = {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Lisbon"}'}}
 
 
@@ -241,9 +224,7 @@ def weather(body: dict[str, Any]) -> Response:
     if body.get("stream"):
         pieces = [
             event({"role": "assistant", "content": None}),
-            event(
-                {"tool_calls": [{"index": 0, "id": "t1", "function": {"name": "weather", "arguments": ""}}]}
-            ),
+            event({"tool_calls": [{"index": 0, "id": "t1", "function": {"name": "weather", "arguments": ""}}]}),
             event({"tool_calls": [{"index": 0, "function": {"arguments": '{"city": '}}]}),
             event({"tool_calls": [{"index": 0, "function": {"arguments": '"Lisbon"}'}}]}, "tool_calls"),
             b"data: [DONE]\n\n",
@@ -261,7 +242,7 @@ def test_calls_of_tools_and_their_results_are_kept_as_tool_records(home: Path, s
         if stream:
             assert list(first)[-1].choices[0].finish_reason == "tool_calls"
             first.close()
-            wait_until(lambda: len(there.said()) == 2)
+            until(lambda: len(there.said()) == 2)
         else:
             assert first.choices[0].message.tool_calls[0].id == "t1"
         messages += [
@@ -280,10 +261,7 @@ def test_calls_of_tools_and_their_results_are_kept_as_tool_records(home: Path, s
         call, result = there.memory.sessions.messages(session.id)[1:3]
         assert call.metadata["tools"] == [{"kind": "call", "name": "weather"}]
         assert result.metadata["tools"] == [{"kind": "result", "name": "", "id": "t1"}]
-        messages += [
-            {"role": "assistant", "content": "It is sunny in Lisbon."},
-            {"role": "user", "content": "Thanks"},
-        ]
+        messages += [{"role": "assistant", "content": "It is sunny in Lisbon."}, {"role": "user", "content": "Thanks"}]
         ask(model="tiny", messages=messages)
         assert len(there.said(session.id)) == 6 and len(there.memory.sessions.list()) == 1
 
@@ -293,9 +271,7 @@ def test_many_at_once_store_each_turn_once(home: Path) -> None:
         body = {"messages": [{"role": "user", "content": "Hello"}]}
 
         def ask() -> None:
-            httpx.post(
-                there.url + "/v1/chat/completions", content=json.dumps(body), trust_env=False, timeout=60
-            )
+            httpx.post(there.url + "/v1/chat/completions", content=json.dumps(body), trust_env=False, timeout=60)
 
         threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
@@ -322,7 +298,7 @@ def test_one_that_is_deleted_while_the_model_thinks_takes_its_answer_along(home:
         stream = client.chat.completions.create(
             model="tiny", messages=[{"role": "user", "content": "Hello"}], stream=True
         )
-        wait_until(lambda: there.said())
+        until(lambda: there.said())
         there.memory.sessions.get(there.memory.sessions.list()[0].id).delete()
         tiny.gate.set()
         assert "".join(piece.choices[0].delta.content or "" for piece in stream) == "You said: Hello"
@@ -338,3 +314,13 @@ def test_times_are_those_of_the_turns(home: Path) -> None:
         for turn in kept:
             assert turn.timestamp is not None
             assert datetime.now(UTC) - datetime.fromisoformat(turn.timestamp) < timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(("scope", "status"), [("conversational", 200), ("summaries_only", 404), ("none", 404)])
+def test_a_token_goes_on_only_with_a_session_that_shares_its_messages(home: Path, scope: Any, status: int) -> None:
+    with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
+        session = there.memory.sessions.create(user_id="ana", storage_scope=scope)
+        session.add("user", "The wreck lies off Procida")
+        refused: Any = pytest.raises(openai.NotFoundError) if status == 404 else nullcontext()
+        with refused:
+            there.chat(("user", "Where is it?"), token="ana", memory_session=session.id)

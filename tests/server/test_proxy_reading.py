@@ -9,15 +9,15 @@ import pytest
 from fastapi import FastAPI
 
 from appliance.errors import UsageError
-from appliance.server.chat import turns as chat
-from appliance.server.chat.route import router
+from appliance.server.openai_proxy import turns as chat
+from appliance.server.openai_proxy.route import router
 from tests.server.proxy_parts import event, events, message
 
 
-def gathered(data: bytes, at: int = 10**9, most: int = 10_000) -> chat.Gathering:
-    gathering = chat.Gathering(most)
+def gathered(data: bytes, at: int = 10**9, most: int = 10_000) -> chat.StreamAssembler:
+    gathering = chat.StreamAssembler(most)
     for chunk in (data[:at], data[at:]):
-        gathering.take(chunk)
+        gathering.feed(chunk)
     return gathering
 
 
@@ -25,7 +25,7 @@ def test_a_stream_says_the_same_wherever_it_is_cut() -> None:
     data = b"".join(events("Grüße an den Otter 🦦, sagt sie"))
     for at in range(len(data)):
         (turn,) = gathered(data, at).turns()
-        assert turn == chat.Turn("assistant", "Grüße an den Otter 🦦, sagt sie")
+        assert turn == chat.ChatTurn("assistant", "Grüße an den Otter 🦦, sagt sie")
 
 
 def test_a_stream_byte_by_byte_with_calls_of_tools() -> None:
@@ -34,11 +34,11 @@ def test_a_stream_byte_by_byte_with_calls_of_tools() -> None:
 
     data = event({"content": "Wait."}) + call(0, "a", "") + call(1, "b", '{"x"') + call(0, "", "{}")
     data += call(1, "", ":1}") + b"data: [DONE]\r\n\r\n"
-    gathering = chat.Gathering(10_000)
+    gathering = chat.StreamAssembler(10_000)
     for byte in data:
-        gathering.take(bytes([byte]))
+        gathering.feed(bytes([byte]))
     said, called = gathering.turns()
-    assert said == chat.Turn("assistant", "Wait.") and called.text == 'a {}\nb {"x":1}'
+    assert said == chat.ChatTurn("assistant", "Wait.") and called.text == 'a {}\nb {"x":1}'
     assert [tool["name"] for tool in called.tools] == ["a", "b"]
 
 
@@ -53,9 +53,9 @@ def test_what_is_held_is_bounded_and_what_is_longer_is_cut() -> None:
     long = b"".join(event({"content": "x" * 100}) for _ in range(100))
     (turn,) = gathered(long + b"data: [DONE]\n\n", most=5_000).turns()
     assert len(turn.text) == 5_000 and turn.cut
-    endless = chat.Gathering(1_000)
+    endless = chat.StreamAssembler(1_000)
     for _ in range(1_000):
-        endless.take(b"data: " + b"y" * 10_000)
+        endless.feed(b"data: " + b"y" * 10_000)
     assert endless.turns() == [] and len(endless._line) <= 1_000
 
 
@@ -81,44 +81,31 @@ def test_what_is_held_is_bounded_and_what_is_longer_is_cut() -> None:
 )
 def test_odd_lines_of_a_stream_do_no_harm(line: bytes) -> None:
     (turn,) = gathered(line + b"\n\n" + event({"content": "Hi"}) + b"data: [DONE]\n\n").turns()
-    assert turn == chat.Turn("assistant", "Hi")
+    assert turn == chat.ChatTurn("assistant", "Hi")
 
 
 @pytest.mark.parametrize(
     "body",
-    [
-        b"",
-        b"7",
-        b"[]",
-        b"{}",
-        b'{"choices": []}',
-        b'{"choices": [7]}',
-        b'{"choices": [{"message": 7}]}',
-        b"\xff",
-    ],
+    [b"", b"7", b"[]", b"{}", b'{"choices": []}', b'{"choices": [7]}', b'{"choices": [{"message": 7}]}', b"\xff"],
 )
 def test_what_is_no_completion_has_no_turns(body: bytes) -> None:
-    assert chat.of_completion(body) == []
+    assert chat.completion_turns(body) == []
 
 
 def test_the_first_choice_of_several_is_the_answer() -> None:
     whole = message("one")
     whole["choices"].insert(0, {"index": 1, "message": {"role": "assistant", "content": "two"}})
-    assert chat.of_completion(json.dumps(whole).encode()) == [chat.Turn("assistant", "one")]
+    assert chat.completion_turns(json.dumps(whole).encode()) == [chat.ChatTurn("assistant", "one")]
 
 
-def request(*messages: dict[str, Any]) -> chat.Request:
+def request(*messages: dict[str, Any]) -> chat.ChatRequest:
     return chat.read(json.dumps({"messages": messages}).encode())
 
 
 def test_turns_of_every_kind() -> None:
     asked = request(
         {"role": "system", "content": "Be brief."},
-        {
-            "role": "user",
-            "name": "Ana",
-            "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "two"}],
-        },
+        {"role": "user", "name": "Ana", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "two"}]},
         {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}},
         {"role": "function", "name": "f", "content": "3"},
         {"role": "assistant", "content": None, "refusal": "I won't."},
@@ -134,15 +121,11 @@ def test_turns_of_every_kind() -> None:
         ("assistant", "I won't."),
     ]
     assert asked.turns[0].author == "Ana" and asked.turns[2].tools == ({"kind": "result", "name": "f"},)
-    assert asked.system == "Be brief.\nRhyme." and asked.leading == 1
+    assert asked.system == "Be brief.\nRhyme." and asked.leading_system_count == 1
 
 
 def test_what_is_known_stands_behind_the_clients_own_instructions() -> None:
-    for roles, place in (
-        (["user"], 0),
-        (["system", "user"], 1),
-        (["system", "developer", "user", "system"], 2),
-    ):
+    for roles, place in ((["user"], 0), (["system", "user"], 1), (["system", "developer", "user", "system"], 2)):
         asked = request(*({"role": role, "content": role} for role in roles))
         sent = json.loads(asked.body("known"))["messages"]
         assert sent.pop(place) == {"role": "system", "content": "known"}
@@ -151,7 +134,7 @@ def test_what_is_known_stands_behind_the_clients_own_instructions() -> None:
 
 @pytest.mark.parametrize("text", ["\\ud800", "\\udfff a", "a \\ud83d"])
 def test_half_a_character_is_refused_before_anything_is_stored(text: str) -> None:
-    with pytest.raises(UsageError, match="no chat request"):
+    with pytest.raises(UsageError, match="not a chat request"):
         chat.read(f'{{"messages": [{{"role": "user", "content": "{text}"}}]}}'.encode())
 
 

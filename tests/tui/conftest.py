@@ -8,4 +8,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def _asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody types while a test waits for what nobody asked for."""
-    monkeypatch.setattr("appliance_tui.app.SETTLES", 0.0)
+    monkeypatch.setattr("appliance_tui.app.STARTUP_DELAY_SECONDS", 0.0)

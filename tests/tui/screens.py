@@ -14,23 +14,17 @@ from textual.pilot import Pilot
 from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
+from tests.waits import PATIENCE
 
 SIZE = (120, 40)
-PATIENCE = 20.0
-"""Seconds that something is waited for; the machine may be busy."""
-
+LOOK = 0.01
+"""Seconds between two looks at the screen, which is asked to handle all messages before each."""
 TALK = (
     ("harbour", "user", "Ana", "2025-03-01T09:00:00Z", "When does the ferry to Brodgar leave?"),
     ("harbour", "assistant", None, "2025-03-01T09:00:20Z", "The ferry to Brodgar leaves at **06:40**."),
     ("harbour", "user", "Ana", "2025-03-02T18:30:00Z", "Remind me: my sister Mira moved to Lisbon."),
     ("harbour", "assistant", None, "2025-03-02T18:30:30Z", "Noted.\n\n```python\ncity = 'Lisbon'\n```"),
-    (
-        "kitchen",
-        "user",
-        "דניאל",
-        "2025-04-11T12:00:00Z",
-        "The sourdough needs 78 % water, 水 is all it takes.",
-    ),
+    ("kitchen", "user", "דניאל", "2025-04-11T12:00:00Z", "The sourdough needs 78 % water, 水 is all it takes."),
     ("kitchen", "user", "Ana", "2025-04-11T12:01:00Z", "I'm allergic to walnuts, so none of those in it."),
     ("kitchen", "assistant", None, "2025-04-11T12:02:00Z", "Bread without walnuts, then. Bake it at 230 °C."),
     ("ledger", "user", "Ana", "2025-05-20T08:00:00Z", "My deadline for the ledger is 12 June 2025."),
@@ -54,7 +48,7 @@ def fill(home: Path, folder: Path) -> Path:
     """A home that remembers the three conversations, tended."""
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
         memory.ingest(talk(folder / "talk.jsonl"))
-        memory.tend()
+        memory.run_pending_jobs()
     return home
 
 
@@ -70,7 +64,7 @@ async def shown(
     """The app on a home, once it knows what there is."""
     app = ApplianceApp(opened(home), **how)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: bool(app.told))
+        await until(pilot, lambda: bool(app.status_text))
         yield app, pilot
 
 
@@ -82,11 +76,11 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
     """
     end = asyncio.get_running_loop().time() + PATIENCE
     while True:
-        await pilot.pause()
+        await pilot.pause(0)  # what is on its way to a widget has come
         if holds():
             return
         assert asyncio.get_running_loop().time() < end, "it did not come about"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(LOOK)
 
 
 def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from screens import until
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -15,12 +18,14 @@ from appliance.context import render
 from appliance.context import shares as engine_shares
 from appliance.types import Context
 from appliance_tui.app import ApplianceApp
+from appliance_tui.budget_shares import BUDGET_STEPS, PRESETS, adjust_share, next_budget, preset_shares
+from appliance_tui.screens import context as context_module
 from appliance_tui.screens.context import ContextScreen
-from appliance_tui.screens.present import Present
-from appliance_tui.sharing import BUDGETS, PRESETS, moved, shares_of, stepped
+from appliance_tui.screens.session_picker import SessionPickerScreen
 from appliance_tui.widgets import layers
-from appliance_tui.widgets.prompt import HEADINGS, PromptView, lines, wrapped
-from appliance_tui.widgets.rows import Rows
+from appliance_tui.widgets.prompt_view import LAYER_BY_HEADING, PromptView, prompt_lines, wrap_line
+from appliance_tui.widgets.rows import RowList
+from tests.waits import PATIENCE
 
 Body = Callable[[Pilot[None], ContextScreen], Awaitable[None]]
 
@@ -49,25 +54,17 @@ def run(memory: Appliance, body: Body, size: tuple[int, int] = (140, 40)) -> Non
     asyncio.run(go())
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    for _ in range(500):
-        await pilot.pause(0.01)
-        if holds():
-            return
-    raise AssertionError("it did not come to that")
-
-
 def shown(pilot: Pilot[None]) -> Context | None:
     screen = pilot.app.screen
-    return screen._shown if isinstance(screen, ContextScreen) else None
+    return screen._shown_context if isinstance(screen, ContextScreen) else None
 
 
-def rows(screen: ContextScreen) -> Rows[layers.LayerRow]:
-    return screen.query_one("#layers", Rows)
+def rows(screen: ContextScreen) -> RowList[layers.LayerRow]:
+    return screen.query_one("#layers", RowList)
 
 
 async def say(pilot: Pilot[None], words: str) -> Context:
-    pilot.app.screen.query_one("#said", Input).value = words
+    pilot.app.screen.query_one("#context-query", Input).value = words
     await until(pilot, lambda: (there := shown(pilot)) is not None and there.query == words)
     there = shown(pilot)
     assert there is not None
@@ -84,10 +81,8 @@ def test_what_is_typed_gives_the_exact_prompt(memory: Appliance, talk: str) -> N
         assert there.text == asked.text
         assert "Lisbon" in there.text
         assert screen.query_one(PromptView)._lines[0].text == "# About the person"
-        heads = [row for row in rows(screen).items if isinstance(row, layers.Head)]
-        assert [(head.layer, head.tokens) for head in heads] == [
-            (one.name, one.tokens) for one in asked.layers
-        ]
+        heads = [row for row in rows(screen).items if isinstance(row, layers.LayerHead)]
+        assert [(head.layer, head.tokens) for head in heads] == [(one.name, one.tokens) for one in asked.layers]
         assert sum(head.tokens for head in heads) == there.tokens
 
     run(memory, body)
@@ -99,17 +94,17 @@ def test_looking_counts_nothing_as_recalled(memory: Appliance, talk: str) -> Non
 
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         assert id in (await say(pilot, "Lisbon")).text
-        assert memory.keeping.importance(id).times == 0
+        assert memory.pins.importance(id).times == 0
 
     run(memory, body)
 
 
 def test_the_latest_that_is_typed_wins(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
-        line = screen.query_one("#said", Input)
+        line = screen.query_one("#context-query", Input)
         for words in ("a", "desk", "Eva", "sister"):
             line.value = words
-            await pilot.pause()
+            await pilot.pause(0)
         await until(pilot, lambda: (there := shown(pilot)) is not None and there.query == "sister")
         await pilot.pause(0.1)
         there = shown(pilot)
@@ -123,21 +118,21 @@ def test_plus_and_minus_move_the_share_of_the_marked_layer(memory: Appliance, ta
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
         await pilot.press("escape", "home", "down")
-        assert layers.key(rows(screen).chosen) == "retrieved"  # type: ignore[arg-type]
+        assert layers.row_key(rows(screen).chosen) == "retrieved"  # type: ignore[arg-type]
         await pilot.press("plus")
-        assert screen.asked.shares["retrieved"] == pytest.approx(0.50)
-        assert sum(screen.asked.shares.values()) == pytest.approx(1)
+        assert screen.options.shares["retrieved"] == pytest.approx(0.50)
+        assert sum(screen.options.shares.values()) == pytest.approx(1)
         await until(
             pilot,
             lambda: any(
-                isinstance(row, layers.Head) and row.layer == "retrieved" and row.share == pytest.approx(0.5)
+                isinstance(row, layers.LayerHead) and row.layer == "retrieved" and row.share == pytest.approx(0.5)
                 for row in rows(screen).items
             ),
         )
         await pilot.press("minus", "minus")
-        assert screen.asked.shares["retrieved"] == pytest.approx(0.40)
+        assert screen.options.shares["retrieved"] == pytest.approx(0.40)
         await pilot.press("0")
-        assert screen.asked.shares == PRESETS["assistant"]
+        assert screen.options.shares == PRESETS["assistant"]
 
     run(memory, body)
 
@@ -146,13 +141,13 @@ def test_brackets_change_the_budget_and_t_the_preset(memory: Appliance, talk: st
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
         await pilot.press("escape", "left_square_bracket")
-        assert screen.asked.budget == 6_000
+        assert screen.options.budget == 6_000
         await until(pilot, lambda: (there := shown(pilot)) is not None and there.budget == 6_000)
         await pilot.press("right_square_bracket", "right_square_bracket")
-        assert screen.asked.budget == 12_000
+        assert screen.options.budget == 12_000
         for preset in ("support", "tutor", "code", "assistant"):
             await pilot.press("t")
-            assert (screen.asked.preset, screen.asked.shares) == (preset, PRESETS[preset])
+            assert (screen.options.preset, screen.options.shares) == (preset, PRESETS[preset])
 
     run(memory, body)
 
@@ -163,10 +158,10 @@ def test_a_budget_too_small_is_said_in_words_and_nothing_typed_is_lost(memory: A
 
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
-        screen.asked = replace(screen.asked, budget=250)
+        screen.options = replace(screen.options, budget=250)
         note = screen.query_one("#context-note", Static)
         await until(pilot, lambda: "standing instructions" in str(note.render()))
-        assert screen.query_one("#said", Input).value == "Lisbon"
+        assert screen.query_one("#context-query", Input).value == "Lisbon"
 
     run(memory, body)
 
@@ -174,19 +169,19 @@ def test_a_budget_too_small_is_said_in_words_and_nothing_typed_is_lost(memory: A
 def test_a_chosen_conversation_brings_its_turns(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await pilot.press("escape", "s")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Present))
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionPickerScreen))
         chooser = pilot.app.screen
-        await until(pilot, lambda: len(chooser.query_one(Rows).items) == 2)
+        await until(pilot, lambda: len(chooser.query_one(RowList).items) == 2)
         await pilot.press(*talk)
-        await until(pilot, lambda: len(chooser.query_one(Rows).items) == 1)
+        await until(pilot, lambda: len(chooser.query_one(RowList).items) == 1)
         await pilot.press("enter")
         await until(pilot, lambda: (there := shown(pilot)) is not None and there.layers[3].items)
-        assert screen.asked.session == talk
+        assert screen.options.session == talk
         await pilot.press("s")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Present))
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionPickerScreen))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
-        assert screen.asked.session == talk
+        assert screen.options.session == talk
 
     run(memory, body)
 
@@ -197,7 +192,7 @@ def test_y_copies_the_prompt_and_slash_goes_back_to_the_line(memory: Appliance, 
         await pilot.press("escape", "y")
         assert pilot.app.clipboard == there.text
         await pilot.press("slash")
-        assert screen.query_one("#said", Input).has_focus
+        assert screen.query_one("#context-query", Input).has_focus
 
     run(memory, body)
 
@@ -215,10 +210,8 @@ def test_enter_opens_the_message_in_its_conversation(
         rows(screen).mark(("retrieved", first))
         await pilot.press("enter")
         await until(pilot, lambda: opened == [(talk, first)])
-        fact = next(
-            row for row in rows(screen).items if isinstance(row, layers.One) and row.layer == "profile"
-        )
-        rows(screen).mark(layers.key(fact))
+        fact = next(row for row in rows(screen).items if isinstance(row, layers.LayerEntry) and row.layer == "profile")
+        rows(screen).mark(layers.row_key(fact))
         await pilot.press("enter")
         await until(pilot, lambda: opened == [(talk, first)] * 2)  # the message that the fact is from
 
@@ -233,33 +226,62 @@ def test_what_was_left_out_stands_there_with_its_words_and_the_reason(memory: Ap
 
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "gardens roses")
-        screen.asked = replace(screen.asked, budget=250)
+        screen.options = replace(screen.options, budget=250)
         await until(pilot, lambda: (there := shown(pilot)) is not None and there.budget == 250)
-        left = [row for row in rows(screen).items if isinstance(row, layers.Left)]
+        left = [row for row in rows(screen).items if isinstance(row, layers.DroppedEntry)]
         there = shown(pilot)
         assert there is not None
         assert [row.dropped for row in left] == list(there.dropped)
         assert left[0].message is not None
-        line = layers.drawn(left[0], 120).plain
+        line = layers.render_row(left[0], 120).plain
         assert left[0].dropped.reason in line
         assert "on gardens" in line
 
     run(memory, body)
 
 
-def test_a_narrow_window_has_both_under_each_other_and_a_resize_loses_nothing(
-    memory: Appliance, talk: str
-) -> None:
+def test_a_narrow_window_has_both_under_each_other_and_a_resize_loses_nothing(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
         await pilot.resize_terminal(80, 24)
         view, pane = screen.query_one(PromptView), screen.query_one("#layers-pane")
         await until(pilot, lambda: pane.region.y > view.region.y)
-        await until(pilot, lambda: view._broken_for == view.room)
-        assert all(len(line.text) <= view.room for line in view._lines)
-        assert screen.query_one("#said", Input).value == "Lisbon"
+        await until(pilot, lambda: view._wrapped_width == view.text_width)
+        assert all(len(line.text) <= view.text_width for line in view._lines)
+        assert screen.query_one("#context-query", Input).value == "Lisbon"
         await pilot.resize_terminal(200, 60)
         await until(pilot, lambda: pane.region.x > view.region.x and pane.region.y == view.region.y)
+
+    run(memory, body)
+
+
+def test_a_resize_while_the_prompt_is_made_breaks_it_to_the_new_width(
+    memory: Appliance, talk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, resized = threading.Event(), threading.Event()
+    load = context_module._load_answer
+
+    def load_slowly(*arguments: Any) -> Any:
+        answer = load(*arguments)
+        made.set()
+        assert resized.wait(PATIENCE)
+        return answer
+
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        view = screen.query_one(PromptView)
+        monkeypatch.setattr(context_module, "_load_answer", load_slowly)
+        screen.query_one("#context-query", Input).value = "Lisbon"
+        await until(pilot, made.is_set)
+        before = view.text_width
+        await pilot.resize_terminal(100, 40)
+        await until(pilot, lambda: view.text_width < before)
+        resized.set()
+        await until(pilot, lambda: (there := shown(pilot)) is not None and there.query == "Lisbon")
+        there = shown(pilot)
+        assert there is not None
+        text = there.text
+        assert prompt_lines(text, before) != prompt_lines(text, view.text_width)
+        await until(pilot, lambda: list(view._lines) == prompt_lines(text, view.text_width))
 
     run(memory, body)
 
@@ -269,39 +291,39 @@ def test_a_narrow_window_has_both_under_each_other_and_a_resize_loses_nothing(
 
 def test_the_presets_and_the_headings_are_those_of_the_memory() -> None:
     assert PRESETS == engine_shares.PRESETS
-    assert {layer: f"{heading}\n" for heading, layer in HEADINGS.items()} == render.HEADINGS
+    assert {layer: f"{heading}\n" for heading, layer in LAYER_BY_HEADING.items()} == render.HEADINGS
     for preset in PRESETS:
         for own in ({}, {"recent": 0.5}, {"recent": 0.5, "profile": 0.5}):
-            assert shares_of(preset, own) == pytest.approx(dict(engine_shares.shares(preset, own)))
+            assert preset_shares(preset, own) == pytest.approx(dict(engine_shares.shares(preset, own)))
 
 
 def test_a_share_moves_within_its_bounds_and_what_was_taken_can_be_given_back() -> None:
     shares = PRESETS["code"]
     for layer in shares:
         for by in (0.05, -0.05, 1.0, -1.0):
-            there = moved(shares, layer, by)
+            there = adjust_share(shares, layer, by)
             assert sum(there.values()) == pytest.approx(1)
             assert all(-1e-9 <= share <= 1 + 1e-9 for share in there.values())
-        assert moved(moved(shares, layer, 0.05), layer, -0.05) == pytest.approx(dict(shares))
-    assert moved({"a": 1.0, "b": 0.0}, "a", -0.5) == {"a": 0.5, "b": 0.5}
-    assert moved({"a": 0.2, "b": 0.2}, "a", 1.0) == pytest.approx({"a": 0.4, "b": 0.0})
+        assert adjust_share(adjust_share(shares, layer, 0.05), layer, -0.05) == pytest.approx(dict(shares))
+    assert adjust_share({"a": 1.0, "b": 0.0}, "a", -0.5) == {"a": 0.5, "b": 0.5}
+    assert adjust_share({"a": 0.2, "b": 0.2}, "a", 1.0) == pytest.approx({"a": 0.4, "b": 0.0})
 
 
 def test_budgets_go_by_steps_and_end() -> None:
-    assert stepped(8_000, True) == 12_000
-    assert stepped(8_123, False) == 8_000
-    assert stepped(BUDGETS[-1], True) == BUDGETS[-1]
-    assert stepped(BUDGETS[0], False) == BUDGETS[0]
+    assert next_budget(8_000, True) == 12_000
+    assert next_budget(8_123, False) == 8_000
+    assert next_budget(BUDGET_STEPS[-1], True) == BUDGET_STEPS[-1]
+    assert next_budget(BUDGET_STEPS[0], False) == BUDGET_STEPS[0]
 
 
 def test_lines_of_a_prompt_are_broken_to_the_width_and_keep_all_words() -> None:
     long = "a word and 漢字かな交じり文 " * 40 + "x" * 300
-    parts = list(wrapped(long, 40))
+    parts = list(wrap_line(long, 40))
     assert "".join(parts).replace(" ", "") == long.replace(" ", "")
     from rich.cells import cell_len
 
     assert max(map(cell_len, parts)) <= 40
-    assert list(wrapped("漢字", 1)) == ["漢", "字"]
+    assert list(wrap_line("漢字", 1)) == ["漢", "字"]
 
 
 def test_each_line_of_a_prompt_belongs_to_its_layer() -> None:
@@ -310,9 +332,9 @@ def test_each_line_of_a_prompt_belongs_to_its_layer() -> None:
         "# Memories from earlier conversations, in excerpts\n[s1 2024-01-01 # About]\n[m7 Ana] one\n"
         "> # About the person\n\n[m8 Ben] two\n# This conversation, its latest turns\n[m9 user] hello\n"
     )
-    found = [(line.layer, line.item, line.text) for line in lines(text, 80)]
+    found = [(line.layer, line.item, line.text) for line in prompt_lines(text, 80)]
     assert [line[2] for line in found] == text.splitlines()
     assert found[0][:2] == ("profile", "")
     assert found[5][:2] == found[6][:2] == ("retrieved", "m7")
     assert found[-1][:2] == ("recent", "m9")
-    assert lines("", 80) == []
+    assert prompt_lines("", 80) == []

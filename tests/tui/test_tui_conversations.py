@@ -11,10 +11,10 @@ from textual.widgets import Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
-from appliance_tui.screens.choosing import Choosing
-from appliance_tui.screens.conversations import PAGE, Conversations
-from appliance_tui.screens.reading import Reading
-from appliance_tui.widgets.asking import AskLine
+from appliance_tui.screens.conversation import ConversationScreen
+from appliance_tui.screens.conversations import PAGE_SIZE, ConversationsScreen
+from appliance_tui.screens.picker import PickerScreen
+from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.session_list import SessionList
 
 
@@ -32,22 +32,22 @@ def filled(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-def titles(page: Conversations) -> list[str]:
+def titles(page: ConversationsScreen) -> list[str]:
     return [("  " * row.depth) + (row.info.title or "") for row in page.sessions.rows]
 
 
-def text(page: Conversations) -> str:
+def text(page: ConversationsScreen) -> str:
     """What of the list is on the screen."""
     return "\n".join(page.sessions.render_line(row).text for row in range(page.sessions.size.height))
 
 
-def said(page: Conversations, id: str) -> str:
+def said(page: ConversationsScreen, id: str) -> str:
     return str(page.query_one(f"#{id}", Static).render())
 
 
-async def listed(app, pilot) -> Conversations:  # type: ignore[no-untyped-def]
+async def listed(app, pilot) -> ConversationsScreen:  # type: ignore[no-untyped-def]
     await pilot.press("f2")
-    await until(pilot, lambda: isinstance(app.screen, Conversations) and app.screen.sessions.rows)
+    await until(pilot, lambda: isinstance(app.screen, ConversationsScreen) and app.screen.sessions.rows)
     return app.screen  # type: ignore[no-any-return]
 
 
@@ -86,7 +86,7 @@ def test_the_mark_moves_and_enter_reads(filled: Path) -> None:
             await pilot.press("pagedown")
             assert page.sessions.mark == 5
             await pilot.press("pageup", "end", "enter")
-            await until(pilot, lambda: isinstance(app.screen, Reading) and app.screen.info is not None)
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.info is not None)
             assert app.screen.info.title == "Harbour watch"
             await pilot.press("q")
             await until(pilot, lambda: app.screen is page)
@@ -105,7 +105,7 @@ def test_orders_and_their_other_end(filled: Path) -> None:
             assert titles(page)[0] == "Harbour watch"
             await pilot.press("S")
             await until(pilot, lambda: titles(page) == first)
-            for order in ("beginning here", "title", "length"):
+            for order in ("by start", "title", "length"):
                 await pilot.press("s")
                 await until(pilot, lambda order=order: order in said(page, "sessions-view"))  # type: ignore[misc]
             await until(pilot, lambda: titles(page)[0] == "Harbour watch")  # four messages
@@ -126,10 +126,10 @@ def test_titles_are_narrowed_as_one_types(filled: Path) -> None:
             await until(pilot, lambda: titles(page) == ["Plans in the rain"])
             assert "↳ Plans in the rain" in text(page)
             await pilot.press("enter")
-            assert not page.query_one(AskLine).display and titles(page) == ["Plans in the rain"]
+            assert not page.query_one(QuestionLine).display and titles(page) == ["Plans in the rain"]
             await pilot.press("slash")
             await type_in(pilot, "zzz")
-            await until(pilot, lambda: "No conversation is like that" in said(page, "sessions-note"))
+            await until(pilot, lambda: "No conversations match" in said(page, "sessions-note"))
             await pilot.press("escape")
             await until(pilot, lambda: titles(page) == ["Plans in the rain"])
             await pilot.press("x")
@@ -143,7 +143,7 @@ def test_one_source_only(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             page = await listed(app, pilot)
             await pilot.press("f")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "native")
             await pilot.press("enter")
             await until(pilot, lambda: len(page.sessions.rows) == 3)
@@ -174,12 +174,12 @@ def test_a_title_is_given(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             page = await listed(app, pilot)
             await pilot.press("end", "r")
-            assert page.query_one(AskLine).value == "Harbour watch"
+            assert page.query_one(QuestionLine).value == "Harbour watch"
             await type_in(pilot, " again")
             await pilot.press("enter")
             await until(pilot, lambda: "Harbour watch again" in titles(page))
             await pilot.press("r")
-            page.query_one(AskLine).value = ""
+            page.query_one(QuestionLine).value = ""
             await pilot.press("enter")
             await until(pilot, lambda: any("title is empty" in one.message for one in app._notifications))
 
@@ -220,7 +220,7 @@ def test_a_click_marks_and_another_one_reads(filled: Path) -> None:
             await pilot.click(page.sessions, offset=(8, 7))
             await until(pilot, lambda: page.sessions.mark == 3)
             await pilot.click(page.sessions, offset=(8, 6))
-            await until(pilot, lambda: isinstance(app.screen, Reading))
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
 
     run(body)
 
@@ -232,7 +232,7 @@ def test_what_is_said_meanwhile_moves_no_mark(filled: Path) -> None:
             await pilot.press("j", "j", "j", "j")
             marked = page.sessions.marked
             assert marked is not None and marked.title == "麺 and bread"
-            await app.link.do(
+            await app.memory_worker.run_command(
                 lambda memory: memory.sessions.create(title="News").add("user", "The ferry is late.")
             )
             await until(pilot, lambda: "News" in titles(page))
@@ -243,7 +243,7 @@ def test_what_is_said_meanwhile_moves_no_mark(filled: Path) -> None:
 
 
 def test_many_come_page_by_page(home: Path, tmp_path: Path) -> None:
-    many = 3 * PAGE + 20
+    many = 3 * PAGE_SIZE + 20
     path = tmp_path / "many.jsonl"
     lines = [
         {"session_id": f"n{n}", "session_title": f"Title {n}", "message_id": f"n{n}", "role": "user",
@@ -257,9 +257,9 @@ def test_many_come_page_by_page(home: Path, tmp_path: Path) -> None:
     async def body() -> None:
         async with shown(home) as (app, pilot):
             page = await listed(app, pilot)
-            assert len(page.sessions.rows) == PAGE
+            assert len(page.sessions.rows) == PAGE_SIZE
             assert "more as you scroll" in said(page, "sessions-note")
-            while page.listed.next is not None:
+            while page.listing.next_cursor is not None:
                 count = len(page.sessions.rows)
                 await pilot.press("end")
                 await until(pilot, lambda count=count: len(page.sessions.rows) > count)  # type: ignore[misc]
@@ -274,7 +274,7 @@ def test_an_empty_home_says_how_to_begin(home: Path) -> None:
     async def body() -> None:
         async with shown(home) as (app, pilot):
             await pilot.press("f2")
-            await until(pilot, lambda: isinstance(app.screen, Conversations))
+            await until(pilot, lambda: isinstance(app.screen, ConversationsScreen))
             await until(pilot, lambda: "ingest PATH" in said(app.screen, "sessions-note"))
             await pilot.press("enter", "p", "r", "d", "down", "end")
             assert app.screen.query_one(SessionList).marked is None

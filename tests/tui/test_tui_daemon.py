@@ -10,11 +10,12 @@ from screens import run, type_in, until
 from textual.widgets import Static
 
 from appliance import Appliance
-from appliance.server.attached import Attached
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
-from appliance_tui.widgets.search_line import SearchLine
+from appliance_tui.widgets.search_line import SearchInput
 from tests.server.daemons import end, filled, start
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.enable_socket
@@ -25,8 +26,8 @@ def test_a_daemon_that_is_killed_is_told_of_and_waited_for_and_nothing_typed_is_
         nonlocal daemon
         app = ApplianceApp(lambda: Appliance.open(home))
         async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: app.told)
-            assert isinstance(app.link.memory(), Attached)
+            await until(pilot, lambda: app.status_text)
+            assert app.memory_worker.memory().is_attached
             hits, banner = app.query_one(HitList), app.query_one("#banner", Static)
             assert not banner.display
             await type_in(pilot, "spelt")
@@ -35,12 +36,12 @@ def test_a_daemon_that_is_killed_is_told_of_and_waited_for_and_nothing_typed_is_
             daemon.process.communicate()
             await type_in(pilot, " flour")
             await until(pilot, lambda: banner.display)
-            assert "daemon is gone" in str(banner.render())
+            assert "daemon has stopped" in str(banner.render())
             await type_in(pilot, " grams")
-            assert app.query_one(SearchLine).value == "spelt flour grams"
+            assert app.query_one(SearchInput).value == "spelt flour grams"
             daemon = start(home)
             await until(pilot, lambda: not banner.display)
-            await until(pilot, lambda: app.screen.answered == "spelt flour grams")  # type: ignore[attr-defined]
+            await until(pilot, lambda: app.screen.answered_query == "spelt flour grams")  # type: ignore[attr-defined]
             assert "500 grams" in hits.hits[0].text
 
     try:
@@ -59,7 +60,7 @@ def test_every_screen_shows_what_the_daemon_has(home: Path) -> None:
             async def sees(*words: str) -> None:
                 await until(pilot, lambda: all(one in words_of(app) for one in words))
 
-            await until(pilot, lambda: app.told)
+            await until(pilot, lambda: app.status_text)
             await type_in(pilot, "spelt flour")
             await until(pilot, lambda: app.query_one(HitList).hits)
             await pilot.press("enter")
@@ -69,7 +70,7 @@ def test_every_screen_shows_what_the_daemon_has(home: Path) -> None:
             await pilot.press("escape", "d")
             await sees("This erases 1 message")
             await pilot.press("escape", "w")
-            await sees("what it adds to the score")
+            await sees("parts of the score")
             await pilot.press("escape", "f2")
             await sees("Kitchen", "2 conversations")
             await pilot.press("f3")
@@ -99,7 +100,7 @@ def test_a_pin_is_not_set_twice_when_nobody_knows_whether_it_was_set(home: Path)
     async def body() -> None:
         app = ApplianceApp(lambda: Appliance.open(home))
         async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: app.told)
+            await until(pilot, lambda: app.status_text)
             await type_in(pilot, "spelt")
             await until(pilot, lambda: app.query_one(HitList).hits)
             end(daemon)

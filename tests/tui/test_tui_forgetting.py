@@ -7,20 +7,22 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from screens import until
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
 from appliance import Appliance
+from appliance import requests as r
+from appliance.engine.erasure import ErasureService
 from appliance.errors import DaemonGone
-from appliance.forgetting import Forgetting as Rooms
-from appliance.types import Receipt
+from appliance.types import OnProgress, Progress, Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.forgets import of_receipt, size
-from appliance_tui.screens.forgetting import NOTHING_NAMED, Forgetting
-from appliance_tui.screens.recall import Recall
-from appliance_tui.widgets.rows import Rows
+from appliance_tui.erasure import receipt_fields
+from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.widgets.rows import RowList
 
-Body = Callable[[Pilot[None], Forgetting, list[Receipt | None]], Awaitable[None]]
+Body = Callable[[Pilot[None], ForgetScreen, list[Receipt | None]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -41,8 +43,8 @@ def run(memory: Appliance, ids: tuple[str, ...], body: Body, size: tuple[int, in
         app = ApplianceApp(lambda: memory, motion=False)
         given: list[Receipt | None] = []
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: app.told)
-            screen = Forgetting(ids)
+            await until(pilot, lambda: app.status_text)
+            screen = ForgetScreen(ids)
             app.push_screen(screen, given.append)
             await until(pilot, lambda: screen.is_mounted and app.screen is screen)
             await body(pilot, screen, given)
@@ -50,46 +52,38 @@ def run(memory: Appliance, ids: tuple[str, ...], body: Body, size: tuple[int, in
     asyncio.run(go())
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object]) -> None:
-    for _ in range(1_000):
-        await pilot.pause(0.01)
-        if holds():
-            return
-    raise AssertionError("it did not come to that")
+def told(screen: ForgetScreen) -> str:
+    return str(screen.query_one("#forget-text", Static).render())
 
 
-def told(screen: Forgetting) -> str:
-    return str(screen.query_one("#forget-told", Static).render())
+def asks(screen: ForgetScreen) -> bool:
+    return bool(screen.query_one("#forget-confirm").display)
 
 
-def asks(screen: Forgetting) -> bool:
-    return bool(screen.query_one("#forget-yes").display)
-
-
-async def done(pilot: Pilot[None], screen: Forgetting) -> None:
+async def done(pilot: Pilot[None], screen: ForgetScreen) -> None:
     await until(pilot, lambda: screen._stage == "done")
 
 
 def test_a_message_goes_by_its_number_and_the_receipt_comes_back(memory: Appliance, talk: list[str]) -> None:
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         assert "This erases 1 message (40 characters; 1 from local)" in told(screen)
-        assert [one.id for one in screen._some.items] == [talk[0]]
+        assert [one.id for one in screen._sample_rows.items] == [talk[0]]
         await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
         await pilot.press("1", "enter")
         await done(pilot, screen)
-        assert memory.browsing.messages(talk) == memory.browsing.messages(talk[1:])
+        assert memory.overview.messages(talk) == memory.overview.messages(talk[1:])
         assert "traces    none found" in told(screen)
         await pilot.press("escape")
         await until(pilot, lambda: given)
-        assert [one.id for one in memory.forgetting.receipts()] == [one.id for one in given if one]
+        assert [one.id for one in memory.erasure.receipts()] == [one.id for one in given if one]
 
     run(memory, (talk[0],), body)
 
 
 @pytest.mark.parametrize("typed", ["", "y", "1", "02", "2 messages"])
 def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typed: str) -> None:
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         count = screen.query_one("#forget-count", Input)
         count.value = typed
@@ -100,29 +94,27 @@ def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typ
         assert count.value == typed
         await pilot.press("escape")
         await until(pilot, lambda: given == [None])
-        assert len(memory.browsing.messages(talk)) == 3
-        assert memory.forgetting.receipts() == []
+        assert len(memory.overview.messages(talk)) == 3
+        assert memory.erasure.receipts() == []
 
     run(memory, (talk[0], talk[1]), body)
 
 
-def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(
-    memory: Appliance, talk: list[str]
-) -> None:
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
-        await until(pilot, lambda: told(screen) == NOTHING_NAMED)
+def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(memory: Appliance, talk: list[str]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: told(screen) == NOTHING_NAMED_HINT)
         await pilot.press(*"blue", "space", *"envelope")
         await until(pilot, lambda: asks(screen))
-        assert [one.id for one in screen._some.items] == talk[:2]
+        assert [one.id for one in screen._sample_rows.items] == talk[:2]
         screen.query_one("#forget-ids", Input).value = talk[1]  # narrows
         await until(pilot, lambda: not asks(screen))  # what is on the screen is not what would go
         await until(pilot, lambda: asks(screen))
-        assert [one.id for one in screen._some.items] == [talk[1]]
+        assert [one.id for one in screen._sample_rows.items] == [talk[1]]
         await pilot.press("enter")
         assert screen.query_one("#forget-count", Input).has_focus
         await pilot.press("1", "enter")
         await done(pilot, screen)
-        assert [one.id for one in memory.browsing.messages(talk)] == [talk[0], talk[2]]
+        assert [one.id for one in memory.overview.messages(talk)] == [talk[0], talk[2]]
 
     run(memory, (), body)
 
@@ -130,11 +122,11 @@ def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(
 def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[str]) -> None:
     session = memory.message(talk[2]).session_id
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         screen.query_one("#forget-source", Input).value = "local"
         await until(pilot, lambda: "3 messages" in told(screen))
         screen.query_one("#forget-source", Input).value = "nowhere"
-        await until(pilot, lambda: "no message came from 'nowhere'" in told(screen))
+        await until(pilot, lambda: "No message came from 'nowhere'" in told(screen))
         assert not asks(screen)
         screen.query_one("#forget-source", Input).value = ""
         screen.query_one("#forget-ids", Input).value = session
@@ -144,14 +136,14 @@ def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[
 
 
 def test_everything_stands_alone(memory: Appliance, talk: list[str]) -> None:
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         box = screen.query_one("#forget-everything", Checkbox)
         assert "X" not in str(box.render())
         screen.query_one("#forget-words", Input).value = "tea"
         await until(pilot, lambda: asks(screen))
         box.focus()
         await pilot.press("space")
-        await until(pilot, lambda: "stands alone" in told(screen))
+        await until(pilot, lambda: "can't be combined" in told(screen))
         assert "X" in str(box.render())
         assert not asks(screen)
         screen.query_one("#forget-words", Input).value = ""
@@ -161,7 +153,7 @@ def test_everything_stands_alone(memory: Appliance, talk: list[str]) -> None:
         count.focus()
         await pilot.press("enter")
         await done(pilot, screen)
-        assert memory.sessions.list() == []
+        assert not list(memory.sessions.list())
 
     run(memory, (), body)
 
@@ -171,14 +163,14 @@ def test_what_came_in_since_the_look_is_asked_about_anew(
 ) -> None:
     session = memory.message(talk[2]).session_id
     # No event tells of it, as where the daemon's line was down for a moment.
-    monkeypatch.setattr(Forgetting, "on_happened", lambda self, message: None)
+    monkeypatch.setattr(ForgetScreen, "on_memory_changed", lambda self, message: None)
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         memory.sessions.get(session).add("user", "And black tea at night.")
         await pilot.press("1", "enter")
         await until(pilot, lambda: screen._stage == "naming" and "2 messages" in told(screen))
-        assert memory.forgetting.receipts() == []
+        assert memory.erasure.receipts() == []
         assert len(memory.sessions.messages(session)) == 2
 
     run(memory, (session,), body)
@@ -190,19 +182,19 @@ def test_an_error_is_said_and_it_can_be_tried_again(
     def fails(*about: Any) -> None:
         raise DaemonGone("the daemon is gone")
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         with monkeypatch.context() as patched:
-            patched.setattr(Rooms, "forget", fails)
+            patched.setattr(ErasureService, "forget", fails)
             await pilot.press("1", "enter")
             await until(pilot, lambda: screen._stage == "erasing" or screen._stage == "naming")
             await until(pilot, lambda: screen._stage == "naming" and asks(screen))
-        assert len(memory.browsing.messages(talk)) == 3
+        assert len(memory.overview.messages(talk)) == 3
         count = screen.query_one("#forget-count", Input)
         count.focus()
         await pilot.press("1", "enter")
         await done(pilot, screen)
-        assert len(memory.browsing.messages(talk)) == 2
+        assert len(memory.overview.messages(talk)) == 2
 
     run(memory, (talk[0],), body)
 
@@ -212,16 +204,16 @@ def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
 ) -> None:
     from threading import Event
 
-    goes_on, real = Event(), Rooms.forget
+    goes_on, real = Event(), ErasureService.forget
 
-    def slow(self: Rooms, doomed: Any, progress: Callable[[int, int], None]) -> Any:
-        progress(1, 3)
+    def slow(self: ErasureService, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
+        on_progress(Progress("embedding", 1, 3))
         assert goes_on.wait(20)
-        return real(self, doomed, progress)
+        return real(self, request, on_progress)
 
-    monkeypatch.setattr(Rooms, "forget", slow)
+    monkeypatch.setattr(ErasureService, "forget", slow)
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         from textual.widgets import ProgressBar
 
         await until(pilot, lambda: asks(screen))
@@ -237,13 +229,13 @@ def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
 
 
 def test_earlier_receipts_are_listed_with_their_proofs(memory: Appliance, talk: list[str]) -> None:
-    receipt = memory.forgetting.forget(memory.forgetting.preview(talk[0]))
+    receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         screen.query_one("#forget-words", Input).value = "tea"
         await until(pilot, lambda: asks(screen))
         await pilot.press("ctrl+r")
-        rows = screen.query_one("#forget-receipts", Rows)
+        rows = screen.query_one("#forget-receipts", RowList)
         await until(pilot, lambda: rows.items)
         assert [one.id for one in rows.items] == [receipt.id]
         await until(pilot, lambda: f"{receipt.proof.files} files" in told(screen))
@@ -261,22 +253,20 @@ def test_a_message_that_would_go_can_be_read_first(
     opened: list[tuple[str, str | None]] = []
     monkeypatch.setattr(ApplianceApp, "read", lambda self, *about: opened.append(about))
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
-        screen._some.focus()
+        screen._sample_rows.focus()
         await pilot.press("enter")
         assert opened == [(memory.message(talk[0]).session_id, talk[0])]
 
     run(memory, (talk[0],), body, (80, 24))
 
 
-def test_the_screen_below_is_told(
-    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_screen_below_is_told(memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
-    monkeypatch.setattr(Recall, "on_happened", lambda self, message: heard.append(message.kind))
+    monkeypatch.setattr(SearchScreen, "on_memory_changed", lambda self, message: heard.append(message.kind))
 
-    async def body(pilot: Pilot[None], screen: Forgetting, given: list[Receipt | None]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         await pilot.press("1", "enter")
         await done(pilot, screen)
@@ -291,19 +281,13 @@ def test_the_screen_below_is_told(
 def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> None:
     from dataclasses import replace
 
-    receipt = memory.forgetting.forget(memory.forgetting.preview(talk[0]))
-    lines = dict(of_receipt(receipt))
+    receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
+    lines = dict(receipt_fields(receipt))
     assert lines["erased"] == "1 message (40 characters; 1 from local)"
     assert lines["traces"] == "none found"
     found = replace(receipt, proof=replace(receipt.proof, traces=("a/b",), yours=("inbox/x.zip",)))
-    lines = dict(of_receipt(found))
-    assert (lines["traces"], lines["note"]) == ("a/b", "inbox/x.zip, an export of yours, still holds it")
-    assert "traces" not in dict(of_receipt(replace(receipt, state="open")))
+    lines = dict(receipt_fields(found))
+    assert (lines["traces"], lines["note"]) == ("a/b", "Your export inbox/x.zip still contains it.")
+    assert "traces" not in dict(receipt_fields(replace(receipt, state="open")))
     unproved = replace(receipt, proof=type(receipt.proof)())
-    assert "none found" not in dict(of_receipt(unproved)).values()
-
-
-def test_sizes_are_said_in_words() -> None:
-    assert [size(count) for count in (0, 999, 1_500, 2_000_000, 3_000_000_000_000)] == [
-        "0 bytes", "999 bytes", "1.5 KB", "2.0 MB", "3,000.0 GB",
-    ]  # fmt: skip
+    assert "none found" not in dict(receipt_fields(unproved)).values()

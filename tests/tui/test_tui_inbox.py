@@ -5,40 +5,35 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from screens import until
 from textual.events import Paste
-from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from appliance import Appliance
 from appliance.errors import HomeError
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
-from appliance_tui.intake import Outcome
-from appliance_tui.paths_given import completed, paths_in
-from appliance_tui.rates import Rate, amount, spoken
-from appliance_tui.screens.offer import Offer
+from appliance_tui.ingestion import ImportOutcome
+from appliance_tui.path_input import complete_path, parse_paths
+from appliance_tui.screens.import_preview import ImportPreviewScreen, PathInput
+from appliance_tui.throughput import Throughput, format_bytes, format_duration
 from appliance_tui.widgets.files import FileList, outcome_rows
-from appliance_tui.widgets.path_line import PathLine
 
 SIZES = [(80, 24), (200, 60)]
 
 
 def line(number: int, content: str, session: str = "s") -> str:
-    return json.dumps(
-        {"session_id": session, "message_id": f"{session}{number}", "role": "user", "content": content}
-    )
+    return json.dumps({"session_id": session, "message_id": f"{session}{number}", "role": "user", "content": content})
 
 
 def chat(path: Path, *texts: str) -> Path:
-    path.write_text(
-        "\n".join(line(at, text, path.stem) for at, text in enumerate(texts)) + "\n", encoding="utf-8"
-    )
+    path.write_text("\n".join(line(at, text, path.stem) for at, text in enumerate(texts)) + "\n", encoding="utf-8")
     return path
 
 
@@ -51,16 +46,8 @@ async def shown(home: Path, size: tuple[int, int] = (100, 30)) -> Any:
     """The app on a home, when it has its memory."""
     app = app_on(home)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: bool(app.told) and app.intake._watcher is not None)
+        await until(pilot, lambda: bool(app.status_text) and app.import_queue._watcher is not None)
         yield app, pilot
-
-
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came about"
-        await pilot.pause(0.01)
 
 
 def said(app: ApplianceApp, selector: str) -> str:
@@ -98,17 +85,16 @@ def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
         async with shown(settled, size) as (app, pilot):
             await pilot.press("f5")
             await until(
-                pilot,
-                lambda: set(rows(app, "#inbox-files")) == {("good.jsonl", "read"), ("half.jsonl", "partial")},
+                pilot, lambda: set(rows(app, "#inbox-files")) == {("good.jsonl", "read"), ("half.jsonl", "partial")}
             )
             assert str(settled / "inbox") in said(app, "#inbox-folders")
             files = app.screen.query_one("#inbox-files", FileList)
             while files.chosen.path.endswith("good.jsonl"):
                 await pilot.press("down")
-            assert "line 2" in said(app, "#inbox-told")
+            assert "line 2" in said(app, "#inbox-text")
             chat(settled / "inbox" / "later.jsonl", "the crane flies")
             await until(pilot, lambda: ("later.jsonl", "read") in rows(app, "#inbox-files"))
-            assert ("later.jsonl", "ok") in rows(app, "#inbox-read")
+            assert ("later.jsonl", "ok") in rows(app, "#inbox-imports")
             assert app.screen.query_one("#inbox-files").region.right <= size[0]
 
     run(body())
@@ -122,14 +108,14 @@ def test_enter_reads_a_file_again_and_says_so(settled: Path) -> None:
         async with shown(settled) as (app, pilot):
             await pilot.press("f5")
             await until(pilot, lambda: rows(app, "#inbox-files") == [("half.jsonl", "partial")])
-            read = app.intake.outcomes.copy()
+            read = app.import_queue.outcomes.copy()
             await pilot.press("enter")
-            await until(pilot, lambda: any(one.asked for one in app.intake.outcomes))
-            again = next(one for one in app.intake.outcomes if one.asked)
+            await until(pilot, lambda: any(one.requested for one in app.import_queue.outcomes))
+            again = next(one for one in app.import_queue.outcomes if one.requested)
             assert again not in read
             assert (again.files[0].status, again.files[0].duplicates, again.files[0].new) == ("partial", 1, 0)
             await pilot.press("R")
-            await until(pilot, lambda: sum(one.asked for one in app.intake.outcomes) == 2)
+            await until(pilot, lambda: sum(one.requested for one in app.import_queue.outcomes) == 2)
 
     run(body())
 
@@ -142,22 +128,22 @@ def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
             await pilot.press("f5")
             await until(pilot, lambda: rows(app, "#inbox-files") == [("good.jsonl", "read")])
             await pilot.press("v")
-            await until(pilot, lambda: "Nothing was changed" in said(app, "#inbox-told"))
-            assert "0 new" in said(app, "#inbox-told")
+            await until(pilot, lambda: "Nothing was changed" in said(app, "#inbox-text"))
+            assert "0 new" in said(app, "#inbox-text")
             chat(settled / "inbox" / "good.jsonl", "the otter sleeps", "and wakes")
-            app.offer(chat(tmp_path / "new.jsonl", "one", "two"))
+            app.offer_import(chat(tmp_path / "new.jsonl", "one", "two"))
             await until(
-                pilot, lambda: isinstance(app.screen, Offer) and "new.jsonl" in said(app, "#offer-text")
+                pilot, lambda: isinstance(app.screen, ImportPreviewScreen) and "new.jsonl" in said(app, "#offer-text")
             )
             await pilot.press("v")
-            await until(pilot, lambda: "It would bring 2 new messages" in said(app, "#offer-text"))
-            assert app.link.memory().search("two").query == "two"
+            await until(pilot, lambda: "Would add 2 messages" in said(app, "#offer-text"))
+            assert app.memory_worker.memory().search("two").query == "two"
             await pilot.press("escape")
-            assert not isinstance(app.screen, Offer)
+            assert not isinstance(app.screen, ImportPreviewScreen)
             assert all(
                 "new.jsonl" not in file.path
-                for one in app.intake.outcomes
-                if not one.dry
+                for one in app.import_queue.outcomes
+                if not one.dry_run
                 for file in one.files
             )
 
@@ -165,21 +151,19 @@ def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",)])
-def test_a_dropped_path_is_offered_on_any_screen(
-    settled: Path, tmp_path: Path, keys: tuple[str, ...]
-) -> None:
+def test_a_dropped_path_is_offered_on_any_screen(settled: Path, tmp_path: Path, keys: tuple[str, ...]) -> None:
     file = chat(tmp_path / "a chat of mine.jsonl", "the badger digs")
 
     async def body() -> None:
         async with shown(settled) as (app, pilot):
             await pilot.press(*keys)
             app.post_message(Paste(f"'{file}'"))
-            await until(pilot, lambda: isinstance(app.screen, Offer))
+            await until(pilot, lambda: isinstance(app.screen, ImportPreviewScreen))
             assert file.name in said(app, "#offer-text")
             await pilot.press("enter")
-            await until(pilot, lambda: bool(app.intake.outcomes) and app.intake.now is None)
-            assert app.intake.outcomes[0].files[0].new == 1
-            hits = await app.link.ask(lambda memory: memory.search("badger"))
+            await until(pilot, lambda: bool(app.import_queue.outcomes) and app.import_queue.current is None)
+            assert app.import_queue.outcomes[0].files[0].new == 1
+            hits = await app.memory_worker.run_query(lambda memory: memory.search("badger"))
             assert [hit.text for hit in hits] == ["the badger digs"]
 
     run(body())
@@ -189,10 +173,8 @@ def test_what_is_pasted_into_the_search_line_and_is_no_file_stays_there(settled:
     async def body() -> None:
         async with shown(settled) as (app, pilot):
             app.post_message(Paste("/no/such/file and words"))
-            await until(
-                pilot, lambda: app.screen.query_one("#query", Input).value == "/no/such/file and words"
-            )
-            assert not isinstance(app.screen, Offer)
+            await until(pilot, lambda: app.screen.query_one("#query", Input).value == "/no/such/file and words")
+            assert not isinstance(app.screen, ImportPreviewScreen)
 
     run(body())
 
@@ -203,8 +185,8 @@ def test_a_typed_path_is_completed_and_read(settled: Path, tmp_path: Path) -> No
     async def body() -> None:
         async with shown(settled) as (app, pilot):
             await pilot.press("f5", "a")
-            await until(pilot, lambda: isinstance(app.screen, Offer))
-            typed = app.screen.query_one(PathLine)
+            await until(pilot, lambda: isinstance(app.screen, ImportPreviewScreen))
+            typed = app.screen.query_one(PathInput)
             typed.value = f"{tmp_path}/nothing"
             await pilot.press("enter")
             assert "There is no such file" in said(app, "#offer-text")
@@ -214,8 +196,8 @@ def test_a_typed_path_is_completed_and_read(settled: Path, tmp_path: Path) -> No
             await pilot.press("right", "enter")
             await until(pilot, lambda: "export-of-2026.jsonl" in said(app, "#offer-text"))
             await pilot.press("enter")
-            await until(pilot, lambda: bool(app.intake.outcomes) and app.intake.now is None)
-            assert app.intake.outcomes[0].files[0].new == 1
+            await until(pilot, lambda: bool(app.import_queue.outcomes) and app.import_queue.current is None)
+            assert app.import_queue.outcomes[0].files[0].new == 1
 
     run(body())
 
@@ -229,15 +211,15 @@ def test_reading_can_be_broken_off_and_what_was_stored_stays(settled: Path, tmp_
     async def body() -> None:
         async with shown(settled) as (app, pilot):
             await pilot.press("f5", "x")  # nothing to stop
-            task = asyncio.ensure_future(app.intake.read([folder]))
-            await until(pilot, lambda: app.intake.now is not None and app.intake.now.total > 0)
-            assert "Reading" in said(app, "#inbox-now")
+            task = asyncio.ensure_future(app.import_queue.import_files([folder]))
+            await until(pilot, lambda: app.import_queue.current is not None and app.import_queue.current.total > 0)
+            assert "Reading" in said(app, "#inbox-progress")
             await pilot.press("x")
             outcome = await task
             assert "stopped" in outcome.error
-            counts = (await app.link.ask(lambda memory: memory.status()))["counts"]
+            counts = (await app.memory_worker.run_query(lambda memory: memory.status()))["counts"]
             assert 0 < counts["messages"] < 2000
-            outcome = await app.intake.read([folder])
+            outcome = await app.import_queue.import_files([folder])
             assert sum(file.new for file in outcome.files) + counts["messages"] == 2000
 
     run(body())
@@ -246,17 +228,17 @@ def test_reading_can_be_broken_off_and_what_was_stored_stays(settled: Path, tmp_
 def test_an_error_is_told_in_words(settled: Path, tmp_path: Path) -> None:
     async def body() -> None:
         async with shown(settled) as (app, pilot):
-            outcome = await app.intake.read([tmp_path / "gone"])
+            outcome = await app.import_queue.import_files([tmp_path / "gone"])
             assert outcome.error or outcome.files[0].errors
 
             def refuse(*_: Any, **__: Any) -> Any:
-                raise HomeError("the disk is full", hint="make room")
+                raise HomeError("The disk is full.", hint="Make room.")
 
-            app.link.memory().ingest = refuse  # type: ignore[method-assign]
-            outcome = await app.intake.read([tmp_path])
-            assert outcome.error == "the disk is full; make room"
+            app.memory_worker.memory().ingest = refuse  # type: ignore[method-assign]
+            outcome = await app.import_queue.import_files([tmp_path])
+            assert outcome.error == "The disk is full. Make room."
             await pilot.press("f5")
-            await until(pilot, lambda: ("", "failed") in rows(app, "#inbox-read"))
+            await until(pilot, lambda: ("", "failed") in rows(app, "#inbox-imports"))
 
     run(body())
 
@@ -285,22 +267,20 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     return one, other
 
 
-def test_paths_are_understood_as_terminals_paste_them(
-    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_understood_as_terminals_paste_them(two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = two
     escaped = str(one).replace(" ", "\\ ").replace("(", "\\(").replace(")", "\\)")
     for text in (str(one), f"'{one}'", f'"{one}" ', escaped, one.as_uri(), f"\n{one}\n"):
-        assert paths_in(text) == [one], text
+        assert parse_paths(text) == [one], text
     for text in (
         f"{one}\n{other}",
         f"'{one}' '{other}'",
         f"{escaped} {other}",
         f"{one.as_uri()}\r\n{other.as_uri()}\r\n",
     ):
-        assert paths_in(text) == [one, other], text
+        assert parse_paths(text) == [one, other], text
     monkeypatch.setenv("HOME", str(one.parent))
-    assert paths_in("~/b.zip") == [other]
+    assert parse_paths("~/b.zip") == [other]
 
 
 @pytest.mark.parametrize(
@@ -311,41 +291,41 @@ def test_paths_are_understood_as_terminals_paste_them(
     ],
 )  # fmt: skip
 def test_other_texts_are_no_paths(text: str, two: tuple[Path, Path]) -> None:
-    assert paths_in(text) == []
-    assert paths_in(f"{two[0]} {text}x" if text else text) == []
+    assert parse_paths(text) == []
+    assert parse_paths(f"{two[0]} {text}x" if text else text) == []
 
 
 def test_a_path_is_completed_by_what_is_there(two: tuple[Path, Path]) -> None:
     folder = two[0].parent
     (folder / "deep").mkdir()
-    assert completed(f"{folder}/a") == f"{folder}/a chat (1).txt"
-    assert completed(f"{folder}/d") == f"{folder}/deep/"
-    assert completed(f"{folder}/z") is None
-    assert completed(f"{folder}/no/such") is None
-    assert completed("") is None
+    assert complete_path(f"{folder}/a") == f"{folder}/a chat (1).txt"
+    assert complete_path(f"{folder}/d") == f"{folder}/deep/"
+    assert complete_path(f"{folder}/z") is None
+    assert complete_path(f"{folder}/no/such") is None
+    assert complete_path("") is None
 
 
 def test_speed_and_time_left_are_those_of_late() -> None:
     now = [0.0]
-    rate = Rate(lambda: now[0])
-    assert rate.a_second is None and rate.left(10) is None
+    rate = Throughput(lambda: now[0])
+    assert rate.per_second is None and rate.seconds_left(10) is None
     for _ in range(100):
         now[0] += 1
         rate.add(now[0] * 5)
-    assert rate.a_second == pytest.approx(5) and rate.left(50) == pytest.approx(10)
+    assert rate.per_second == pytest.approx(5) and rate.seconds_left(50) == pytest.approx(10)
     for _ in range(40):
         now[0] += 1
         rate.add(500)
-    assert rate.a_second == 0 and rate.left(50) is None
+    assert rate.per_second == 0 and rate.seconds_left(50) is None
 
 
 def test_numbers_are_said_as_people_do() -> None:
-    assert [spoken(seconds) for seconds in (0.1, 8, 100, 7500)] == ["1 s", "8 s", "2 min", "2 h 5 min"]
-    assert [amount(size) for size in (6, 1500, 2_500_000, 250_000_000, 3e12)] == [
-        "6 B", "2 kB", "2.5 MB", "250 MB", "3000 GB",
+    assert [format_duration(seconds) for seconds in (0.1, 8, 100, 7500)] == ["1 s", "8 s", "2 min", "2 h 5 min"]
+    assert [format_bytes(size) for size in (6, 1500, 2_500_000, 250_000_000, 3e12)] == [
+        "6 B", "1.5 KB", "2.5 MB", "250 MB", "3,000 GB",
     ]  # fmt: skip
 
 
 def test_an_outcome_that_failed_as_a_whole_is_a_row(home: Path) -> None:
-    rows = outcome_rows(Outcome(time.time(), error="no\x1b[2J room"))
-    assert rows[0].state == "failed" and "\x1b" not in str(rows[0].told)
+    rows = outcome_rows(ImportOutcome(time.time(), error="no\x1b[2J room"))
+    assert rows[0].state == "failed" and "\x1b" not in str(rows[0].details)

@@ -14,8 +14,8 @@ from textual.widgets import OptionList
 from appliance_tui.actions import ACTIONS, PLACES, Action
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
-from appliance_tui.widgets.layers import One, key
-from appliance_tui.widgets.rows import Rows
+from appliance_tui.widgets.layers import LayerEntry, row_key
+from appliance_tui.widgets.rows import RowList
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def method(node: Any, action: Action) -> str:
     """The name of what carries out an action on its screen or the app."""
-    return "action_" + action.does.partition("(")[0].rpartition(".")[2]
+    return "action_" + action.action.partition("(")[0].rpartition(".")[2]
 
 
 async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -40,21 +40,21 @@ async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """A context on a message, with the list of its layers before the person."""
     await at("context", "f3")(app, pilot)
     await type_in(pilot, "ferry")
-    await until(pilot, lambda: any(isinstance(row, One) for row in app.screen.query_one(Rows).items))
+    await until(pilot, lambda: any(isinstance(row, LayerEntry) for row in app.screen.query_one(RowList).items))
     await pilot.press("escape")
-    rows = app.screen.query_one(Rows)
-    rows.mark(key(next(row for row in rows.items if isinstance(row, One) and row.layer == "retrieved")))
+    rows = app.screen.query_one(RowList)
+    rows.mark(row_key(next(row for row in rows.items if isinstance(row, LayerEntry) and row.layer == "retrieved")))
 
 
 async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """What is known, with a fact marked and its evidence beside it."""
     await at("memory", "f4")(app, pilot)
-    await until(pilot, lambda: app.screen.query_one(Rows).items)
+    await until(pilot, lambda: app.screen.query_one(RowList).items)
 
 
 async def inbox(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The files, one of them marked."""
-    (app.link.memory().home.inbox / "seen.jsonl").write_text('{"role": "user", "content": "An otter!"}\n')
+    (app.memory_worker.memory().home.inbox / "seen.jsonl").write_text('{"role": "user", "content": "An otter!"}\n')
     await at("inbox", "f5")(app, pilot)
     await until(pilot, lambda: app.screen.query_one("#inbox-files", OptionList).highlighted is not None)
 
@@ -75,7 +75,7 @@ def at(place: str, *keys: str, first: Scene | None = None) -> Scene:
 async def offer(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """A file that is offered to be read."""
     await pilot.pause()
-    app.offer(Path(__file__))
+    app.offer_import(Path(__file__))
     await until(pilot, lambda: getattr(app.screen, "PLACE", "") == "offer")
     await pilot.pause()
 
@@ -107,7 +107,7 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "memory.open": is_at("reading"),
     "present.choose": is_at("context"),
     "present.leave": is_at("context"),
-    "inbox.retry": lambda app: any(one.asked for one in app.intake.outcomes),
+    "inbox.retry": lambda app: any(one.requested for one in app.import_queue.outcomes),
 }
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
 

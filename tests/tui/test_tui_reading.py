@@ -12,13 +12,13 @@ from textual.widgets import Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
-from appliance_tui.messages import Happened
-from appliance_tui.screens.choosing import Choosing
-from appliance_tui.screens.reading import Reading
-from appliance_tui.widgets.asking import AskLine
-from appliance_tui.widgets.bodies import LINES_KEPT
-from appliance_tui.widgets.gist import Gist
-from appliance_tui.widgets.talk import Talk
+from appliance_tui.screens.conversation import ConversationScreen
+from appliance_tui.screens.picker import PickerScreen
+from appliance_tui.widgets.conversation_layout import ConversationLayout
+from appliance_tui.widgets.message_cache import MAX_CACHED_LINES
+from appliance_tui.widgets.prompt_line import QuestionLine
+from appliance_tui.widgets.summary_panel import SummaryPanel
+from appliance_tui.workers import MemoryChanged
 
 DAYS = ("2023-11-05", "2024-03-09", "2024-03-10", "2025-01-02")
 MEGABYTE = "\n".join(f"row {number} of a very large table of numbers" for number in range(24_000))
@@ -39,9 +39,7 @@ def sea(deep: str | None = None) -> list[dict[str, object]]:
         if number == 3:
             text = "Look:\n```python\ndef early():\n    return '06:40'\n```\nand <b>this</b>"
         if number == 5:
-            text = (
-                "A list:\n" + "\n".join(f"- thing {thing}" for thing in range(60)) + "\n\nthe needle is here"
-            )
+            text = "A list:\n" + "\n".join(f"- thing {thing}" for thing in range(60)) + "\n\nthe needle is here"
         if number == 35 and deep is not None:
             text = deep
         at = f"{DAYS[number // 10]}T08:{number % 10 * 3:02}:00Z"
@@ -71,31 +69,34 @@ def deep(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-def text(page: Reading) -> str:
+def text(page: ConversationScreen) -> str:
     """What of the conversation is on the screen."""
     transcript = page.transcript
     return "\n".join(transcript.render_line(row).text for row in range(transcript.size.height))
 
 
-def note(page: Reading) -> str:
+def note(page: ConversationScreen) -> str:
     return str(page.query_one("#reading-note", Static).render())
 
 
-async def reading(app, pilot, at: str | None = None) -> Reading:  # type: ignore[no-untyped-def]
+async def reading(app, pilot, at: str | None = None) -> ConversationScreen:  # type: ignore[no-untyped-def]
     """The conversation, open and drawn."""
     message = None
     if at is not None:
-        listed = await app.link.ask(lambda memory: memory.sessions.messages("sea"))
+        listed = await app.memory_worker.run_query(lambda memory: memory.sessions.messages("sea"))
         message = next(one.id for one in listed if one.external_id == at)
     app.read("sea", message)
-    await until(pilot, lambda: isinstance(app.screen, Reading) and app.screen.transcript.talk is not None)
+    await until(
+        pilot,
+        lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.conversation_layout is not None,
+    )
     page = app.screen
     await until(pilot, lambda: "ferries" in text(page) or "row " in text(page) or "thing" in text(page))
-    await until(pilot, lambda: not page.transcript._filling)
+    await until(pilot, lambda: not page.transcript._is_drawing)
     return page  # type: ignore[no-any-return]
 
 
-def number(page: Reading) -> int:
+def number(page: ConversationScreen) -> int:
     """The marked message."""
     return page.transcript.mark
 
@@ -113,6 +114,41 @@ def test_it_opens_at_a_message_with_its_neighbours_around(filled: Path) -> None:
             assert 0.25 < row / page.transcript.size.height < 0.75
 
     run(body)
+
+
+def test_an_answer_that_comes_while_it_is_being_closed_is_dropped(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            app.push_screen(ConversationScreen("sea"))
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen._is_shown)
+            screen = app.screen
+            assert isinstance(screen, ConversationScreen)
+            layout = screen.transcript.conversation_layout
+            assert layout is not None
+            await screen.transcript.remove()  # as the closing of a screen begins
+            screen.call_next(screen._show_layout, layout)
+            app.pop_screen()
+            await until(pilot, lambda: not isinstance(app.screen, ConversationScreen))
+            await type_in(pilot, "ferries")
+            assert app.is_running
+
+    run(body)
+
+
+def test_a_traceback_shows_no_local_variables(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+
+            def fail(said: str) -> None:
+                raise RuntimeError("a bug")
+
+            app.call_next(fail, "the needle is here".upper())
+            await pilot.pause()
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        run(body)
+    printed = capsys.readouterr()
+    assert "a bug" in printed.err + printed.out and "THE NEEDLE IS HERE" not in printed.err + printed.out
 
 
 def test_days_heads_code_and_what_is_no_markdown_stand_there(filled: Path) -> None:
@@ -175,7 +211,7 @@ def test_days_next_before_and_by_date(filled: Path) -> None:
             await pilot.press("enter")
             assert number(page) == 10
             await pilot.press("g", "escape")
-            assert not page.query_one(AskLine).display and app.screen is page
+            assert not page.query_one(QuestionLine).display and app.screen is page
 
     run(body)
 
@@ -195,6 +231,7 @@ def test_a_long_message_is_folded_and_unfolds_in_its_place(filled: Path) -> None
     run(body)
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_never_drawn_at_once(deep: Path) -> None:
     async def body() -> None:
         async with shown(deep) as (app, pilot):
@@ -203,18 +240,18 @@ def test_a_megabyte_is_never_drawn_at_once(deep: Path) -> None:
             await until(pilot, lambda: "more lines, enter unfolds" in text(page))
             await pilot.press("enter")
             await until(pilot, lambda: transcript._heights[35] > 20_000)
-            await until(pilot, lambda: not transcript._filling)
-            assert transcript.bodies.lines <= LINES_KEPT
+            await until(pilot, lambda: not transcript._is_drawing)
+            assert transcript.body_cache.line_count <= MAX_CACHED_LINES
             for _ in range(5):
                 await pilot.press("j")
-                await until(pilot, lambda: not transcript._filling)
+                await until(pilot, lambda: not transcript._is_drawing)
             assert number(page) == 35  # it is scrolled through first
             assert "row 1" in text(page)
             await pilot.press("end")
             await until(pilot, lambda: "Number 39" in text(page))
             await pilot.press("k", "k", "k", "k")
             await until(pilot, lambda: "row 23999" in text(page))
-            assert transcript.bodies.lines <= LINES_KEPT
+            assert transcript.body_cache.line_count <= MAX_CACHED_LINES
 
     run(body)
 
@@ -224,7 +261,9 @@ def test_what_is_on_the_screen_stays_when_heights_are_corrected(
     filled: Path, monkeypatch: pytest.MonkeyPatch, estimate: int
 ) -> None:
     monkeypatch.setattr(
-        Talk, "heights", lambda self, width: np.where(self.heads, 4, 1) + np.full(len(self), estimate)
+        ConversationLayout,
+        "estimate_heights",
+        lambda self, width: np.where(self.has_header, 4, 1) + np.full(len(self), estimate),
     )
 
     async def body() -> None:
@@ -235,7 +274,7 @@ def test_what_is_on_the_screen_stays_when_heights_are_corrected(
             assert all(f"Number {one} about" in text(page) for one in (16, 17, 18))
             for key in ("pageup", "pagedown", "pagedown", "pageup"):
                 await pilot.press(key)
-                await until(pilot, lambda: not page.transcript._filling)
+                await until(pilot, lambda: not page.transcript._is_drawing)
             assert "Number 17 about" in text(page)
 
     run(body)
@@ -253,22 +292,23 @@ def test_words_are_found_marked_and_gone_through(filled: Path) -> None:
             await pilot.press("slash")
             await type_in(pilot, "about")
             await pilot.press("enter")
-            await until(pilot, lambda: not page._looking and len(page.hits) == 38)
+            await until(pilot, lambda: not page._is_searching and len(page.hits) == 38)
             here = number(page)
             await pilot.press("n")
             assert number(page) == page.hits[page.hits.index(here) + 1]
             await pilot.press("N", "N")
             assert number(page) == page.hits[page.hits.index(here) - 1]
             await pilot.press("escape")
-            assert page.transcript.found is None and app.screen is page
+            assert page.transcript.search_pattern is None and app.screen is page
             await pilot.press("slash")
             await type_in(pilot, "nowhere at all")
             await pilot.press("enter")
-            await until(pilot, lambda: "stands nowhere here" in note(page))
+            await until(pilot, lambda: "no matches" in note(page))
 
     run(body)
 
 
+@pytest.mark.slow
 def test_words_deep_in_a_megabyte_are_gone_to(deep: Path) -> None:
     async def body() -> None:
         async with shown(deep) as (app, pilot):
@@ -285,19 +325,19 @@ def test_the_summary_leads_to_its_messages(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             page = await reading(app, pilot)
-            gist = page.query_one(Gist)
-            assert gist.display and gist.summary is not None
+            panel = page.query_one(SummaryPanel)
+            assert panel.display and panel.summary is not None
             await pilot.press("s")
-            assert gist.has_class("-whole")
+            assert panel.has_class("-whole")
             await pilot.press("s")
-            assert not gist.has_class("-whole")
+            assert not panel.has_class("-whole")
             await pilot.press("end", "1")
-            assert page.transcript.current == gist.summary.quotes[0].message_id
+            assert page.transcript.marked_id == panel.summary.quotes[0].message_id
             await pilot.press("end", "0")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await pilot.press("enter")
             await until(pilot, lambda: app.screen is page)
-            assert page.transcript.current == gist.summary.quotes[0].message_id
+            assert page.transcript.marked_id == panel.summary.quotes[0].message_id
 
     run(body)
 
@@ -311,11 +351,11 @@ def test_a_message_is_copied_and_pinned(filled: Path) -> None:
             assert "★" not in text(page)
             await pilot.press("p")
             await until(pilot, lambda: "★" in text(page))
-            id = page.transcript.current
-            assert (await app.link.ask(lambda memory: memory.message(id))).pinned
+            id = page.transcript.marked_id
+            assert (await app.memory_worker.run_query(lambda memory: memory.message(id))).pinned
             await pilot.press("p")
             await until(pilot, lambda: "★" not in text(page))
-            assert not (await app.link.ask(lambda memory: memory.message(id))).pinned
+            assert not (await app.memory_worker.run_query(lambda memory: memory.message(id))).pinned
 
     run(body)
 
@@ -327,7 +367,7 @@ def test_forget_asks_for_the_marked_message(filled: Path, monkeypatch: pytest.Mo
             asked: list[str] = []
             monkeypatch.setattr(app, "forget", lambda *ids: asked.extend(ids))
             await pilot.press("d")
-            assert asked == [page.transcript.current]
+            assert asked == [page.transcript.marked_id]
 
     run(body)
 
@@ -341,16 +381,16 @@ def test_branches_and_what_they_left_are_gone_to(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             page = await reading(app, pilot)
             await pilot.press("b")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, Reading) and app.screen is not page)
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen is not page)
             branch = app.screen
-            assert isinstance(branch, Reading)
+            assert isinstance(branch, ConversationScreen)
             await until(pilot, lambda: "Number 12" in text(branch) and "the lake" in text(branch))
             await pilot.press("b")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, Reading) and app.screen is not branch)
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen is not branch)
             assert app.screen.session_id == page.info.id  # type: ignore[attr-defined, union-attr]
 
     run(body)
@@ -361,9 +401,14 @@ def test_what_happens_meanwhile_is_shown_and_the_place_is_kept(filled: Path) -> 
         async with shown(filled) as (app, pilot):
             page = await reading(app, pilot, "e17")
             row = next(n for n, line in enumerate(text(page).splitlines()) if "Number 17" in line)
-            ids = page.transcript.talk.outline.ids[8:10]  # type: ignore[union-attr]
-            await app.link.do(lambda memory: memory.forgetting.forget(memory.forgetting.preview(*ids)))
-            await until(pilot, lambda: page.transcript.talk is not None and len(page.transcript.talk) == 38)
+            ids = page.transcript.conversation_layout.outline.ids[8:10]  # type: ignore[union-attr]
+            await app.memory_worker.run_command(lambda memory: memory.erasure.forget(memory.erasure.preview(*ids)))
+            await until(
+                pilot,
+                lambda: (
+                    page.transcript.conversation_layout is not None and len(page.transcript.conversation_layout) == 38
+                ),
+            )
             assert number(page) == 15
             assert "Number 17" in text(page).splitlines()[row]
             await until(pilot, lambda: "16 of 38" in note(page))
@@ -375,9 +420,9 @@ def test_a_conversation_that_goes_is_said_to_be_gone(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             page = await reading(app, pilot)
-            await app.link.do(lambda memory: memory.sessions.get("sea").delete())
-            page.post_message(Happened("deleted"))
-            await until(pilot, lambda: "not there any more" in note(page))
+            await app.memory_worker.run_command(lambda memory: memory.sessions.get("sea").delete())
+            page.post_message(MemoryChanged("deleted"))
+            await until(pilot, lambda: "no longer exists" in note(page))
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is not page)
 
@@ -391,11 +436,9 @@ def test_a_resize_keeps_the_place_and_names_do_not_break_lines(filled: Path) -> 
             assert "דניאל 麺" in text(page)
             for size in ((60, 20), (200, 60), (80, 24)):
                 await pilot.resize_terminal(*size)
-                await until(pilot, lambda: not page.transcript._filling and "Number 7 about" in text(page))
+                await until(pilot, lambda: not page.transcript._is_drawing and "Number 7 about" in text(page))
                 assert number(page) == 7
-                widths = {
-                    page.transcript.render_line(row).cell_length for row in range(page.transcript.size.height)
-                }
+                widths = {page.transcript.render_line(row).cell_length for row in range(page.transcript.size.height)}
                 assert widths == {page.transcript.size.width}
 
     run(body)
@@ -417,9 +460,9 @@ def test_colours_follow_the_theme(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             page = await reading(app, pilot)
-            before = page.transcript._look
+            before = page.transcript._text_style
             await pilot.press("ctrl+t")
-            await until(pilot, lambda: page.transcript._look != before)
+            await until(pilot, lambda: page.transcript._text_style != before)
             await until(pilot, lambda: "Number 1 about" in text(page))
 
     run(body)

@@ -9,14 +9,15 @@ from screens import fill, run, shown, type_in, until
 from textual.widgets import Input, Static
 
 from appliance import Appliance
+from appliance.types.labels import FEATURE_LABELS
 from appliance_models import HashEmbedder
-from appliance_tui.filters import Narrowed, ending, since_of, taken, until_of
-from appliance_tui.screens.choosing import Choosing
-from appliance_tui.screens.help import Help
-from appliance_tui.screens.recall import Recall
-from appliance_tui.screens.why import Why
+from appliance_tui.filters import SearchFilters, extract_filters, partial_filter, since_date, until_date
+from appliance_tui.screens.explanation import ExplanationScreen, _score_lines
+from appliance_tui.screens.help import HelpScreen
+from appliance_tui.screens.picker import PickerScreen
+from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
-from appliance_tui.widgets.search_line import SearchLine
+from appliance_tui.widgets.search_line import SearchInput
 
 
 def hits(app) -> list[str]:  # type: ignore[no-untyped-def]
@@ -37,7 +38,7 @@ def test_what_is_typed_is_found_as_it_is_typed(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "ferry brodgar")
             await until(pilot, lambda: any("06:40" in text for text in hits(app)))
-            line = app.query_one(SearchLine)
+            line = app.query_one(SearchInput)
             line.value = ""
             await until(pilot, lambda: not hits(app))
 
@@ -51,7 +52,7 @@ def test_arrows_move_in_the_list_while_one_types(filled: Path) -> None:
             await until(pilot, lambda: len(hits(app)) > 2)
             await pilot.press("down", "down", "up")
             assert app.query_one(HitList).highlighted == 1
-            assert app.focused is app.query_one(SearchLine)
+            assert app.focused is app.query_one(SearchInput)
 
     run(body)
 
@@ -59,18 +60,18 @@ def test_arrows_move_in_the_list_while_one_types(filled: Path) -> None:
 def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            await until(pilot, lambda: app.query_one(SearchLine).offers)
+            await until(pilot, lambda: app.query_one(SearchInput).completions)
             await type_in(pilot, "role:ass")
-            await until(pilot, lambda: app.query_one(SearchLine)._suggestion)
+            await until(pilot, lambda: app.query_one(SearchInput)._suggestion)
             await pilot.press("right")
-            await until(pilot, lambda: app.screen.narrowed == Narrowed(roles=("assistant",)))  # type: ignore[attr-defined]
-            assert app.query_one(SearchLine).value == ""
+            await until(pilot, lambda: app.screen.search_filters == SearchFilters(roles=("assistant",)))  # type: ignore[attr-defined]
+            assert app.query_one(SearchInput).value == ""
             await type_in(pilot, "ledger")
             await until(pilot, lambda: hits(app))
             assert {hit.role for hit in app.query_one(HitList).hits} == {"assistant"}
-            app.query_one(SearchLine).value = ""
+            app.query_one(SearchInput).value = ""
             await pilot.press("backspace")
-            await until(pilot, lambda: not app.screen.narrowed)  # type: ignore[attr-defined]
+            await until(pilot, lambda: not app.screen.search_filters)  # type: ignore[attr-defined]
 
     run(body)
 
@@ -79,12 +80,12 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "since:2025-04 source:native walnuts")
-            await until(pilot, lambda: len(app.query("Chip")) == 2 and hits(app))
+            await until(pilot, lambda: len(app.query("FilterChip")) == 2 and hits(app))
             assert "walnuts" in hits(app)[0]
-            await pilot.click("Chip")
-            await until(pilot, lambda: len(app.query("Chip")) == 1)
+            await pilot.click("FilterChip")
+            await until(pilot, lambda: len(app.query("FilterChip")) == 1)
             await pilot.press("escape", "x")
-            await until(pilot, lambda: not app.query("Chip"))
+            await until(pilot, lambda: not app.query("FilterChip"))
 
     run(body)
 
@@ -93,17 +94,17 @@ def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await pilot.press("escape", "f")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "user")
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, Recall))
-            assert app.screen.narrowed  # type: ignore[attr-defined]
+            await until(pilot, lambda: isinstance(app.screen, SearchScreen))
+            assert app.screen.search_filters  # type: ignore[attr-defined]
             await pilot.press("f")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "until 2025-04")
             await pilot.press("enter")
             await until(
-                pilot, lambda: isinstance(app.screen, Recall) and app.screen.narrowed.until == "2025-04"
+                pilot, lambda: isinstance(app.screen, SearchScreen) and app.screen.search_filters.until == "2025-04"
             )
 
     run(body)
@@ -115,16 +116,24 @@ def test_w_says_why_and_W_why_not(filled: Path) -> None:
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
             await pilot.press("escape", "w")
-            await until(pilot, lambda: isinstance(app.screen, Why))
-            assert "its words" in words(app) and "in all" in words(app)
+            await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
+            assert "words of the message" in words(app) and "total" in words(app)
             await pilot.press("escape", "W")
-            await until(pilot, lambda: isinstance(app.screen, Choosing))
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "m1")
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, Why))
+            await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
             assert "m1" in str(app.screen.query_one("#why").border_title)
 
     run(body)
+
+
+def test_a_feature_and_a_leg_stand_by_label_and_name() -> None:
+    why = {"score": dict.fromkeys(FEATURE_LABELS, 1.0), "legs": {"dense": {"rank": 1, "score": 0.5}}}
+    lines = [line.plain for line in _score_lines(why, 1.0)]
+    for name, label in FEATURE_LABELS.items():
+        assert sum(line.endswith(f"  {label} ({name})") for line in lines) == 1
+    assert lines[-1] == "meaning (dense): cosine 0.50, rank 1"
 
 
 def test_y_copies_p_pins_and_a_pin_is_shown_and_kept(filled: Path) -> None:
@@ -142,7 +151,7 @@ def test_y_copies_p_pins_and_a_pin_is_shown_and_kept(filled: Path) -> None:
             await pilot.press("p")
             await until(pilot, lambda: "★" in str(listed.get_option_at_index(0).prompt))
         with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
-            assert len(memory.keeping.pinned("me")) == 1
+            assert len(memory.pins.pinned("me")) == 1
 
     run(body)
 
@@ -153,10 +162,10 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
             await pilot.press("escape")
             assert app.focused is app.query_one(HitList)
             await pilot.press("slash")
-            assert app.focused is app.query_one(SearchLine)
+            assert app.focused is app.query_one(SearchInput)
             await pilot.press("escape", "question_mark")
-            await until(pilot, lambda: isinstance(app.screen, Help))
-            assert "Why it was found" in words(app)
+            await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+            assert "Why the message matched" in words(app)
             await pilot.press("escape", "ctrl+q")
 
     run(body)
@@ -166,7 +175,7 @@ def test_o_opens_the_file_or_says_that_it_is_gone(
     filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Path] = []
-    monkeypatch.setattr("appliance_tui.screens.recall.open_file", lambda file: not asked.append(file))
+    monkeypatch.setattr("appliance_tui.screens.search.open_file", lambda file: not asked.append(file))
 
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -177,7 +186,7 @@ def test_o_opens_the_file_or_says_that_it_is_gone(
             assert asked == [tmp_path / "talk.jsonl"]
             asked[0].unlink()
             await pilot.press("o")
-            await until(pilot, lambda: any("not there any more" in one.message for one in app._notifications))
+            await until(pilot, lambda: any("no longer exists" in one.message for one in app._notifications))
 
     run(body)
 
@@ -187,8 +196,8 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "periwinkle")
             await until(pilot, lambda: "Nothing" in words(app) or hits(app))
-            session = await app.link.do(lambda memory: memory.sessions.create(title="new"))
-            await app.link.do(lambda memory: session.add("user", "a periwinkle on the pier"))
+            session = await app.memory_worker.run_command(lambda memory: memory.sessions.create(title="new"))
+            await app.memory_worker.run_command(lambda memory: session.add("user", "a periwinkle on the pier"))
             await until(pilot, lambda: any("periwinkle" in text for text in hits(app)))
 
     run(body)
@@ -197,23 +206,23 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
 @pytest.mark.parametrize(
     ("text", "left", "narrowed"),
     [
-        ("source:slack budget", "budget", Narrowed(sources=("slack",))),
-        ("source:slack", "source:slack", Narrowed()),
-        ('user:"ana maria" role:user x', "x", Narrowed(user="ana maria", roles=("user",))),
-        ("http://a.b:80 c", "http://a.b:80 c", Narrowed()),
-        ("resource:slack x", "resource:slack x", Narrowed()),
-        ("a since:2024 b until:2024-02 c", "a b c", Narrowed(since="2024", until="2024-02")),
+        ("source:slack budget", "budget", SearchFilters(sources=("slack",))),
+        ("source:slack", "source:slack", SearchFilters()),
+        ('user:"ana maria" role:user x', "x", SearchFilters(user="ana maria", roles=("user",))),
+        ("http://a.b:80 c", "http://a.b:80 c", SearchFilters()),
+        ("resource:slack x", "resource:slack x", SearchFilters()),
+        ("a since:2024 b until:2024-02 c", "a b c", SearchFilters(since="2024", until="2024-02")),
     ],
 )
-def test_filters_are_taken_out_of_what_is_typed(text: str, left: str, narrowed: Narrowed) -> None:
-    assert taken(text, Narrowed()) == (left, narrowed)
+def test_filters_are_taken_out_of_what_is_typed(text: str, left: str, narrowed: SearchFilters) -> None:
+    assert extract_filters(text, SearchFilters()) == (left, narrowed)
 
 
 def test_years_and_months_are_whole() -> None:
-    assert (since_of("2024"), until_of("2024")) == ("2024-01-01", "2024-12-31")
-    assert (since_of("2024-02"), until_of("2024-02")) == ("2024-02-01", "2024-02-29")
-    assert (since_of("2024-02-03"), until_of("2024-13")) == ("2024-02-03", "2024-13")
-    assert ending("bread source:wh") == ("source", "wh") and ending("bread") is None
+    assert (since_date("2024"), until_date("2024")) == ("2024-01-01", "2024-12-31")
+    assert (since_date("2024-02"), until_date("2024-02")) == ("2024-02-01", "2024-02-29")
+    assert (since_date("2024-02-03"), until_date("2024-13")) == ("2024-02-03", "2024-13")
+    assert partial_filter("bread source:wh") == ("source", "wh") and partial_filter("bread") is None
 
 
 def test_a_search_that_the_memory_refuses_is_told(filled: Path) -> None:

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +18,11 @@ from urllib.parse import parse_qs, urlsplit
 import aiohttp
 import pytest
 
-from appliance import Appliance
 from appliance.cli.app import run as command_line
+from appliance.client import Appliance
 from appliance.paths import Home
-from appliance.server.client import attach
-from appliance_tui.serving import COOKIE, Door, Screen, _is_ours
+from appliance_tui.browser import COOKIE_NAME, BrowserServer, TokenMiddleware, _is_local_request
+from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +48,7 @@ class Served:
 
     @property
     def cookie(self) -> dict[str, str]:
-        return {"Cookie": f"{COOKIE}={self.token}"}
+        return {"Cookie": f"{COOKIE_NAME}={self.token}"}
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> tuple[HTTPResponse, bytes]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -69,9 +68,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def serving(home: Path, *options: str) -> Iterator[Served]:
     command = [sys.executable, "-m", "appliance", "tui", "--serve", "--home", str(home), *options]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode().strip()
         if not line:
@@ -93,8 +90,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 EVERYTHING = ("", "ws", "static/js/textual.js", "static/css/xterm.css", "static/", "download/x", "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EVERYTHING)
-@pytest.mark.parametrize("given", [{}, {"Cookie": f"{COOKIE}=wrong"}, {"Cookie": f"{COOKIE}="}])
+@pytest.mark.parametrize("given", [{}, {"Cookie": f"{COOKIE_NAME}=wrong"}, {"Cookie": f"{COOKIE_NAME}="}])
 def test_nothing_is_served_without_the_token(served: Served, path: str, given: dict[str, str]) -> None:
     answer, body = served.get(served.place + path, given)
     assert answer.status == 401 and b"textual" not in body
@@ -103,6 +101,7 @@ def test_nothing_is_served_without_the_token(served: Served, path: str, given: d
     assert served.get(f"{served.place}{path}?token=wrong", given)[0].status == 401
 
 
+@pytest.mark.slow
 def test_the_token_in_the_address_is_taken_for_a_cookie_once(served: Served) -> None:
     answer, body = served.get(f"{served.place}?token={served.token}")
     assert answer.status == 200
@@ -110,14 +109,12 @@ def test_the_token_in_the_address_is_taken_for_a_cookie_once(served: Served) -> 
     for part in (served.token, "HttpOnly", "SameSite=Strict", f"Path={served.place}"):
         assert part in cookie
     assert served.token.encode() not in body and served.place.encode() in body
-    assert (
-        answer.getheader("Referrer-Policy") == "no-referrer"
-        and answer.getheader("Cache-Control") == "no-store"
-    )
+    assert answer.getheader("Referrer-Policy") == "no-referrer" and answer.getheader("Cache-Control") == "no-store"
     # Elsewhere the address opens nothing: it is for the page alone.
     assert served.get(f"{served.place}static/css/xterm.css?token={served.token}")[0].status == 401
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_from_elsewhere(served: Served) -> None:
     answer, page = served.get(served.place, served.cookie)
     assert answer.status == 200
@@ -125,16 +122,14 @@ def test_the_page_loads_nothing_from_elsewhere(served: Served) -> None:
     assert loaded and all(one.startswith((served.place, "data:,")) for one in loaded)
     assert b"http" not in page and page.count(b"ws://") == 1
     policy = answer.getheader("Content-Security-Policy") or ""
-    assert (
-        "default-src 'none'" in policy
-        and f"connect-src ws://127.0.0.1:{served.port}{served.place}ws" in policy
-    )
+    assert "default-src 'none'" in policy and f"connect-src ws://127.0.0.1:{served.port}{served.place}ws" in policy
     for one in loaded:
         if one.startswith(served.place):
             assert served.get(one, served.cookie)[0].status == 200
     assert served.token.encode() not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "headers",
     [
@@ -155,6 +150,7 @@ def test_other_hosts_and_pages_of_elsewhere_are_not_served(served: Served, heade
         assert answer.getheader("Set-Cookie") is None
 
 
+@pytest.mark.slow
 def test_the_screen_comes_through_the_socket_and_two_windows_have_one_each(served: Served) -> None:
     async def look() -> bytes:
         url = f"ws://127.0.0.1:{served.port}{served.place}ws?width=100&height=30"
@@ -164,10 +160,8 @@ def test_the_screen_comes_through_the_socket_and_two_windows_have_one_each(serve
             session.ws_connect(url, headers={**served.cookie, **origin}) as socket,
         ):
             seen = b""
-            end = time.monotonic() + 60
             while b"Search" not in seen or b"0 messages" not in seen:
-                assert time.monotonic() < end, seen[-500:]
-                message = await socket.receive(timeout=60)
+                message = await socket.receive(timeout=PATIENCE)
                 if message.type == aiohttp.WSMsgType.BINARY:
                     seen += message.data
                 else:
@@ -180,6 +174,7 @@ def test_the_screen_comes_through_the_socket_and_two_windows_have_one_each(serve
     asyncio.run(both())
 
 
+@pytest.mark.slow
 def test_the_socket_is_closed_to_others(served: Served) -> None:
     async def body(headers: dict[str, str]) -> int:
         async with aiohttp.ClientSession() as session:
@@ -191,20 +186,22 @@ def test_the_socket_is_closed_to_others(served: Served) -> None:
     assert asyncio.run(body({**served.cookie, "Origin": "http://evil.example"})) == 403
 
 
+@pytest.mark.slow
 def test_it_ends_as_asked_and_takes_its_daemon_along(home: Path) -> None:
     with serving(home) as one:
-        memory = attach(Home(home))
+        memory = Appliance.attach(Home(home))
         assert memory is not None
         memory.close()
         one.process.send_signal(signal.SIGTERM)
         assert one.process.wait(60) == 0
         first = one.token
-    assert attach(Home(home)) is None
+    assert Appliance.attach(Home(home)) is None
     with Appliance.open(home, worker=False):
         pass  # it is free again
     assert first
 
 
+@pytest.mark.slow
 def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
     daemon = subprocess.Popen(
         [sys.executable, "-m", "appliance", "serve", "--home", str(home), "--port", "0", "--json"],
@@ -221,6 +218,7 @@ def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
         daemon.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_a_home_that_another_process_has_is_an_error(memory: Appliance, home: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "appliance", "tui", "--serve", "--home", str(home)],
@@ -230,24 +228,25 @@ def test_a_home_that_another_process_has_is_an_error(memory: Appliance, home: Pa
     assert not ended.stdout
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_wrong_usage(served: Served, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["tui", "--serve", "--home", str(home), "--port", str(served.port)]) == 2
-    assert "can't be had" in capsys.readouterr().err
+    assert "is not available" in capsys.readouterr().err
 
 
 def test_token_and_place_are_new_each_time() -> None:
-    one, other = Screen("x", 1), Screen("x", 1)
-    assert one.door.token != other.door.token and one.door.place != other.door.place
-    assert len(one.door.token) >= 43
+    one, other = BrowserServer("x", 1), BrowserServer("x", 1)
+    assert one.access.token != other.access.token and one.access.path != other.access.path
+    assert len(one.access.token) >= 43
 
 
 def test_hosts_of_this_machine_are_known() -> None:
     for host in ("127.0.0.1:80", "localhost", "LOCALHOST:1", "[::1]:5", "127.0.0.2"):
-        assert _is_ours(host, None) and _is_ours(host, f"http://{host}"), host
+        assert _is_local_request(host, None) and _is_local_request(host, f"http://{host}"), host
     for host in ("", "a b", "localhost.evil", "10.0.0.1", "127.0.0.1:80:80", "[::1", "localhost@evil"):
-        assert not _is_ours(host, None), host
+        assert not _is_local_request(host, None), host
 
 
 def test_a_token_that_is_no_ascii_is_wrong() -> None:
-    assert not Door("t", "/x/")._is_right("ß\udcff"[:1]) and not Door("t", "/x/")._is_right(None)
-    assert Door("t", "/x/")._is_right("t")
+    assert not TokenMiddleware("t", "/x/")._is_valid("ß\udcff"[:1]) and not TokenMiddleware("t", "/x/")._is_valid(None)
+    assert TokenMiddleware("t", "/x/")._is_valid("t")

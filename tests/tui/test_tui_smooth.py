@@ -6,9 +6,12 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
 from screens import fill, run, shown, type_in
 
 from tests.bench.screen import Beats
+
+pytestmark = pytest.mark.slow
 
 MESSAGES = 3_000
 HELD_UP = 0.05
@@ -32,7 +35,9 @@ def export(path: Path) -> Path:
     return path
 
 
-def test_no_frame_waits_for_an_ingest(home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_the_clock", [False, pytest.param(True, marks=pytest.mark.campaign)])
+def test_no_frame_waits_for_an_ingest(home: Path, tmp_path: Path, by_the_clock: bool) -> None:
+    """The loop comes round all the time. On a machine of its own it is measured, too."""
     fill(home, tmp_path)
     file = export(tmp_path / "much.jsonl")
 
@@ -41,11 +46,11 @@ def test_no_frame_waits_for_an_ingest(home: Path, tmp_path: Path) -> None:
             await type_in(pilot, "ferry")
             beats = Beats()
             beating = asyncio.create_task(beats.go_on())
-            report = await app.link.do(lambda memory: memory.ingest(file))
+            report = await app.memory_worker.run_command(lambda memory: memory.ingest(file))
             beating.cancel()
             assert report.embedded == MESSAGES
             late = sorted(beats.late)
             assert len(late) > 100
-            assert late[int(MOSTLY * len(late))] < HELD_UP, late[-20:]
+            assert late[int(MOSTLY * len(late))] < HELD_UP or not by_the_clock, late[-20:]
 
     run(body)

@@ -11,14 +11,13 @@ import struct
 import subprocess
 import sys
 import termios
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
+from screens import until
 from textual.widgets import Button, Static
 from typer.testing import CliRunner
 
@@ -30,8 +29,9 @@ from appliance.paths import Home
 from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS
 from appliance_tui.app import ApplianceApp
-from appliance_tui.keys import remapped
-from appliance_tui.widgets.welcome import DEMO, FirstRun
+from appliance_tui.keys import resolve_keymap
+from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
+from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 FRAME = b"Search"
@@ -55,10 +55,9 @@ class Terminal:
     file: int
     said: bytes = b""
 
-    def until(self, words: bytes, seconds: float = 60.0) -> None:
-        end = time.monotonic() + seconds
+    def until(self, words: bytes) -> None:
         while words not in self.said:
-            assert self.more(end - time.monotonic()), self.said[-3000:].decode("utf-8", "replace")
+            assert self.more(PATIENCE), self.said[-3000:].decode("utf-8", "replace")
 
     def more(self, seconds: float) -> bool:
         """Read what comes; False when nothing does any more."""
@@ -73,7 +72,7 @@ class Terminal:
 
     def code(self) -> int:
         """Its exit code, when it has ended."""
-        while self.more(60.0):
+        while self.more(PATIENCE):
             pass
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -98,6 +97,7 @@ def terminal(*arguments: str, **variables: str) -> Iterator[Terminal]:
         os.close(file)
 
 
+@pytest.mark.slow
 def test_the_program_shows_its_frame_and_leaves_by_its_key(home: Path) -> None:
     with terminal("--home", str(home)) as program:
         program.until(FRAME)
@@ -106,6 +106,7 @@ def test_the_program_shows_its_frame_and_leaves_by_its_key(home: Path) -> None:
         assert program.code() == 0
 
 
+@pytest.mark.slow
 def test_user_and_theme_are_those_of_the_command_line(home: Path) -> None:
     with terminal("--home", str(home), "--user", "ana", "--theme", "light") as program:
         program.until(b"ana")
@@ -114,17 +115,17 @@ def test_user_and_theme_are_those_of_the_command_line(home: Path) -> None:
         assert b"48;2;250;249;246" in program.said  # the light theme's background
 
 
-def test_a_home_that_another_process_has_is_told_as_the_command_line_does(
-    memory: Appliance, home: Path
-) -> None:
+@pytest.mark.slow
+def test_a_home_that_another_process_has_is_told_as_the_command_line_does(memory: Appliance, home: Path) -> None:
     with terminal("--home", str(home)) as program:
         assert program.code() == 3
         # However the sentence is broken into lines: the path of the home stands in it, and may be long.
         said = b" ".join(program.said.split())
-        assert b"error: " in said and b"in use by another process" in said
+        assert b"error: " in said and b"The memory is in use by" in said
         assert b"Traceback" not in program.said
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_is_told_before_anything_is_shown(home: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text('[tui.keys]\n"recall.pim" = "b"\n')
@@ -134,6 +135,7 @@ def test_a_wrong_setting_is_told_before_anything_is_shown(home: Path) -> None:
         assert FRAME not in program.said
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_says_what_to_do(home: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "appliance", "tui"],
@@ -146,16 +148,14 @@ def test_without_a_terminal_it_says_what_to_do(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--json"], "prints no document"), (["--port", "8000"], "--port is for --serve")],
+    [(["--json"], "'appliance tui' has no JSON output."), (["--port", "8000"], "--port needs --serve.")],
 )
 def test_wrong_usage(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["tui", *arguments]) == 2
     assert says in capsys.readouterr().err
 
 
-def test_a_theme_that_is_none_is_told_before_the_browser_is_served(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_theme_that_is_none_is_told_before_the_browser_is_served(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line(["tui", "--serve", "--theme", "pink"]) == 2
     assert "dark, light, contrast, plain" in capsys.readouterr().err
 
@@ -170,13 +170,11 @@ def test_the_help_says_how(home: Path) -> None:
 
 def test_settings_are_read_and_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
-    (home / "config.toml").write_text(
-        '[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "e"\n'
-    )
+    (home / "config.toml").write_text('[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "e"\n')
     monkeypatch.setenv("APPLIANCE_TUI_MOTION", "false")
     settings, origins = config.load_with_origins(Home(home))
     assert (settings.tui.theme, settings.tui.motion) == ("light", False)
-    assert remapped(settings.tui.keys, "x") == {"recall.pin": "ctrl+b", "recall.why": "e"}
+    assert resolve_keymap(settings.tui.keys, "x") == {"recall.pin": "ctrl+b", "recall.why": "e"}
     assert origins["tui.keys.recall.pin"] == str(home / "config.toml")
     assert origins["tui.motion"] == "APPLIANCE_TUI_MOTION"
     listed = CliRunner().invoke(verbs, ["config", "--json"])
@@ -200,37 +198,34 @@ def test_settings_that_can_not_be_are_errors(home: Path, written: str) -> None:
     ],
 )  # fmt: skip
 def test_keys_are_named_as_textual_does(keys: str, named: str) -> None:
-    assert remapped({"recall.pin": keys}, "x")["recall.pin"].startswith(named)
+    assert resolve_keymap({"recall.pin": keys}, "x")["recall.pin"].startswith(named)
 
 
 @pytest.mark.parametrize(
     ("given", "where", "says"),
     [
-        ({"recall.pim": "b"}, "tui.keys.recall.pim", "no such action"),
-        ({"recall": {"pim": "b"}}, "tui.keys.recall.pim", "no such action"),
-        ({"recall.pin": ""}, "tui.keys.recall.pin", "a key is missing"),
-        ({"recall.pin": "b,,c"}, "tui.keys.recall.pin", "a key is missing"),
-        ({"recall.pin": "ctl+b"}, "tui.keys.recall.pin", "'ctl+b' is no key"),
-        ({"recall.pin": "controlb"}, "tui.keys.recall.pin", "is no key"),
-        ({"recall.pin": "ctrl+"}, "tui.keys.recall.pin", "is no key"),
-        ({"recall.pin": "<any>"}, "tui.keys.recall.pin", "is no key"),
-        ({"recall.pin": "d"}, "tui.keys.recall.pin", "'d' is the key of recall.forget, too"),
-        ({"recall.pin": "c", "recall.copy": "c"}, "tui.keys.recall", "'c' is the key of"),
+        ({"recall.pim": "b"}, "tui.keys.recall.pim", "There is no such action."),
+        ({"recall": {"pim": "b"}}, "tui.keys.recall.pim", "There is no such action."),
+        ({"recall.pin": ""}, "tui.keys.recall.pin", "A key is missing."),
+        ({"recall.pin": "b,,c"}, "tui.keys.recall.pin", "A key is missing."),
+        ({"recall.pin": "ctl+b"}, "tui.keys.recall.pin", "'ctl+b' is not a key"),
+        ({"recall.pin": "controlb"}, "tui.keys.recall.pin", "is not a key"),
+        ({"recall.pin": "ctrl+"}, "tui.keys.recall.pin", "is not a key"),
+        ({"recall.pin": "<any>"}, "tui.keys.recall.pin", "is not a key"),
+        ({"recall.pin": "d"}, "tui.keys.recall.pin", "'d' is already the key of recall.forget"),
+        ({"recall.pin": "c", "recall.copy": "c"}, "tui.keys.recall", "'c' is already the key of"),
     ],
 )
 def test_keys_that_can_not_be_are_errors_with_their_place(
     given: dict[str, str | dict[str, str]], where: str, says: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        remapped(given, "config.toml")
+        resolve_keymap(given, "config.toml")
     assert where in str(caught.value.where) and says in str(caught.value)
 
 
 def test_two_actions_can_change_their_keys(home: Path) -> None:
-    assert remapped({"recall.pin": "d", "recall.forget": "p"}, "x") == {
-        "recall.pin": "d",
-        "recall.forget": "p",
-    }
+    assert resolve_keymap({"recall.pin": "d", "recall.forget": "p"}, "x") == {"recall.pin": "d", "recall.forget": "p"}
 
 
 def test_the_table_itself_has_no_key_twice_in_a_place() -> None:
@@ -239,13 +234,6 @@ def test_the_table_itself_has_no_key_twice_in_a_place() -> None:
 
 
 # --- in which nothing is yet ----------------------------------------------------------------------------
-
-
-async def until(pilot: Pilot[None], true: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it never came about"
-        await pilot.pause(0.01)
 
 
 def run(body: Awaitable[None]) -> None:
@@ -264,13 +252,13 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
     async def body() -> None:
         app = app_on(home)
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: bool(app.told))
+            await until(pilot, lambda: bool(app.status_text))
             lines = app.screen.query_one("#welcome-lines", Static)
             await until(pilot, lambda: str(home / "inbox") in str(lines.visual))
             assert "appliance ingest" in str(lines.visual) and "drop" in str(lines.visual)
-            assert app.screen.query_one(FirstRun).region.right <= size[0]
+            assert app.screen.query_one(FirstRunPanel).region.right <= size[0]
             app.screen.query_one("#welcome-demo", Button).press()
-            await until(pilot, lambda: app.user == DEMO)
+            await until(pilot, lambda: app.user == DEMO_USER)
 
     run(body())
 
@@ -279,43 +267,41 @@ def test_the_samples_are_another_users_and_go_without_a_trace(home: Path) -> Non
     async def body() -> None:
         app = app_on(home)
         async with app.run_test() as pilot:
-            await until(pilot, lambda: bool(app.told))
+            await until(pilot, lambda: bool(app.status_text))
             await pilot.press("f9")
-            await until(pilot, lambda: app.user == DEMO)
-            memory = app.link.memory()
-            assert sum(one.messages for one in memory.browsing.activity(user_id=DEMO)) > 100
+            await until(pilot, lambda: app.user == DEMO_USER)
+            memory = app.memory_worker.memory()
+            assert sum(one.messages for one in memory.overview.activity(user_id=DEMO_USER)) > 100
             assert (
-                memory.browsing.activity() == []
+                memory.overview.activity() == []
                 and not memory.search("wifi")
-                and memory.search("wifi", user_id=DEMO)
+                and memory.search("wifi", user_id=DEMO_USER)
             )
-            before = len(app.intake.outcomes)
+            before = len(app.import_queue.outcomes)
             await pilot.press("f9")
             await until(pilot, lambda: app.user is None)
             await pilot.press("f9")
-            await until(pilot, lambda: app.user == DEMO)
-            assert len(app.intake.outcomes) == before  # they are not read twice
+            await until(pilot, lambda: app.user == DEMO_USER)
+            assert len(app.import_queue.outcomes) == before  # they are not read twice
         # As 'appliance forget --user demo --everything' does, which would look for the model of this test.
         with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-            memory.forgetting.forget(memory.forgetting.preview(user_id=DEMO, everything=True))
+            memory.erasure.forget(memory.erasure.preview(user_id=DEMO_USER, everything=True))
         with Appliance.open(home, worker=False, embedder=HashEmbedder()) as left:
             assert left.status()["counts"]["messages"] == 0
 
     run(body())
 
 
-def test_an_index_that_can_not_be_opened_does_not_end_the_screen(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_can_not_be_opened_does_not_end_the_screen(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Appliance) -> None:
         raise StoreError("the server does not answer")
 
-    monkeypatch.setattr(Appliance, "get_ready", refuse)
+    monkeypatch.setattr(Appliance, "warm_up", refuse)
 
     async def body() -> None:
         app = app_on(home)
         async with app.run_test() as pilot:
-            await until(pilot, lambda: bool(app.told))
+            await until(pilot, lambda: bool(app.status_text))
             assert app.failure is None and app.is_running
 
     asyncio.run(body())

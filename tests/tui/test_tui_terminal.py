@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +15,11 @@ import pytest
 from screens import talk
 
 from appliance import Appliance
+from tests.waits import until
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0
 
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+pytestmark = [pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here"), pytest.mark.slow]
 
 
 class Terminal:
@@ -45,11 +44,15 @@ class Terminal:
 
     def until(self, words: str | Callable[[str], bool]) -> str:
         """The screen, once words stand on it."""
-        end = time.monotonic() + PATIENCE
         holds = (lambda screen: words in screen) if isinstance(words, str) else words
-        while not holds(screen := self.screen()):
-            assert time.monotonic() < end, f"waited for {words!r} on\n{screen}"
-            time.sleep(0.05)
+        screen = ""
+
+        def seen() -> bool:
+            nonlocal screen
+            screen = self.screen()
+            return holds(screen)
+
+        until(seen, lambda: f"{words!r} on\n{screen}")
         return screen
 
     def is_there(self) -> bool:
@@ -113,13 +116,10 @@ def test_one_finds_reads_pins_and_forgets(filled: Path, tmp_path: Path) -> None:
         terminal.until(lambda screen: "8 messages" in screen and "w Why" in screen)
 
         terminal.keys("C-q")
-        end = time.monotonic() + PATIENCE
-        while terminal.is_there():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: not terminal.is_there(), "the program's end")
     with Appliance.open(filled, worker=False) as memory:
         assert memory.status()["counts"]["messages"] == 8
-        (receipt,) = memory.forgetting.receipts()
+        (receipt,) = memory.erasure.receipts()
         assert receipt.messages == 1 and not receipt.proof.traces
 
 
@@ -142,11 +142,8 @@ def test_a_home_that_another_program_has_is_told_on_the_way_out(filled: Path, tm
         terminal = Terminal(tmp_path / "tmux")
         try:
             terminal.begin(f"sh -c '{command}; echo $? > {done}; sleep 60'", PYTHONPATH=paths)
-            assert "a long import" in terminal.until("a long import")
-            end = time.monotonic() + PATIENCE
-            while not done.exists() or not done.read_text().strip():
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            terminal.until(lambda screen: "a long import" in " ".join(screen.split()))  # wherever the line breaks
+            until(lambda: done.exists() and done.read_text().strip(), "its exit code")
             assert done.read_text().strip() == "3"
         finally:
             terminal.end()

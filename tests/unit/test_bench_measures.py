@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.bench.measures import by_message, by_session, mean, ndcg, percentile, recall, reciprocal_rank
+from appliance.bench.ir_metrics import (
+    mean,
+    message_measures,
+    ndcg,
+    percentile,
+    recall,
+    reciprocal_rank,
+    session_measures,
+)
 
 IDS = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
 RANKED = st.lists(IDS, max_size=26)
@@ -16,7 +24,7 @@ RELEVANT = st.frozensets(IDS, min_size=1)
 
 
 def test_one_question_by_hand() -> None:
-    row = by_message(["x", "a", "y", "z", "w", "b"], frozenset("ab"))
+    row = message_measures(["x", "a", "y", "z", "w", "b"], frozenset("ab"))
     gain, best = 1 / log2(3) + 1 / log2(7), 1 + 1 / log2(3)
     assert row == {
         "recall@1": 0,
@@ -39,17 +47,17 @@ def test_the_ideal_counts_what_was_not_found() -> None:
 def test_what_comes_behind_counts_no_more() -> None:
     ranked = [*"0123456789", "a"]
     assert ndcg(ranked, frozenset("a")) == 0
-    assert by_message([*map(str, range(20)), "a"], frozenset("a"), depths=(21,)) == {
+    assert message_measures([*map(str, range(20)), "a"], frozenset("a"), depths=(21,)) == {
         "recall@21": 1, "ndcg@10": 0, "mrr": 0
     }  # fmt: skip
 
 
 def test_sessions_by_hand() -> None:
-    assert by_session(["s1", "s1", "s2"], frozenset({"s2", "s9"})) == {"any@5": 1, "all@5": 0}
-    assert by_session(list("abcdeaf"), frozenset("f")) == {"any@5": 0, "all@5": 0}
-    assert by_session(list("aabbccdde"), frozenset("ae")) == {"any@5": 1, "all@5": 1}
+    assert session_measures(["s1", "s1", "s2"], frozenset({"s2", "s9"})) == {"any@5": 1, "all@5": 0}
+    assert session_measures(list("abcdeaf"), frozenset("f")) == {"any@5": 0, "all@5": 0}
+    assert session_measures(list("aabbccdde"), frozenset("ae")) == {"any@5": 1, "all@5": 1}
     # A question that cites nothing that is there has found none, not all.
-    assert by_session(["a"], frozenset()) == {"any@5": 0, "all@5": 0}
+    assert session_measures(["a"], frozenset()) == {"any@5": 0, "all@5": 0}
 
 
 def test_a_mean_is_over_the_questions_that_have_the_measure() -> None:
@@ -65,8 +73,8 @@ def test_percentiles_are_values_that_were_measured() -> None:
 
 @given(RANKED, RELEVANT)
 def test_all_are_shares(ranked: list[str], relevant: frozenset[str]) -> None:
-    assert all(0 <= value <= 1 for value in by_message(ranked, relevant).values())
-    assert all(value in (0, 1) for value in by_session(ranked, relevant).values())
+    assert all(0 <= value <= 1 for value in message_measures(ranked, relevant).values())
+    assert all(value in (0, 1) for value in session_measures(ranked, relevant).values())
 
 
 @given(RANKED, RELEVANT)

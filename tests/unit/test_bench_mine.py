@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance import Appliance
-from appliance.bench import kept, known_items, mine
-from appliance.bench.known_items import KINDS, Item, Posed
-from appliance.bench.wording import folded, plain_words, words
+from appliance.bench import history as history_module
+from appliance.bench import known_items, own_history
+from appliance.bench.known_items import KINDS, KnownItem, KnownItemQuestion
+from appliance.bench.tokenization import normalize_text, normalized_words, tokenize
 from appliance.errors import StoreCorrupt, UsageError
 from appliance.types import Hit, Hits, Source
 from appliance_models import HashEmbedder
@@ -34,9 +35,7 @@ def history(sessions: int = 6, turns: int = 4) -> list[dict[str, Any]]:
             chance = random.Random(f"{session} {turn}")
             names = ["".join(chance.choices(SYLLABLES, k=3)) for _ in range(16)]
             asked = f"How does the {' '.join(names[:4])} work with the {names[4]}?"
-            answer = (
-                f"The {' '.join(names[3:10])} goes into the {names[10]}, and then {' '.join(names[11:])}."
-            )
+            answer = f"The {' '.join(names[3:10])} goes into the {names[10]}, and then {' '.join(names[11:])}."
             for role, text in (("user", asked), ("assistant", answer)):
                 lines.append(
                     {
@@ -66,7 +65,7 @@ def files(memory: Appliance) -> list[Path]:
 
 
 def test_the_second_run_asks_the_same_and_compares(filled: Appliance) -> None:
-    first, second = mine.run(filled, questions=12), mine.run(filled, questions=12)
+    first, second = own_history.run(filled, questions=12), own_history.run(filled, questions=12)
     assert first.before is None and first.run["questions"] == 12
     assert second.run["ranks"].keys() == {"evidence", "bm25", "dense"}
     assert second.run["ranks"] == first.run["ranks"]
@@ -81,31 +80,31 @@ def test_the_second_run_asks_the_same_and_compares(filled: Appliance) -> None:
 
 
 def test_more_questions_keep_the_old_ones(filled: Appliance) -> None:
-    few, more, again = (mine.run(filled, questions=n, systems=["bm25"]) for n in (6, 15, 6))
+    few, more, again = (own_history.run(filled, questions=n, systems=["bm25"]) for n in (6, 15, 6))
     assert few.run["ranks"]["bm25"].keys() < more.run["ranks"]["bm25"].keys()
     assert again.run["ranks"] == few.run["ranks"]
     assert more.before and more.before["same_questions"] == 6
 
 
 def test_what_is_kept_is_private_and_holds_no_word(filled: Appliance) -> None:
-    mine.run(filled, questions=12)
+    own_history.run(filled, questions=12)
     found = files(filled)
     assert [path.name for path in found] == ["questions.json", "runs.jsonl"]
     assert {path.stat().st_mode & 0o777 for path in found} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (filled.home.bench, found[0].parent)} == {0o700}
     text = "".join(path.read_text() for path in found)
-    said = {word.plain for line in history() for word in words(line["content"]) if len(word.plain) > 4}
+    said = {word.normalized for line in history() for word in tokenize(line["content"]) if len(word.normalized) > 4}
     assert not any(word in text for word in said - {"works"})
 
 
 def test_each_kind_is_what_it_says(filled: Appliance) -> None:
-    made = known_items.make(filled, None, [], WANTED)
+    made = known_items.select_questions(filled, None, [], WANTED)
     texts = [line["content"] for line in history()]
     assert [posed.item.kind for posed in made] == [kind for kind in KINDS for _ in range(4)]
     for posed in made:
         if posed.item.kind == "asked":
             place = texts.index(posed.answer)
-            assert texts[place - 1] == posed.query == posed.asked
+            assert texts[place - 1] == posed.query == posed.question_text
         elif posed.item.kind == "phrase":
             assert [posed.query in text for text in texts].count(True) == 1
             assert posed.query in posed.answer and len(posed.query.split()) == 4
@@ -114,17 +113,15 @@ def test_each_kind_is_what_it_says(filled: Appliance) -> None:
             assert len(places) == 4 and places != sorted(places)
 
 
-def test_questions_come_from_all_sessions_and_are_the_same_in_another_home(
-    filled: Appliance, tmp_path: Path
-) -> None:
-    made = known_items.make(filled, None, [], dict.fromkeys(KINDS, 6))
+def test_questions_come_from_all_sessions_and_are_the_same_in_another_home(filled: Appliance, tmp_path: Path) -> None:
+    made = known_items.select_questions(filled, None, [], dict.fromkeys(KINDS, 6))
     for kind in KINDS:
         found = {filled.message(posed.item.message).session_id for posed in made if posed.item.kind == kind}
         assert len(found) == 6, kind
     with Appliance.open(tmp_path / "other", worker=False, embedder=HashEmbedder()) as other:
         ingest(other, tmp_path / "before.jsonl", history(1)[:3], "somebody")  # other ids
         ingest(other, tmp_path / "again.jsonl", history())
-        again = known_items.make(other, None, [], dict.fromkeys(KINDS, 6))
+        again = known_items.select_questions(other, None, [], dict.fromkeys(KINDS, 6))
     assert [posed.query for posed in again] == [posed.query for posed in made]
 
 
@@ -134,37 +131,36 @@ def test_it_keeps_to_one_user(filled: Appliance, tmp_path: Path) -> None:
         for line in history(2)
     ]
     ingest(filled, tmp_path / "ana.jsonl", theirs, "ana")
-    mine.run(filled, questions=6, systems=["bm25"])
-    mine.run(filled, user="ana", questions=6, systems=["bm25"])
+    own_history.run(filled, questions=6, systems=["bm25"])
+    own_history.run(filled, user="ana", questions=6, systems=["bm25"])
     assert len(list(filled.home.bench.iterdir())) == 2
     for user, folder in (("me", filled.home.bench_of("me")), ("ana", filled.home.bench_of("ana"))):
         own = {info.id for info in filled.sessions.list(user_id=user)}
-        for item in kept.items(folder):
+        for item in history_module.load_items(folder):
             assert filled.message(item.message).session_id in own
-    again = mine.run(filled, user="ana", questions=6, systems=["bm25"])
+    again = own_history.run(filled, user="ana", questions=6, systems=["bm25"])
     assert again.before and again.before["same_questions"] == 6
 
 
 def test_a_question_whose_message_was_edited_is_replaced(filled: Appliance, tmp_path: Path) -> None:
-    first = mine.run(filled, questions=6, systems=["bm25"])
-    (item, *_) = [item for item in kept.items(filled.home.bench_of("me")) if item.kind == "phrase"]
+    first = own_history.run(filled, questions=6, systems=["bm25"])
+    (item, *_) = [item for item in history_module.load_items(filled.home.bench_of("me")) if item.kind == "phrase"]
     edited = filled.message(item.message).external_id
     lines = [
-        line | ({"content": line["content"] + " Edited."} if line["message_id"] == edited else {})
-        for line in history()
+        line | ({"content": line["content"] + " Edited."} if line["message_id"] == edited else {}) for line in history()
     ]
     ingest(filled, tmp_path / "later.jsonl", lines)
-    second = mine.run(filled, questions=6, systems=["bm25"])
+    second = own_history.run(filled, questions=6, systems=["bm25"])
     assert second.gone >= 1 and second.run["questions"] == 6
     assert item.name in first.run["ranks"]["bm25"] and item.name not in second.run["ranks"]["bm25"]
     assert second.before and second.before["same_questions"] == 6 - second.gone
-    assert item not in kept.items(filled.home.bench_of("me"))
+    assert item not in history_module.load_items(filled.home.bench_of("me"))
 
 
 def test_a_phrase_that_was_said_again_is_replaced(filled: Appliance) -> None:
-    made = known_items.make(filled, None, [], {"phrase": 2})
+    made = known_items.select_questions(filled, None, [], {"phrase": 2})
     filled.sessions.create(title="later").add("user", f"Again: {made[0].query}")
-    again = known_items.make(filled, None, made, {"phrase": 2})
+    again = known_items.select_questions(filled, None, made, {"phrase": 2})
     assert made[0] not in again and again[0] == made[1]
 
 
@@ -173,7 +169,7 @@ def test_a_question_that_was_asked_twice_is_not_made(memory: Appliance) -> None:
         session = memory.sessions.create(title=title)
         session.add("user", "Which paint goes on the garden fence?")
         session.add("assistant", f"The weatherproof green paint, {title} coat.")
-    assert known_items.make(memory, None, [], {"asked": 2}) == []
+    assert known_items.select_questions(memory, None, [], {"asked": 2}) == []
 
 
 def test_talk_with_oneself_and_short_words_make_no_question(memory: Appliance) -> None:
@@ -182,8 +178,8 @@ def test_talk_with_oneself_and_short_words_make_no_question(memory: Appliance) -
     session.add("user", "The weatherproof green paint from the shed.")
     session.add("user", "And then?")
     session.add("assistant", "Yes, of course.")
-    with pytest.raises(UsageError, match="no question"):
-        mine.run(memory)
+    with pytest.raises(UsageError, match="No question can be made"):
+        own_history.run(memory)
 
 
 def hit(number: int, text: str) -> Hit:
@@ -194,9 +190,9 @@ def hit(number: int, text: str) -> Hit:
 
 
 def placed(*texts: str, asked: str | None = None) -> int | None:
-    posed = Posed(Item("asked", "m99", "m98", (), 0), "q", "The green paint.", asked)
+    posed = KnownItemQuestion(KnownItem("asked", "m99", "m98", (), 0), "q", "The green paint.", asked)
     hits = [hit(number, text) for number, text in enumerate(texts, 1)]
-    return mine.rank(Hits(hits, query="q", mode="hybrid", notes=[], took_ms=0), posed)
+    return own_history.answer_rank(Hits(hits, query="q", mode="hybrid", notes=[], took_ms=0), posed)
 
 
 def test_what_repeats_the_question_is_neither_hit_nor_error() -> None:
@@ -211,36 +207,36 @@ def test_what_repeats_the_question_is_neither_hit_nor_error() -> None:
 
 
 def test_what_is_folded_under_a_hit_is_found_with_it() -> None:
-    posed = Posed(Item("asked", "m99", "m98", (), 0), "q", "The green paint.", "Which paint?")
-    asks = replace(hit(1, "Which of the paints?"), why={"folded": ["m98"]})
-    says = replace(hit(2, "The paint is the green one."), why={"folded": ["m7", "m99"]})
+    posed = KnownItemQuestion(KnownItem("asked", "m99", "m98", (), 0), "q", "The green paint.", "Which paint?")
+    asks = replace(hit(1, "Which of the paints?"), why={"variants": ["m98"]})
+    says = replace(hit(2, "The paint is the green one."), why={"variants": ["m7", "m99"]})
     hits = Hits([asks, hit(3, "other"), says], query="q", mode="hybrid", notes=[], took_ms=0)
-    assert mine.rank(hits, posed) == 2
+    assert own_history.answer_rank(hits, posed) == 2
 
 
 def test_a_run_that_was_cut_off_is_passed_over(filled: Appliance) -> None:
-    first = mine.run(filled, questions=3, systems=["bm25"])
+    first = own_history.run(filled, questions=3, systems=["bm25"])
     runs = filled.home.bench_of("me") / "runs.jsonl"
     with runs.open("ab") as file:
         file.write(b'{"time": "2026')
-    second = mine.run(filled, questions=3, systems=["bm25"])
+    second = own_history.run(filled, questions=3, systems=["bm25"])
     assert second.before and second.before["time"] == first.run["time"]
-    third = mine.run(filled, questions=3, systems=["bm25"])
+    third = own_history.run(filled, questions=3, systems=["bm25"])
     assert third.before and third.before["time"] == second.run["time"]
 
 
 @pytest.mark.parametrize("data", [b"[{", b"\xff", b'[{"kind": 3}]', b"{}"])
 def test_damaged_questions_are_named(filled: Appliance, data: bytes) -> None:
-    mine.run(filled, questions=3, systems=["bm25"])
+    own_history.run(filled, questions=3, systems=["bm25"])
     path = filled.home.bench_of("me") / "questions.json"
     path.write_bytes(data)
     with pytest.raises(StoreCorrupt) as refused:
-        mine.run(filled, questions=3)
-    assert refused.value.where == str(path) and "remove" in str(refused.value.hint)
+        own_history.run(filled, questions=3)
+    assert refused.value.where == str(path) and refused.value.hint == "Remove the file; new questions are made."
 
 
 def test_figures_are_of_the_place_alone() -> None:
-    figures = mine.by_kind({"asked m1 m2 0-4": 1, "phrase m3 m3 0-9": 4, "phrase m4 m4 0-9": None})
+    figures = own_history.measures_by_kind({"asked m1 m2 0-4": 1, "phrase m3 m3 0-9": 4, "phrase m4 m4 0-9": None})
     assert figures["overall"]["recall@1"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["phrase"] == {
         "questions": 2, "recall@1": 0, "recall@5": 0.5, "recall@10": 0.5, "recall@20": 0.5,
@@ -250,12 +246,12 @@ def test_figures_are_of_the_place_alone() -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_words_stand_where_they_say(text: str) -> None:
-    found = words(text)
-    assert all(text[word.start : word.end].casefold() == word.plain for word in found)
+    found = tokenize(text)
+    assert all(text[word.start : word.end].casefold() == word.normalized for word in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
-    assert [word.plain for word in found] == plain_words(text)
-    assert folded(text) == folded(folded(text))
+    assert [word.normalized for word in found] == normalized_words(text)
+    assert normalize_text(text) == normalize_text(normalize_text(text))
 
 
 def test_scripts_without_spaces_have_a_word_a_letter() -> None:
-    assert [word.plain for word in words("黒い猫 and dogs")] == ["黒", "い", "猫", "and", "dogs"]
+    assert [word.normalized for word in tokenize("黒い猫 and dogs")] == ["黒", "い", "猫", "and", "dogs"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from appliance.bench import material, recall
-from appliance.bench.material import Conversation, Question
+from appliance.bench import datasets, recall
+from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion
 from appliance.bench.systems import SYSTEMS
 from appliance.errors import InputError, UsageError
 from appliance_models import HashEmbedder
@@ -17,15 +17,15 @@ from tests.eval import invented
 from tests.eval.invented import written
 
 
-def run(path: Path, *systems: str) -> recall.Outcome:
-    conversations = material.read(path, "test", Counter())[1]
+def run(path: Path, *systems: str) -> recall.RecallReport:
+    conversations = datasets.read_benchmark(path, "test", Counter())[1]
     return recall.run(conversations, systems or SYSTEMS, embedder=HashEmbedder())
 
 
 def test_every_system_is_asked_every_question(tmp_path: Path) -> None:
     outcome = run(written(tmp_path / "x.json", invented.locomo()))
     assert (outcome.conversations, outcome.messages, outcome.questions) == (1, 5, 3)
-    assert outcome.unknown == 1
+    assert outcome.unknown_citations == 1
     for system in SYSTEMS:
         figures = outcome.figures(system)
         overall, by_category = figures["overall"], figures["by_category"]
@@ -64,15 +64,15 @@ def test_no_folder_is_left_behind_and_no_home_touched(
     def look(what: str, done: int, total: int) -> None:
         modes.extend(folder.stat().st_mode & 0o777 for folder in (tmp_path / "temporary").iterdir())
 
-    conversation = Conversation(
+    conversation = BenchmarkCorpus(
         "c", [{"session_id": "s", "message_id": "m", "role": "user", "content": "an otter"}],
-        (Question("otter", frozenset({"m"}), "k"),),
+        (BenchmarkQuestion("otter", frozenset({"m"}), "k"),),
     )  # fmt: skip
     recall.run([conversation], ["evidence"], embedder=HashEmbedder(), on_step=look)
     assert set(modes) == {0o700}
     assert not list((tmp_path / "temporary").iterdir())
     assert not home.exists()
-    bad = Conversation("c", [{"session_id": "s", "message_id": "m", "role": "king", "content": "x"}],
+    bad = BenchmarkCorpus("c", [{"session_id": "s", "message_id": "m", "role": "king", "content": "x"}],
                        conversation.questions)  # fmt: skip
     with pytest.raises(InputError, match="king"):
         recall.run([bad], ["evidence"], embedder=HashEmbedder())
@@ -88,7 +88,7 @@ def test_the_configured_server_is_not_filled(tmp_path: Path, monkeypatch: pytest
 def test_ids_that_come_twice_are_counted(tmp_path: Path) -> None:
     corpus = '{"_id": "d1", "text": "otters sleep"}\n{"_id": "d1", "text": "otters sleep"}\n'
     outcome = run(invented.beir(tmp_path / "set", corpus=corpus, test="q1\td1\t1\n"), "bm25")
-    assert (outcome.messages, outcome.same) == (1, 1)
+    assert (outcome.messages, outcome.duplicate_ids) == (1, 1)
 
 
 def test_what_searches_say_of_themselves_is_counted_without_the_questions(tmp_path: Path) -> None:
@@ -99,9 +99,7 @@ def test_what_searches_say_of_themselves_is_counted_without_the_questions(tmp_pa
     assert list(notes.values()) == [3] and all("ferret" not in note for note in notes)
 
 
-def test_settings_that_narrow_a_search_change_no_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_that_narrow_a_search_change_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "x.json", invented.locomo())
     plain = run(path).figures("bm25")["by_category"]
     monkeypatch.setenv("APPLIANCE_SEARCH_PER_SESSION", "1")

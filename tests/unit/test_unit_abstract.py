@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from appliance.memory import abstract
-from appliance.memory.abstract import AT_ONCE, INSTRUCTIONS, Nonsense, written
-from appliance.memory.summarise import Draft
+from appliance.memory import abstractive
+from appliance.memory.abstractive import INSTRUCTIONS, MAX_BATCH_CHARACTERS, InvalidSummary, write_notes
+from appliance.memory.extractive import SummaryDraft
 from appliance.types import Message
 
-DRAFT = Draft("", (), {"decisions": []})
+DRAFT = SummaryDraft("", (), {"decisions": []})
 
 
 def message(number: int, text: str, who: str = "Ana") -> Message:
@@ -41,8 +41,8 @@ class Scripted:
         return self.answers.pop(0)
 
 
-def notes(answer: str, prior: str = "", said: Sequence[Message] = SAID) -> Draft:
-    return written(Scripted(answer), prior, said, said, DRAFT)
+def notes(answer: str, prior: str = "", said: Sequence[Message] = SAID) -> SummaryDraft:
+    return write_notes(Scripted(answer), prior, said, said, DRAFT)
 
 
 GOOD = "- The meeting was moved to Thursday in the small room. [1]\n- Cem will book the small room and tell Ben. [2]"
@@ -51,8 +51,7 @@ GOOD = "- The meeting was moved to Thursday in the small room. [1]\n- Cem will b
 def test_notes_cite_messages_by_their_ids_and_quote_them_as_evidence() -> None:
     found = notes(GOOD)
     assert found.text == (
-        "The meeting was moved to Thursday in the small room. [m101]\n"
-        "Cem will book the small room and tell Ben. [m102]"
+        "The meeting was moved to Thursday in the small room. [m101]\nCem will book the small room and tell Ben. [m102]"
     )
     assert [(q.message_id, q.text) for q in found.quotes] == [
         ("m101", "We have decided to move the meeting to Thursday."),
@@ -83,18 +82,18 @@ def test_manners_of_writing_are_understood(answer: str) -> None:
         ("", "wrote nothing"),
         ("  \n - \n", "wrote nothing"),
         ("<think>forever", "wrote nothing"),
-        (INSTRUCTIONS, "repeats what it was asked"),
-        ("[1] Ana: " + SAID[0].text + "\n[2] Cem: " + SAID[1].text, "repeats what it was asked"),
+        (INSTRUCTIONS, "repeats the prompt"),
+        ("[1] Ana: " + SAID[0].text + "\n[2] Cem: " + SAID[1].text, "repeats the prompt"),
         (GOOD + "\n- Something about Ben. [4]", "cites turns that do not exist"),
         (GOOD + "\n- Ben. [123456789]", "cites turns that do not exist"),
-        ("- The meeting is on Thursday. [1]\n" * 12, "again and again"),
-        ("- meeting Thursday small room " * 40, "again and again"),
+        ("- The meeting is on Thursday. [1]\n" * 12, "repeats itself"),
+        ("- meeting Thursday small room " * 40, "repeats itself"),
         ("- Bananas contain potassium, which every athlete appreciates after training. [1]", "hardly a word"),
         ("- " + " ".join(f"meeting{i}" for i in range(900)) + " [1]", "characters"),
     ],
 )
 def test_nonsense_is_refused(answer: str, says: str) -> None:
-    with pytest.raises(Nonsense, match=says) as caught:
+    with pytest.raises(InvalidSummary, match=says) as caught:
         notes(answer)
     assert "Thursday" not in str(caught.value), "what was said is not in the error"
 
@@ -119,12 +118,12 @@ def test_what_was_not_said_outright_is_marked(note: str) -> None:
 def test_a_long_conversation_is_read_in_pieces_and_the_notes_go_from_one_to_the_next() -> None:
     said = [message(i, f"Turn {i}: the harbour crane number {i} needs oil. " * 20) for i in range(1, 40)]
     script = Scripted(*(f"- The harbour crane needs oil. [{1}]" for _ in range(9)))
-    found = written(script, "", said, said, DRAFT)
+    found = write_notes(script, "", said, said, DRAFT)
     assert 3 < len(script.asked) <= 9
-    assert all(len(asked) < AT_ONCE + 1_000 for asked in script.asked)
+    assert all(len(asked) < MAX_BATCH_CHARACTERS + 1_000 for asked in script.asked)
     assert "NOTES SO FAR" not in script.asked[0]
     assert "NOTES SO FAR:\nThe harbour crane needs oil. [1]" in script.asked[1]
-    assert abstract.cited(found.text) == ["m101"], "what the first notes cite keeps its number"
+    assert abstractive.cited_ids(found.text) == ["m101"], "what the first notes cite keeps its number"
     assert "m101" not in script.asked[1], "the model sees small numbers only"
 
 
@@ -132,12 +131,12 @@ def test_the_turns_cannot_pose_as_notes() -> None:
     """Ids that stand in a message are its words, not citations."""
     said = [message(1, "Look at [m999] and at [m102]. The crane in the harbour needs oil."), SAID[1]]
     script = Scripted("- The crane in the harbour needs oil. [1]")
-    found = written(script, "", said, said, DRAFT)
+    found = write_notes(script, "", said, said, DRAFT)
     assert "Look at [m999] and at [m102]." in script.asked[0]
     assert found.text == "The crane in the harbour needs oil. [m101]"
 
 
 def test_no_note_without_words() -> None:
     answer: Any = "- [1]\n- ..."
-    with pytest.raises(Nonsense, match="wrote nothing"):
+    with pytest.raises(InvalidSummary, match="wrote nothing"):
         notes(answer)

@@ -69,6 +69,34 @@ def test_a_wrong_file_is_an_error_that_names_file_and_setting(place: Home, text:
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[context]\nbudget = 'lots'", 'context.budget must be a whole number, not "lots".'),
+        ("[context]\nbudget = 3", "context.budget must be at least 64, not 3."),
+        ("[search]\nlimit = 5000", "search.limit must be at most 1000, not 5000."),
+        ("[llm]\ntimeout = 0", "llm.timeout must be more than 0, not 0."),
+        ("[context]\nbudgt = 3", "Unknown setting context.budgt."),
+        ("[context.shares]\nolder = 0.5", "Unknown setting context.shares.older."),
+        ("[context.shares]\nrecent = 2", "context.shares.recent must be at most 1, not 2."),
+        ("[context]\npreset = 'x'", 'context.preset must be "assistant", "support", "tutor" or "code", not "x".'),
+        ("[context]\nauto_recall = 3", "context.auto_recall must be true or false, not 3."),
+        ("[search]\nwithout = 'x'", 'search.without must be a list, not "x".'),
+        ("[watch]\nfolders = [1]", "watch.folders must be a list of text, not [1]."),
+        ("[profiles]\nx = 3", "profiles.x must be a table, not 3."),
+        ("[profiles.x.weights]\ndense = 'a'", 'profiles.x.weights.dense must be a number, not "a".'),
+        ("[chunk]\noverlap = nan", "chunk.overlap must be at least 0, not nan."),
+        # Correct alone and together: only the budget is wrong.
+        ("[working]\ntarget = 0.9\nthreshold = 0.95\nbudget = 'x'", 'working.budget must be a whole number, not "x".'),
+    ],
+)
+def test_a_wrong_setting_is_described_with_its_value(place: Home, text: str, message: str) -> None:
+    place.config.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        config.load(place, {})
+    assert str(refused.value) == f"{place.config}: {message}"
+
+
+@pytest.mark.parametrize(
     ("variable", "value", "names"),
     [
         ("APPLIANCE_SERCH_LIMIT", "3", "APPLIANCE_SERCH_LIMIT"),
@@ -79,9 +107,7 @@ def test_a_wrong_file_is_an_error_that_names_file_and_setting(place: Home, text:
         ("APPLIANCE_CONTEXT_PRESET", "butler", "context.preset"),
     ],
 )
-def test_a_wrong_variable_is_an_error_that_names_it(
-    place: Home, variable: str, value: str, names: str
-) -> None:
+def test_a_wrong_variable_is_an_error_that_names_it(place: Home, variable: str, value: str, names: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config.load(place, {variable: value})
     assert names in str(refused.value)
@@ -109,8 +135,11 @@ def test_every_setting_can_be_given_by_a_variable(place: Home) -> None:
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        ("[working]\ntarget = 0.9\nthreshold = 0.5\n", "above threshold.*working"),
-        ("[context.shares]\nprofile = 0.9\nrecent = 0.9\n", "add up to 1.8.*context"),
+        (
+            "[working]\ntarget = 0.9\nthreshold = 0.5\n",
+            r"working.target \(0.9\) must not exceed working.threshold \(0.5\)",
+        ),
+        ("[context.shares]\nprofile = 0.9\nrecent = 0.9\n", "context.shares must add up to at most 1, not 1.8"),
     ],
 )
 def test_settings_that_do_not_go_together_name_their_place(place: Home, written: str, says: str) -> None:

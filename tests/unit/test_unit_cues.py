@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from appliance.memory.summarise.cues import answers_nothing, cues, languages, offers, says_nothing, words_of
-from appliance.memory.summarise.names import names, paths
+from appliance.memory.extractive.cues import cues, detect_languages, is_filler, is_non_answer, is_offer, words_of
+from appliance.memory.extractive.entities import names, paths
 
 DECIDED = [
     "We decided to move the launch to March.",
@@ -164,7 +164,7 @@ def told(cue: str, yes: list[str], no: list[str]) -> list[object]:
     ],
 )
 def test_a_sentence_is_what_its_words_say(cue: str, sentence: str, is_it: bool) -> None:
-    assert (cue in cues(sentence, languages(words_of(sentence)))) is is_it
+    assert (cue in cues(sentence, detect_languages(words_of(sentence)))) is is_it
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_sentence_is_what_its_words_say(cue: str, sentence: str, is_it: bool) 
     ],
 )
 def test_a_greeting_says_nothing(sentence: str) -> None:
-    assert says_nothing(sentence)
+    assert is_filler(sentence)
 
 
 @pytest.mark.parametrize(
@@ -198,20 +198,20 @@ def test_a_greeting_says_nothing(sentence: str) -> None:
     ],
 )
 def test_a_sentence_that_only_begins_like_one_does(sentence: str) -> None:
-    assert not says_nothing(sentence)
+    assert not is_filler(sentence)
 
 
 def test_a_reply_can_answer_nothing() -> None:
-    assert answers_nothing("No idea, let me ask Tom.")
-    assert answers_nothing("Keine Ahnung.")
-    assert answers_nothing("No lo sé todavía.")
-    assert not answers_nothing("In the drawer, next to the keys.")
+    assert is_non_answer("No idea, let me ask Tom.")
+    assert is_non_answer("Keine Ahnung.")
+    assert is_non_answer("No lo sé todavía.")
+    assert not is_non_answer("In the drawer, next to the keys.")
 
 
 def test_an_offer_of_help_is_no_question() -> None:
-    assert offers("Would you like me to write the tests?")
-    assert offers("Soll ich die Tests schreiben?")
-    assert not offers("Which database do you run?")
+    assert is_offer("Would you like me to write the tests?")
+    assert is_offer("Soll ich die Tests schreiben?")
+    assert not is_offer("Which database do you run?")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,9 @@ def test_names_are_found_within_a_sentence(sentence: str, found: list[str]) -> N
 
 
 def test_where_every_noun_has_a_capital_only_a_run_of_them_is_a_name() -> None:
-    assert [*names("Gestern traf ich Anna Berg wegen der Wohnung in der Stadt.", nouns=True)] == ["Anna Berg"]
+    assert [*names("Gestern traf ich Anna Berg wegen der Wohnung in der Stadt.", nouns_capitalized=True)] == [
+        "Anna Berg"
+    ]
 
 
 def test_files_are_found_by_their_endings() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import queue
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from appliance import Appliance
 from appliance.errors import StoreCorrupt, StoreError
 from appliance.store import database as module
 from appliance.store.database import Database
+from tests.engines import engine_of
 
 INSERT = "INSERT INTO source (path, format, bytes, first_at, last_at) VALUES (?, 'native', 0, 0, 0)"
 
@@ -49,7 +52,7 @@ def test_a_block_that_raises_leaves_nothing(database: Database) -> None:
 
 
 def test_a_trial_leaves_nothing_and_sees_what_it_did(database: Database) -> None:
-    with database.trial() as tx:
+    with database.dry_run() as tx:
         with database.write() as inner:
             inner.execute(INSERT, ("a",))
         assert tx.execute("SELECT count(*) FROM source").fetchone() == (1,)
@@ -151,20 +154,154 @@ def test_an_interrupt_within_a_function_of_ours_stays_an_interrupt(
     assert not memory.verify().problems
 
 
+def in_thread(work: Callable[[], object]) -> None:
+    """Do something in a thread that has ended when this returns."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    for error in raised:
+        raise error
+
+
 def test_a_threads_connection_goes_with_the_thread(database: Database) -> None:
     store(database, "a")
     for _ in range(20):
-        thread = threading.Thread(target=lambda: database.read().execute("SELECT 1").fetchone())
-        thread.start()
-        thread.join()
-        gc.collect()  # a connection and its cursors hold each other
+        in_thread(lambda: database.read().execute("SELECT 1").fetchone())
     assert len(database._open_readers) == 1  # the last one's: the next thread closes it
 
 
-def test_what_a_thread_began_to_read_can_be_read_on_when_it_has_ended(database: Database) -> None:
+def leased(database: Database) -> Generator[str, None, None]:
+    """The paths, each of a query of its own: nothing is open in between but the lease."""
+    with database.lease() as db:
+        for number in range(1, 5):
+            yield from (path for (path,) in db.execute("SELECT path FROM source WHERE id = ?", (number,)))
+
+
+def test_what_a_thread_began_to_read_is_read_on_in_others(database: Database) -> None:
+    store(database, "a", "b", "c", "d")
+    rows = leased(database)
+    found: list[str] = []
+    for _ in range(4):
+        in_thread(lambda: found.append(next(rows)))
+        in_thread(lambda: database.read().execute("SELECT 1").fetchone())  # closes what may be closed
+    assert found == ["a", "b", "c", "d"]
+    assert len(database._open_readers) == 2
+    assert list(rows) == []
+    in_thread(database.read)
+    assert len(database._open_readers) == 1
+
+
+def test_a_cursor_of_a_lease_is_read_on_when_its_thread_has_ended(database: Database) -> None:
     store(database, "a", "b")
     began: list[sqlite3.Cursor] = []
-    thread = threading.Thread(target=lambda: began.append(database.read().execute("SELECT path FROM source")))
-    thread.start()
-    thread.join()
+    lease = database.lease()
+    in_thread(lambda: began.append(lease.__enter__().execute("SELECT path FROM source")))
+    for _ in range(3):
+        in_thread(lambda: database.read().execute("SELECT 1").fetchone())
     assert [path for (path,) in began[0]] == ["a", "b"]
+    lease.__exit__(None, None, None)
+    in_thread(database.read)
+    with pytest.raises(StoreError, match="closed"):
+        began[0].connection.execute("SELECT 1")
+
+
+def test_a_lease_goes_with_a_generator_that_is_dropped_or_fails(database: Database) -> None:
+    store(database, "a", "b")
+    for end in ("dropped", "closed", "raised"):
+        rows = leased(database)
+        in_thread(lambda rows=rows: next(rows))
+        if end == "closed":
+            rows.close()
+        elif end == "raised":
+            with pytest.raises(KeyError):
+                rows.throw(KeyError())
+        del rows
+        gc.collect()
+        assert not database._open_readers
+
+
+def test_many_threads_lease_and_read_at_once(database: Database) -> None:
+    store(database, *(f"{number}" for number in range(40)))
+    query = "SELECT path FROM source WHERE id > ? ORDER BY id LIMIT 5"
+    wanted = [f"{number}" for number in range(40)]
+    waiting: queue.Queue[Iterator[list[str]] | None] = queue.Queue()
+    found: list[list[str]] = []
+    failed: list[BaseException] = []
+
+    def pages() -> Iterator[list[str]]:
+        with database.lease() as db:
+            for start in range(0, 40, 5):
+                yield [path for (path,) in db.execute(query, (start,))]
+
+    def begin() -> None:
+        try:
+            for _ in range(5):
+                rows = pages()
+                waiting.put(itertools.chain([next(rows)], rows))
+        except BaseException as error:
+            failed.append(error)
+
+    def go_on() -> None:
+        try:
+            while (rows := waiting.get(timeout=60)) is not None:
+                found.append([path for page in rows for path in page])
+        except BaseException as error:
+            failed.append(error)
+
+    readers = [threading.Thread(target=go_on) for _ in range(4)]
+    for thread in readers:
+        thread.start()
+    for _ in range(5):
+        # Threads come and go, and each new one closes what it takes for left.
+        starters = [threading.Thread(target=begin) for _ in range(4)]
+        for thread in starters:
+            thread.start()
+        for thread in starters:
+            thread.join()
+    for _ in readers:
+        waiting.put(None)
+    for thread in readers:
+        thread.join()
+    assert not failed and found == [wanted] * 100
+    in_thread(database.read)
+    assert len(database._open_readers) == 1 and not database._open_readers[0].leases
+
+
+def test_an_export_is_read_on_in_other_threads(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    for number in range(300):
+        session.add("user", f"number {number}")
+    for verb in (memory.export, memory.export_markdown):
+        rows = iter(verb())
+        pieces = []
+        while True:
+            more: list[object] = []
+            in_thread(lambda rows=rows, more=more: more.extend(itertools.islice(rows, 50)))
+            in_thread(lambda: engine_of(memory)._database.read().execute("SELECT 1").fetchone())
+            if not more:
+                break
+            pieces += more
+        assert all(f"number {number}" in str(piece) for number, piece in enumerate(pieces[-300:]))
+        assert len(pieces) in (300, 301)
+
+
+def test_a_database_that_closes_ends_its_leases(tmp_path: Path) -> None:
+    database = Database(tmp_path / "recall.db")
+    store(database, "a", "b")
+    rows = leased(database)
+    assert next(rows) == "a"
+    database.close()
+    with pytest.raises(StoreError, match="closed"):
+        next(rows)
+    with database.lease() as db, pytest.raises(StoreError, match="closed"):
+        db.execute("SELECT 1")
+    with pytest.raises(StoreError, match="closed"):
+        in_thread(lambda: database.lease().__enter__())

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from appliance import Appliance
-from appliance.memory.facts.model import propose
+from appliance.memory.facts.llm_extractor import propose_facts
+from tests.engines import engine_of
 
 
 def item(**more: Any) -> dict[str, Any]:
@@ -37,7 +38,7 @@ class Model:
 
 
 def test_what_it_quotes_is_taken() -> None:
-    ((found,),) = propose(Model(item()), ["Well, the attic is mine."])
+    ((found,),) = propose_facts(Model(item()), ["Well, the attic is mine."])
     assert (found.attribute, found.value, found.start, found.end) == ("owns", "attic", 6, 23)
 
 
@@ -47,12 +48,12 @@ def test_what_it_quotes_is_taken() -> None:
      {"quote": ""}, {"attribute": "x" * 300}],
 )  # fmt: skip
 def test_what_it_made_up_is_left_out(more: dict[str, Any]) -> None:
-    assert propose(Model(item(**more)), ["Well, the attic is mine."]) == [[]]
+    assert propose_facts(Model(item(**more)), ["Well, the attic is mine."]) == [[]]
 
 
 @pytest.mark.parametrize("answer", ["", "no", "[", "[{]", "{}", '["a", 1, null]', "]["])
 def test_nonsense_finds_nothing(answer: str) -> None:
-    assert propose(lambda messages: answer, ["Well, the attic is mine."]) == [[]]
+    assert propose_facts(lambda messages: answer, ["Well, the attic is mine."]) == [[]]
 
 
 def test_its_facts_are_marked_and_less_sure_and_each_message_is_read_once(memory: Appliance) -> None:
@@ -61,7 +62,10 @@ def test_its_facts_are_marked_and_less_sure_and_each_message_is_read_once(memory
     session.add("assistant", "the attic is mine")
     model = Model(item())
     assert memory.facts.list() == []
-    assert memory.facts.ask_model(model, "tiny") == 1 and memory.facts.ask_model(model, "tiny") == 0
+    assert (
+        engine_of(memory).facts.extract_with_model(model, "tiny") == 1
+        and engine_of(memory).facts.extract_with_model(model, "tiny") == 0
+    )
     (fact,) = memory.facts.list()
     assert (fact.made_by, fact.text) == ("tiny", "has attic") and fact.confidence <= 0.5
     assert fact.evidence[0].text == "the attic is mine" and len(model.asked) == 1
@@ -72,12 +76,12 @@ def test_a_rule_wins_over_it(memory: Appliance) -> None:
     session.add("user", "Mordor is where my bed stands.")
     home = item(quote="Mordor is where", attribute="home", value="Mordor")
     memory.facts.list()
-    memory.facts.ask_model(Model(home), "tiny")
+    engine_of(memory).facts.extract_with_model(Model(home), "tiny")
     assert [fact.value for fact in memory.facts.list()] == ["Mordor"]
     session.add("user", "I live in Berlin.")
     assert [fact.value for fact in memory.facts.list()] == ["Berlin"]
     session.add("user", "Mordor is where I sleep.")
     memory.facts.list()
-    memory.facts.ask_model(Model(home), "tiny")
+    engine_of(memory).facts.extract_with_model(Model(home), "tiny")
     assert [fact.value for fact in memory.facts.list()] == ["Berlin"]
     assert [fact.value for fact in memory.facts.review()] == ["Mordor"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from appliance.recall import followups
-from appliance.recall.followups import augmented, blended, depends
+from appliance.retrieval import followups
+from appliance.retrieval.followups import augment, blend, is_follow_up
 from appliance.types import Hit, Hits, Source
 
 
@@ -29,7 +29,7 @@ from appliance.types import Hit, Hits, Source
     ],
 )
 def test_a_question_that_leans_on_what_came_before(question: str) -> None:
-    assert depends(question)
+    assert is_follow_up(question)
 
 
 @pytest.mark.parametrize(
@@ -55,39 +55,21 @@ def test_a_question_that_leans_on_what_came_before(question: str) -> None:
     ],
 )
 def test_a_question_that_stands_by_itself(question: str) -> None:
-    assert not depends(question)
+    assert not is_follow_up(question)
 
 
 def test_the_latest_turn_s_words_stand_first_and_a_long_one_does_not_drown_the_question() -> None:
-    asked = augmented(
-        "when was that?", ["the fair in Ghent", "we went to the concert " + "loud " * 50 + "drum " * 50]
-    )
+    asked = augment("when was that?", ["the fair in Ghent", "we went to the concert " + "loud " * 50 + "drum " * 50])
     assert asked.startswith("when was that? went concert loud drum") and asked.endswith("fair ghent")
-    many = augmented("and?", [" ".join(f"word{n}" for n in range(500))])
-    assert len(many.split()) == 1 + followups.TERMS
-    assert augmented("and?", []) == "and?"
+    many = augment("and?", [" ".join(f"word{n}" for n in range(500))])
+    assert len(many.split()) == 1 + followups.MAX_ADDED_WORDS
+    assert augment("and?", []) == "and?"
 
 
 def hits(*found: tuple[str, float, str]) -> Hits:
     return Hits(
         [
-            Hit(
-                n,
-                score,
-                id,
-                id,
-                "s1",
-                "s",
-                None,
-                "user",
-                None,
-                None,
-                text,
-                "",
-                Source("native", None),
-                "hot",
-                {},
-            )
+            Hit(n, score, id, id, "s1", "s", None, "user", None, None, text, "", Source("native", None), "hot", {})
             for n, (id, score, text) in enumerate(found, 1)
         ],
         query="q",
@@ -100,10 +82,8 @@ def hits(*found: tuple[str, float, str]) -> Hits:
 def test_what_answers_comes_before_what_only_repeats_the_topic() -> None:
     turns = ["the oak worktop suits the room"]
     plain = hits(("m1", 5.0, "the tiles came to 300"), ("m2", 4.0, "the oak came to 1240 with fitting"))
-    wider = hits(
-        ("m3", 9.0, "the oak worktop suits the room"), ("m2", 8.5, "the oak came to 1240 with fitting")
-    )
-    found = blended(plain, wider, turns)
+    wider = hits(("m3", 9.0, "the oak worktop suits the room"), ("m2", 8.5, "the oak came to 1240 with fitting"))
+    found = blend(plain, wider, turns)
     assert [hit.message_id for hit in found] == ["m2", "m3", "m1"]
     assert [hit.rank for hit in found] == [1, 2, 3]
     assert all(sum(hit.why["score"].values()) == pytest.approx(hit.score) for hit in found)
@@ -111,5 +91,5 @@ def test_what_answers_comes_before_what_only_repeats_the_topic() -> None:
 
 
 def test_nothing_found_stays_nothing() -> None:
-    assert blended(hits(), hits(), ["x"]) == []
-    assert [hit.message_id for hit in blended(hits(("m1", -1.0, "x")), hits(), ["x"])] == ["m1"]
+    assert not blend(hits(), hits(), ["x"])
+    assert [hit.message_id for hit in blend(hits(("m1", -1.0, "x")), hits(), ["x"])] == ["m1"]

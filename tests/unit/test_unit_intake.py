@@ -81,9 +81,7 @@ def test_a_message_without_a_time_stays_behind_the_one_before_it(memory: Applian
     assert order(memory) == [0, 1, 2, 3, 4]
 
 
-def test_two_forms_of_a_message_in_one_file_are_a_message_and_its_revision(
-    memory: Appliance, tmp_path: Path
-) -> None:
+def test_two_forms_of_a_message_in_one_file_are_a_message_and_its_revision(memory: Appliance, tmp_path: Path) -> None:
     report = read(memory, tmp_path, [line(1, "first form"), line(2), line(1, "second form"), line(2)])
     assert (report.total("new"), report.total("updated"), report.total("duplicates")) == (2, 1, 1)
     assert [message.text for message in memory.sessions.messages("s")] == ["second form", "said 2"]
@@ -102,9 +100,7 @@ def test_turns_around_a_machine_record_leave_full_text_in_agreement(
     assert not memory.verify().problems
 
 
-def test_a_record_that_becomes_talk_and_back_leaves_full_text_in_agreement(
-    memory: Appliance, tmp_path: Path
-) -> None:
+def test_a_record_that_becomes_talk_and_back_leaves_full_text_in_agreement(memory: Appliance, tmp_path: Path) -> None:
     lines = [line(number) for number in range(7)]
     read(memory, tmp_path, lines)
     for change in ({"role": "tool"}, {"role": "user", "content": "aloud"}, {"metadata": {"hidden": True}}):
@@ -133,9 +129,7 @@ def test_every_character_reaches_the_model(home: Path, tmp_path: Path, text: str
         assert not memory.verify().problems
         assert memory.message("1").text == text
     covered = 0
-    for (
-        passage
-    ) in embedder.passages:  # in the order of the text, each overlapping the one before or touching it
+    for passage in embedder.passages:  # in the order of the text, each overlapping the one before or touching it
         place = max((at for at in range(covered + 1) if text.startswith(passage, at)), default=None)
         assert place is not None
         covered = max(covered, place + len(passage))

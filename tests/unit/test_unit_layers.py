@@ -7,23 +7,21 @@ from typing import Any
 
 import pytest
 
-from appliance.context import layers, render, retrieved
-from appliance.context.plan import Material, Plan
-from appliance.context.present import LAST
+from appliance.context import layers, memory_selection, render
+from appliance.context.materials import ContextMaterial, ContextPlan
+from appliance.context.recent import ALWAYS_SHOWN_TURNS
 from appliance.context.shares import LAYERS, PRESETS, shares
 from appliance.errors import UsageError
-from appliance.moments import bound
+from appliance.timestamps import parse_bound
 from appliance.types import Context, ContextItem, Fact, Hit, Message, Quote, Source, Summary, Window
 from appliance_models import encoding_for
 
 COUNT = encoding_for("cl100k_base").count
-TODAY = bound("2025-06-01T12:00:00Z", end=False) or 0
+TODAY = parse_bound("2025-06-01T12:00:00Z", end=False) or 0
 
 
-def plan(budget: int, preset: str = "assistant", **own: float) -> Plan:
-    return Plan(
-        "the lighthouse", ["lighthouse"], budget, shares(preset, own), "cl100k_base", COUNT, 12, TODAY
-    )
+def plan(budget: int, preset: str = "assistant", **own: float) -> ContextPlan:
+    return ContextPlan("the lighthouse", ["lighthouse"], budget, shares(preset, own), "cl100k_base", COUNT, 12, TODAY)
 
 
 def hit(number: int, text: str, **other: Any) -> Hit:
@@ -94,10 +92,8 @@ def test_shares_that_cannot_be(preset: str, own: dict[str, float], names: str) -
 def test_each_layer_keeps_to_its_share_where_all_want_more() -> None:
     facts = [fact(n, f"Fact number {n} about the person and the place") for n in range(1, 200)]
     quotes = tuple(Quote(f"m{n}", 0, 9, f"sentence {n} of what was said before") for n in range(200, 400))
-    window = Window(
-        "s9", "summary_buffer", "x", quotes, 200, tuple(TURNS * 3), 0, 2000, "cl100k_base", "extractive"
-    )
-    material = Material(window=window, hits=HITS * 3, facts=facts)
+    window = Window("s9", "summary_buffer", "x", quotes, 200, tuple(TURNS * 3), 0, 2000, "cl100k_base", "extractive")
+    material = ContextMaterial(window=window, hits=HITS * 3, facts=facts)
     for preset in PRESETS:
         context = layers.build(plan(1_000, preset), material)
         tokens = {layer.name: layer.tokens for layer in context.layers}
@@ -109,33 +105,31 @@ def test_each_layer_keeps_to_its_share_where_all_want_more() -> None:
 
 
 def test_what_the_others_leave_goes_to_memories() -> None:
-    alone = layers.build(plan(600), Material(hits=HITS))
-    beside = layers.build(plan(600), Material(hits=HITS, turns=TURNS))
+    alone = layers.build(plan(600), ContextMaterial(hits=HITS))
+    beside = layers.build(plan(600), ContextMaterial(hits=HITS, turns=TURNS))
     assert alone.tokens > 560 and len(ids(alone, "retrieved")) > len(ids(beside, "retrieved")) > 0
 
 
 def test_what_memories_leave_goes_to_turns_then_profile_then_summary() -> None:
-    few = layers.build(plan(600), Material(hits=HITS[:2], turns=TURNS))
-    many = layers.build(plan(600), Material(hits=HITS, turns=TURNS))
+    few = layers.build(plan(600), ContextMaterial(hits=HITS[:2], turns=TURNS))
+    many = layers.build(plan(600), ContextMaterial(hits=HITS, turns=TURNS))
     assert len(ids(few, "recent")) > len(ids(many, "recent")) and few.tokens > 560
     facts = [fact(n, f"Fact number {n} about the person and the place") for n in range(1, 60)]
-    with_facts = layers.build(plan(600), Material(hits=HITS[:2], turns=TURNS[:2], facts=facts))
+    with_facts = layers.build(plan(600), ContextMaterial(hits=HITS[:2], turns=TURNS[:2], facts=facts))
     assert with_facts.tokens > 560 and len(ids(with_facts, "profile")) > 20
-    both = layers.build(plan(600), Material(hits=HITS[:2], turns=TURNS, facts=facts))
+    both = layers.build(plan(600), ContextMaterial(hits=HITS[:2], turns=TURNS, facts=facts))
     assert len(ids(both, "recent")) > len(
-        ids(layers.build(plan(600), Material(hits=HITS, turns=TURNS)), "recent")
+        ids(layers.build(plan(600), ContextMaterial(hits=HITS, turns=TURNS)), "recent")
     )
     assert len(ids(both, "profile")) < 5, "the turns come first"
     quotes = tuple(Quote(f"m{n}", 0, 9, f"sentence {n} of what was said before") for n in range(200, 240))
-    window = Window(
-        "s9", "summary_buffer", "x", quotes, 40, tuple(TURNS[:2]), 0, 2000, "cl100k_base", "extractive"
-    )
-    summed = layers.build(plan(600), Material(window=window, hits=HITS[:2]))
+    window = Window("s9", "summary_buffer", "x", quotes, 40, tuple(TURNS[:2]), 0, 2000, "cl100k_base", "extractive")
+    summed = layers.build(plan(600), ContextMaterial(window=window, hits=HITS[:2]))
     assert summed.tokens > 560 and len(ids(summed, "summary")) > 20
 
 
 def test_a_layer_without_a_share_stays_empty() -> None:
-    material = Material(hits=HITS, turns=TURNS, facts=[fact(1, "x"), fact(2, "y", "instruction")])
+    material = ContextMaterial(hits=HITS, turns=TURNS, facts=[fact(1, "x"), fact(2, "y", "instruction")])
     for layer in LAYERS:
         context = layers.build(plan(2_000, "assistant", **{layer: 0.0}), material)
         assert ids(context, layer) == (["f2"] if layer == "profile" else [])
@@ -149,7 +143,7 @@ def test_a_layer_without_a_share_stays_empty() -> None:
 
 def test_standing_instructions_stand_whatever_else_goes() -> None:
     always = fact(1, "Always answer in metric units.", "instruction")
-    material = Material(
+    material = ContextMaterial(
         hits=HITS, turns=TURNS, facts=[*(fact(n, "Something else " * 9) for n in range(2, 9)), always]
     )
     least = COUNT(render.PROFILE + render.fact(always))
@@ -158,11 +152,11 @@ def test_standing_instructions_stand_whatever_else_goes() -> None:
     assert not ids(context, "retrieved") and not ids(context, "recent")
     with pytest.raises(UsageError, match=f"{least} tokens") as refused:
         layers.build(plan(least - 1), material)
-    assert f"budget of {least} or more" in str(refused.value.hint)
+    assert f"budget of at least {least}" in str(refused.value.hint)
 
 
 def test_a_fact_cites_the_message_that_it_is_from() -> None:
-    context = layers.build(plan(500), Material(facts=[fact(7, "Lives in Valencia")]))
+    context = layers.build(plan(500), ContextMaterial(facts=[fact(7, "Lives in Valencia")]))
     assert "[f7 m7 2025-02-03] Lives in Valencia\n" in context.text
     assert items(context, "profile")[0].why["messages"] == ["m7"]
     assert context.messages == ({"role": "system", "content": context.text},)
@@ -178,10 +172,10 @@ def test_the_last_exchanges_stand_even_when_one_is_huge() -> None:
         turn(201, LONG * 5, "assistant"),
         turn(202, "And then?"),
     ]
-    context = layers.build(plan(800), Material(turns=turns, hits=HITS))
+    context = layers.build(plan(800), ContextMaterial(turns=turns, hits=HITS))
     shown = {item.message_id: item.fidelity for item in items(context, "recent")}
     assert shown["m200"] == shown["m202"] == "full" and shown["m201"] == "compressed"
-    assert len(shown) == LAST, "what comes before a shortened turn would leave a gap"
+    assert len(shown) == ALWAYS_SHOWN_TURNS, "what comes before a shortened turn would leave a gap"
     assert "The lighthouse has a keeper." in next(
         one.text for one in items(context, "recent") if one.message_id == "m201"
     )
@@ -190,7 +184,7 @@ def test_the_last_exchanges_stand_even_when_one_is_huge() -> None:
 
 def test_what_the_turns_show_is_not_retrieved_again() -> None:
     said = [hit(n, f"turn {n} about something else entirely") for n in range(150, 160)]
-    context = layers.build(plan(900), Material(turns=TURNS, hits=[*said, *HITS[:3]]))
+    context = layers.build(plan(900), ContextMaterial(turns=TURNS, hits=[*said, *HITS[:3]]))
     shown = ids(context, "recent")
     assert set(shown) & {one.message_id for one in said}
     assert not set(shown) & set(ids(context, "retrieved"))
@@ -199,17 +193,15 @@ def test_what_the_turns_show_is_not_retrieved_again() -> None:
 
 def test_what_is_folded_into_the_summary_may_still_be_retrieved() -> None:
     quotes = (Quote("m1", 0, 6, "memory"),)
-    window = Window(
-        "s9", "summary_buffer", "memory", quotes, 9, tuple(TURNS[:2]), 0, 2000, "cl100k_base", "extractive"
-    )
-    context = layers.build(plan(900), Material(window=window, hits=HITS[:3]))
+    window = Window("s9", "summary_buffer", "memory", quotes, 9, tuple(TURNS[:2]), 0, 2000, "cl100k_base", "extractive")
+    context = layers.build(plan(900), ContextMaterial(window=window, hits=HITS[:3]))
     assert ids(context, "summary") == ["m1"] and "m1" in ids(context, "retrieved")
     assert "[m1] memory\n" in context.text
 
 
 def test_a_summary_that_a_model_wrote_says_so_and_is_shortened() -> None:
     window = Window("s9", "summary_buffer", LONG, (Quote("m1", 0, 3, "The"),), 9, (), 0, 2000, "x", "llama-3")
-    context = layers.build(plan(400, summary=0.5), Material(window=window, hits=HITS))
+    context = layers.build(plan(400, summary=0.5), ContextMaterial(window=window, hits=HITS))
     (item,) = items(context, "summary")
     assert "[s9 9 messages by llama-3]" in context.text.replace(",", "") and item.fidelity == "compressed"
     assert item.why["messages"] == ["m1"] and item.tokens <= 200
@@ -224,75 +216,60 @@ def fidelity(context: Context, id: str) -> str:
 
 @pytest.mark.parametrize(
     ("other", "material"),
-    [
-        ({"score": 0.6}, {}),
-        ({"timestamp": "2019-01-01T10:00:00Z"}, {}),
-        ({}, {"importance": {"m2": 0.0}}),
-    ],
+    [({"score": 0.6}, {}), ({"timestamp": "2019-01-01T10:00:00Z"}, {}), ({}, {"importance": {"m2": 0.0}})],
     ids=["less relevant", "old", "unimportant"],
 )
-def test_a_long_memory_is_shortened_sooner_when_it_is(
-    other: dict[str, Any], material: dict[str, Any]
-) -> None:
+def test_a_long_memory_is_shortened_sooner_when_it_is(other: dict[str, Any], material: dict[str, Any]) -> None:
     text = LONG[: len(LONG) // 2]
     size = COUNT(text)
     # Room for it before others have had their turn, if nothing speaks against it; the others take what is left.
-    budget = int(size / retrieved.LARGEST * 1.25)
-    rest = [
-        hit(n, "The lighthouse keeper said " + f"word{n} " * 25, score=0.5 - n / 1_000) for n in range(3, 60)
-    ]
-    worthy = layers.build(
-        plan(budget), Material(hits=[hit(1, "lighthouse"), hit(2, text, score=0.98), *rest])
-    )
+    budget = int(size / memory_selection.MAX_MEMORY_SHARE * 1.25)
+    rest = [hit(n, "The lighthouse keeper said " + f"word{n} " * 25, score=0.5 - n / 1_000) for n in range(3, 60)]
+    worthy = layers.build(plan(budget), ContextMaterial(hits=[hit(1, "lighthouse"), hit(2, text, score=0.98), *rest]))
     less = hit(2, text, **{"score": 0.98, **other})
     ranked = sorted([hit(1, "lighthouse"), less, *rest], key=lambda one: -one.score)
     ranked = [replace(one, rank=rank) for rank, one in enumerate(ranked, 1)]
-    unworthy = layers.build(plan(budget), Material(hits=ranked, **material))
+    unworthy = layers.build(plan(budget), ContextMaterial(hits=ranked, **material))
     assert fidelity(worthy, "m2") == "full"
     assert fidelity(unworthy, "m2") == "compressed"
 
 
 def test_what_room_is_left_makes_the_shortened_whole() -> None:
-    weak = Material(hits=[hit(1, "lighthouse"), hit(2, LONG, score=0.2)])
+    weak = ContextMaterial(hits=[hit(1, "lighthouse"), hit(2, LONG, score=0.2)])
     assert fidelity(layers.build(plan(COUNT(LONG) * 2), weak), "m2") == "full"
     assert fidelity(layers.build(plan(200), weak), "m2") == "compressed"
 
 
 def test_what_cannot_be_shortened_is_named() -> None:
-    context = layers.build(plan(200), Material(hits=[hit(1, "lighthouse"), hit(2, "x1y" * 900)]))
+    context = layers.build(plan(200), ContextMaterial(hits=[hit(1, "lighthouse"), hit(2, "x1y" * 900)]))
     assert fidelity(context, "m2") == "placeholder"
     assert "left out here: 2700 characters, read message m2]" in context.text
 
 
 def test_the_pinned_come_first_among_equals() -> None:
     hits = [hit(n, f"memory {n} of the lighthouse", score=1.0 - n / 1_000) for n in range(1, 30)]
-    pinned = layers.build(plan(150), Material(hits=hits, pinned={"m29"}))
+    pinned = layers.build(plan(150), ContextMaterial(hits=hits, pinned={"m29"}))
     assert "m29" in ids(pinned, "retrieved") and "m29" not in ids(
-        layers.build(plan(150), Material(hits=hits)), "retrieved"
+        layers.build(plan(150), ContextMaterial(hits=hits)), "retrieved"
     )
     weak = [*hits, hit(40, "memory 40", score=0.3)]
-    assert "m40" not in ids(layers.build(plan(150), Material(hits=weak, pinned={"m40"})), "retrieved")
+    assert "m40" not in ids(layers.build(plan(150), ContextMaterial(hits=weak, pinned={"m40"})), "retrieved")
 
 
 def test_one_session_does_not_crowd_out_the_others() -> None:
-    hits = [hit(n, f"memory {n} of the lighthouse", session_id="s1") for n in range(1, 40)] + [
-        hit(40, "elsewhere")
-    ]
-    context = layers.build(replace(plan(300), per_session=3), Material(hits=hits))
+    hits = [hit(n, f"memory {n} of the lighthouse", session_id="s1") for n in range(1, 40)] + [hit(40, "elsewhere")]
+    context = layers.build(replace(plan(300), per_session=3), ContextMaterial(hits=hits))
     assert "m40" in ids(context, "retrieved") and len(ids(context, "retrieved")) > 5
 
 
 def test_a_short_reply_has_its_question_and_a_short_question_its_reply() -> None:
-    question, reply = (
-        turn(51, "On which day is the lighthouse open?"),
-        turn(54, "Yes, on Friday", "assistant"),
-    )
+    question, reply = (turn(51, "On which day is the lighthouse open?"), turn(54, "Yes, on Friday", "assistant"))
     hits = [hit(1, "Yes, on Friday", session_id="s9"), hit(3, "Is it open?", session_id="s9"), hit(2, LONG)]
     beside = {"m1": (question, None), "m3": (None, reply), "m2": (question, reply)}
-    context = layers.build(plan(3_000), Material(hits=hits, beside=beside))
+    context = layers.build(plan(3_000), ContextMaterial(hits=hits, neighbours=beside))
     whys = {item.message_id: item.why for item in items(context, "retrieved")}
     assert whys["m51"] == {"beside": "m1"} and whys["m54"] == {"beside": "m3"}
-    nothing = layers.build(plan(3_000), Material(hits=hits[2:], beside=beside))
+    nothing = layers.build(plan(3_000), ContextMaterial(hits=hits[2:], neighbours=beside))
     assert ids(nothing, "retrieved") == ["m2"], "what says enough by itself needs nothing beside it"
 
 
@@ -301,17 +278,17 @@ def test_summaries_of_other_sessions_stand_among_the_memories() -> None:
         "sum7", "s3", "session", "They talked of the keeper.", (), "extractive", "m30", "m44", 15,
         "2025-05-01T10:00:00Z", None, "2025-05-02", {},
     )  # fmt: skip
-    context = layers.build(plan(600), Material(hits=HITS, summaries=[summary]))
+    context = layers.build(plan(600), ContextMaterial(hits=HITS, summaries=[summary]))
     assert "sum7" in ids(context, "retrieved")
     assert "[s3 2025-05-01]\n[sum7 session m30-m44] They talked of the keeper.\n" in context.text
     long = [replace(summary, id=f"sum{n}", text="They talked of the keeper. " * 30) for n in range(8, 20)]
-    crowded = layers.build(plan(600), Material(hits=HITS, summaries=long))
+    crowded = layers.build(plan(600), ContextMaterial(hits=HITS, summaries=long))
     assert len(ids(crowded, "retrieved")) > 20, "summaries take a share of the room, and no more"
 
 
 def test_what_is_left_out_says_why() -> None:
     hits = [*HITS, hit(70, "far away", score=0.01)]
-    context = layers.build(plan(200), Material(hits=hits, turns=TURNS, facts=[fact(1, "word " * 300)]))
+    context = layers.build(plan(200), ContextMaterial(hits=hits, turns=TURNS, facts=[fact(1, "word " * 300)]))
     reasons = {one.message_id: one.reason for one in context.dropped}
     assert reasons["m70"] == "scores less than 5% of the best"
     assert reasons["m59"] == "no room left"

@@ -22,8 +22,7 @@ ME = Filters(Scope("me"))
 def stored(memory: Appliance, tmp_path: Path, *texts: str, role: str = "user") -> None:
     """The texts as messages x-0, x-1, ..., each in a session of its own, not embedded."""
     lines = [
-        {"session_id": f"x{i}", "message_id": f"x-{i}", "role": role, "content": text}
-        for i, text in enumerate(texts)
+        {"session_id": f"x{i}", "message_id": f"x-{i}", "role": role, "content": text} for i, text in enumerate(texts)
     ]
     path = tmp_path / "texts.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -103,7 +102,7 @@ def test_no_query_touches_more_rows_than_it_may(
     texts = [f"common {'seldom' if i % 10 == 0 else 'frequent'} item{i}" for i in range(300)]
     stored(memory, tmp_path, *texts)
     asked: list[str] = []
-    monkeypatch.setattr(lexical, "POSTINGS", 100)
+    monkeypatch.setattr(lexical, "MAX_POSTINGS", 100)
     connection = sqlite3.connect(memory.home.database)
     connection.set_trace_callback(asked.append)
     hits = lexical.search(connection, "common frequent seldom item7", ME, 500)
@@ -118,23 +117,21 @@ def test_the_rarest_word_is_looked_for_however_frequent(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(memory, tmp_path, *(f"common thing {i}" for i in range(30)))
-    monkeypatch.setattr(lexical, "POSTINGS", 5)
+    monkeypatch.setattr(lexical, "MAX_POSTINGS", 5)
     assert len(found(memory, "common")) == 30
 
 
 def test_stop_words_count_only_where_there_is_nothing_else() -> None:
-    assert lexical.words("who is the owner of it") == ["owner"]
-    assert lexical.words("who am I") == ["who", "am", "i"]
-    assert lexical.words("Garden garden GARDEN rose") == ["garden", "rose"]
-    assert lexical.words(" \t\n…!") == []
+    assert lexical.query_words("who is the owner of it") == ["owner"]
+    assert lexical.query_words("who am I") == ["who", "am", "i"]
+    assert lexical.query_words("Garden garden GARDEN rose") == ["garden", "rose"]
+    assert lexical.query_words(" \t\n…!") == []
 
 
 def test_a_message_weighs_more_than_its_neighbours(memory: Appliance, tmp_path: Path) -> None:
     lines = [
         {"session_id": "s", "message_id": f"x-{i}", "role": "user", "content": text}
-        for i, text in enumerate(
-            ("what was it", "the lighthouse", "yes indeed", "more", "and more", "the end")
-        )
+        for i, text in enumerate(("what was it", "the lighthouse", "yes indeed", "more", "and more", "the end"))
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

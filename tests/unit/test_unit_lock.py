@@ -28,7 +28,7 @@ def test_the_second_is_told_who_the_first_is(tmp_path: Path) -> None:
     first.acquire("an import")
     with pytest.raises(HomeLocked) as refused:
         second.acquire("a search")
-    assert f"process {os.getpid()}, an import" in str(refused.value)
+    assert f"in use by 'an import' (process {os.getpid()})" in str(refused.value)
     assert str(tmp_path) in str(refused.value) and refused.value.exit_code == 3
     first.release()
     second.acquire("a search")
@@ -59,7 +59,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     with holder.stdout as lines:
         assert next(lines) == "held\n"
         lock = OwnerLock(tmp_path / "lock")
-        with pytest.raises(HomeLocked, match=f"process {holder.pid}, serve"):
+        with pytest.raises(HomeLocked, match=rf"in use by 'serve' \(process {holder.pid}\)\."):
             lock.acquire("me")
         holder.send_signal(signal.SIGKILL)
         holder.wait()

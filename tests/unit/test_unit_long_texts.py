@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from appliance.context import budget
-from appliance.recall.snippet import READ, snippet
+from appliance.retrieval.snippet import SCAN_CHARACTERS, snippet
 
-FILLER = "Nothing of note here, nor there. " * (10 * READ // 33)
+FILLER = "Nothing of note here, nor there. " * (10 * SCAN_CHARACTERS // 33)
 
 
 def test_a_word_far_behind_is_found() -> None:
     text = f"{FILLER}The violin hangs in the hall. {FILLER}"
     assert "The violin hangs in the hall." in snippet(text, ["violins"], None)
-    across = "x" * (READ - 3) + " violin " + FILLER
+    across = "x" * (SCAN_CHARACTERS - 3) + " violin " + FILLER
     assert "violin" in snippet(across, ["violin"], None)
     assert snippet(FILLER, ["violin"], None).startswith("Nothing of note")
 

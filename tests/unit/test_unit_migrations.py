@@ -1,103 +1,245 @@
-"""A store of an earlier version is brought up to date and keeps what it holds."""
+"""A store of an earlier schema is brought up to date, all or nothing, and keeps what it holds; others are refused."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from appliance import Appliance
-from appliance.store import chunks, migrations
-from appliance.store.scripts import searchable
+from appliance.errors import StoreError, StoreVersion
+from appliance.store import migrations
+from appliance.store.chunks import SUMMARY_POINTS
+from appliance.store.database import Database
+from appliance.store.neighbours import NEIGHBOURS
 from appliance_models import HashEmbedder
 
-WORDS = "the lighthouse at Finisterre"
+STORES = Path(__file__).parent.parent / "stores"
+"""What ``make.py`` there made: ``first`` with the first schema, ``development`` with the thirteen steps before it."""
+
+TURNS = [
+    "My sister Clara lives in Lisbon, close to the lighthouse.",
+    "Lisbon is lovely. Is the lighthouse open to visitors?",
+    "Only on Sundays. My deadline is March 15th.",
+    "The ferry leaves at noon.",
+]
+"""The messages of both."""
+
+SECOND = (
+    "ALTER TABLE message ADD COLUMN language TEXT",
+    "CREATE TABLE migrated (number INTEGER PRIMARY KEY)",
+    "INSERT INTO migrated DEFAULT VALUES",
+    "UPDATE message SET language = 'en'",
+)
 
 
-def written_by(version: int, home: Path) -> None:
-    """A home as the version with so many migrations left it: one message, which waits for its vector."""
+def put(name: str, home: Path) -> Path:
+    """The database of a home that holds one of the stores."""
     home.mkdir(mode=0o700)
-    connection = sqlite3.connect(home / "recall.db", isolation_level=None)
-    connection.create_function("searchable", 1, searchable, deterministic=True)
-    with pytest.MonkeyPatch.context() as earlier:
-        earlier.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:version])
-        migrations.migrate(connection, "recall.db")
-    model = HashEmbedder()
-    connection.executescript(f"""
-        INSERT INTO session (user_id, namespace, agent_id, format, external_id, created_at)
-            VALUES ('me', '', '', 'native', 's', 0);
-        INSERT INTO message (session_id, external_id, position, order_at, role, text, talk, added_at)
-            VALUES (1, '1', 0, 0, 'user', '{WORDS}', 1, 0);
-        INSERT INTO generation (model, identity, dimension, state, created_at)
-            VALUES ('{model.name}', '{model.identity} {chunks.PASSAGE_FORM}', {model.dimension}, 'active', 0);
-        INSERT INTO outbox (chunk_id, generation, work, priority) VALUES (1, 1, 'put', 0);
-        """)
-    connection.execute(
-        "INSERT INTO chunk (message_id, generation, start, stop, digest) VALUES (1, 1, 0, ?, ?)",
-        (len(WORDS), chunks.digest(chunks.passage(None, WORDS))),
-    )
-    if version < 5:
-        connection.execute("INSERT INTO message_fts (rowid, text, neighbours) SELECT * FROM message_lexical")
-    else:
-        connection.execute("INSERT INTO message_fts (rowid, text) SELECT * FROM message_words")
+    path = home / "recall.db"
+    path.write_bytes(gzip.decompress((STORES / f"{name}.db.gz").read_bytes()))
+    return path
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def schema(path: Path) -> dict[tuple[str, str], str | None]:
+    connection = connect(path)
+    found = {(kind, name): sql for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_schema")}
     connection.close()
+    return found
 
 
-@pytest.mark.parametrize("version", range(1, len(migrations.MIGRATIONS) + 1))
-def test_a_store_of_every_earlier_schema_goes_on(home: Path, tmp_path: Path, version: int) -> None:
-    written_by(version, home)
-    export = tmp_path / "a.jsonl"
-
-    def say(content: str) -> Path:
-        export.write_text(
-            json.dumps({"session_id": "s", "message_id": "1", "role": "user", "content": content})
-        )
-        return export
-
-    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-        assert [hit.text for hit in memory.search("finisterre", mode="lexical")] == [WORDS]
-        assert not memory.verify().problems
-        assert memory.ingest(say("second")).total("updated") == 1
-        assert memory.ingest(say(WORDS)).total("duplicates") == 1
-        assert memory.message("1").text == "second"
-        assert not memory.search("finisterre", mode="lexical")
-        assert not memory.verify().problems
-
-
-PINS = {
-    '{"pinned":true}': (1, "{}"),
-    '{"mood":"größer \\"x\\" 猫","n":1.50,"pinned":true,"z":[1,{"a":null}]}': (
-        1,
-        '{"mood":"größer \\"x\\" 猫","n":1.50,"z":[1,{"a":null}]}',
-    ),
-    '{"pinned":"true"}': (0, '{"pinned":"true"}'),
-    '{"a":{"pinned":true}}': (0, '{"a":{"pinned":true}}'),
-    '{"text":"\\"pinned\\":true"}': (0, '{"text":"\\"pinned\\":true"}'),
-    "{}": (0, "{}"),
-    "[" * 1500 + '{"pinned":true}': (0, "[" * 1500 + '{"pinned":true}'),
-}
-"""What a source said of a message, and what an older store then knows of its pin and of the rest."""
-
-
-def test_pins_of_an_older_store_count_and_its_messages_are_weighed(home: Path) -> None:
-    written_by(11, home)
-    connection = sqlite3.connect(home / "recall.db", isolation_level=None)
-    for number, metadata in enumerate(PINS, 2):
-        connection.execute(
-            "INSERT INTO message (session_id, external_id, position, order_at, role, text, talk, added_at, metadata)"
-            " VALUES (1, ?, ?, 0, 'user', 'ok', 1, 0, ?)",
-            (str(number), number, metadata),
-        )
+def version(path: Path) -> tuple[int, list[str]]:
+    """What the database says itself, and what sqlite-utils notes of it."""
+    connection = connect(path)
+    (number,) = connection.execute("PRAGMA user_version").fetchone()
+    applied = [name for (name,) in connection.execute("SELECT name FROM _sqlite_migrations ORDER BY id")]
     connection.close()
+    return number, applied
+
+
+@pytest.fixture
+def with_second(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes this program one that knows a second migration."""
+
+    def know(*statements: str) -> None:
+        monkeypatch.setattr(migrations, "MIGRATIONS", (statements or SECOND,))
+
+    return know
+
+
+@pytest.mark.parametrize("name", ["first", "development"])
+@pytest.mark.parametrize("migrated", [False, True])
+def test_an_earlier_store_opens_whole_and_goes_on(
+    home: Path, tmp_path: Path, with_second: Callable[..., None], name: str, migrated: bool
+) -> None:
+    path = put(name, home)
+    if migrated:
+        with_second()
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-        db = memory._database.read()
-        found = db.execute("SELECT pinned, metadata FROM message WHERE id > 1 ORDER BY id").fetchall()
-        assert found == list(PINS.values())
-        assert db.execute("SELECT count(*) FROM message WHERE importance IS NULL").fetchone() == (
-            len(PINS) + 1,
-        )
-        memory.keeping.weigh()
-        assert db.execute("SELECT count(*) FROM message WHERE importance IS NULL").fetchone() == (0,)
-        assert memory.keeping.weigh() == 0
+        assert {line["content"] for line in memory.export()} == set(TURNS)
+        assert not memory.verify().problems
+        assert memory.search("lighthouse Clara", mode="lexical")[0].text == TURNS[0]
+        assert memory.search(TURNS[3], mode="dense", user_id="ana")[0].text == TURNS[3]
+        assert [one.title for one in memory.sessions.list()] == ["Lighthouses"]
+        export = tmp_path / "more.jsonl"
+        lines = [
+            {"session_id": "s1", "message_id": "s1-2", "role": "user", "content": "Only on Mondays."},
+            {"session_id": "s1", "message_id": "s1-3", "role": "assistant", "content": "Noted."},
+        ]
+        export.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        report = memory.ingest(export)
+        assert (report.total("updated"), report.total("new")) == (1, 1)
+        memory.sessions.get("s1").delete()
+        assert not memory.verify().problems
+    assert version(path)[0] == migrations.FIRST + migrated
+
+
+def test_the_first_schema_is_not_edited(home: Path, tmp_path: Path) -> None:
+    """A change of schema.sql would reach new homes only: others get it by a migration."""
+    Database(tmp_path / "new.db").close()
+    assert schema(tmp_path / "new.db") == schema(put("first", home))
+
+
+def test_the_schema_and_the_program_have_the_same_numbers() -> None:
+    statements = list(migrations.schema())
+    (window,) = [one for one in statements if "CREATE VIEW message_window" in one]
+    assert window.count(f"LIMIT {NEIGHBOURS}") == window.count("LIMIT") == 2
+    assert sum(f"{SUMMARY_POINTS} + OLD.id" in one for one in statements) == 1
+
+
+@pytest.mark.parametrize("name", ["first", "development"])
+def test_a_migration_is_applied_once(home: Path, with_second: Callable[..., None], name: str) -> None:
+    path = put(name, home)
+    before = version(path)[1]
+    with_second()
+    for _ in range(3):
+        Database(path).close()
+    connection = connect(path)
+    assert connection.execute("SELECT count(*) FROM migrated").fetchone() == (1,)
+    assert connection.execute("SELECT DISTINCT language FROM message").fetchall() == [("en",)]
+    connection.close()
+    assert version(path) == (migrations.FIRST + 1, [*before, "0014"])
+
+
+def test_of_several_migrations_all_are_applied_or_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put("first", home)
+    before = schema(path)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (SECOND, ("INSERT INTO nowhere VALUES (1)",)))
+    with pytest.raises(StoreError, match="nowhere"):
+        Database(path)
+    assert schema(path) == before and version(path) == (migrations.FIRST, ["0013"])
+
+
+def test_a_new_home_gets_all_migrations(tmp_path: Path, with_second: Callable[..., None]) -> None:
+    with_second()
+    path = tmp_path / "recall.db"
+    Database(path).close()
+    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+    assert ("table", "migrated") in schema(path)
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(home: Path, with_second: Callable[..., None]) -> None:
+    path = put("first", home)
+    before = schema(path)
+    with_second(*SECOND, "INSERT INTO nowhere VALUES (1)")
+    with pytest.raises(StoreError, match="nowhere"):
+        Database(path)
+    assert schema(path) == before and version(path) == (migrations.FIRST, ["0013"])
+    with_second()
+    Database(path).close()
+    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+from appliance.store import migrations
+
+path, at, *second = sys.argv[1:]
+migrations.MIGRATIONS = (tuple(second),) if second else ()
+connection = sqlite3.connect(path, isolation_level=None)
+connection.create_function("searchable", 1, str, deterministic=True)
+connection.execute("PRAGMA journal_mode = WAL")
+done = 0
+
+
+def count(statement):
+    global done
+    done += statement.lstrip().upper().startswith(("CREATE", "ALTER", "INSERT", "UPDATE", "--"))
+    if done > int(at):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+connection.set_trace_callback(count)
+migrations.migrate(connection, path)
+"""
+"""Migrates, and is killed after so many statements that change something."""
+
+
+def kill(path: Path, after: int, *second: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)}
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path), str(after), *second], env=environment)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_a_kill_in_the_middle_of_a_migration_leaves_the_store_as_it_was(
+    home: Path, with_second: Callable[..., None]
+) -> None:
+    path = put("first", home)
+    before = schema(path)
+    for after in (1, 3, 4):
+        kill(path, after, *SECOND)
+        assert schema(path) == before and version(path) == (migrations.FIRST, ["0013"])
+    with_second()
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        assert not memory.verify().problems
+        assert len(list(memory.export())) == len(TURNS)
+    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+
+
+def test_a_kill_while_a_home_is_made_leaves_one_that_opens(home: Path, tmp_path: Path) -> None:
+    home.mkdir(mode=0o700)
+    path = home / "recall.db"
+    for after in (0, 1, 20, 60):
+        kill(path, after)
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.sessions.create().add("user", "hello")
+        assert not memory.verify().problems
+    Database(tmp_path / "new.db").close()
+    assert schema(path) == schema(tmp_path / "new.db")
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(14, "A newer"), (99, "A newer"), (12, "No released"), (1, "No released"), (0, "No released")]
+)
+def test_a_store_of_an_unknown_version_is_refused_and_left_alone(home: Path, number: int, said: str) -> None:
+    path = put("first", home)
+    connection = connect(path)
+    connection.execute(f"PRAGMA user_version = {number}")
+    connection.close()
+    before = {file.name: file.read_bytes() for file in home.iterdir()}
+    with pytest.raises(StoreVersion, match=f"{said}.*schema {number}") as refused:
+        Appliance.open(home, worker=False, embedder=HashEmbedder())
+    assert str(path) in str(refused.value) and "Nothing was changed" in str(refused.value.hint)
+    assert {file.name: file.read_bytes() for file in home.iterdir() if file.name in before} == before
+
+
+def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "recall.db"
+    connection = connect(path)
+    connection.execute("CREATE TABLE message (id INTEGER)")
+    connection.close()
+    with pytest.raises(StoreVersion, match="No released version"):
+        Database(path)
+    assert list(schema(path)) == [("table", "message")]

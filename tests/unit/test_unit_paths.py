@@ -28,9 +28,7 @@ def test_the_home_given_goes_over_the_variable_and_that_over_the_platform(
     assert paths.find_home().root.name == "appliance"
 
 
-def test_a_home_is_absolute_and_knows_the_user_s_own_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_is_absolute_and_knows_the_user_s_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert paths.find_home("here").root == tmp_path / "here"
@@ -51,7 +49,7 @@ def test_finding_makes_nothing_and_making_makes_it_private(home: Path) -> None:
 
 
 def test_every_place_lies_in_the_home(home: Path) -> None:
-    places = paths.find_home(home).places()
+    places = paths.find_home(home).locations()
     assert places.pop("home") == home
     assert all(place.is_relative_to(home) and place != home for place in places.values())
     assert len(set(places.values())) == len(places)
@@ -67,17 +65,15 @@ def test_a_home_that_can_t_be_made_names_the_path(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_memory_is_told_apart_from_none(tmp_path: Path) -> None:
-    with pytest.raises(HomeError, match="no memory in this folder"):
+    with pytest.raises(HomeError, match="There is no memory in this folder"):
         paths.require_home(paths.find_home(tmp_path))
-    with pytest.raises(HomeError, match="no such folder"):
+    with pytest.raises(HomeError, match="There is no such folder"):
         paths.require_home(paths.find_home(tmp_path / "gone"))
 
 
-def test_a_small_file_is_replaced_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "note"
-    paths.write_small_file(path, b"first")
+    paths.write_file_atomically(path, b"first")
     assert path.read_bytes() == b"first" and mode(path) == 0o600
 
     def fail(*given: object) -> None:
@@ -85,10 +81,10 @@ def test_a_small_file_is_replaced_whole_or_not_at_all(
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="No space"):
-        paths.write_small_file(path, b"second, and longer")
+        paths.write_file_atomically(path, b"second, and longer")
     monkeypatch.undo()
     assert path.read_bytes() == b"first"
-    paths.write_small_file(path, b"third")
+    paths.write_file_atomically(path, b"third")
     assert path.read_bytes() == b"third"
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("note")] == ["note"]
 
@@ -97,7 +93,7 @@ def test_folders_that_go_while_they_are_looked_through_are_passed_over(tmp_path:
     for name in ("a", "b", "c"):
         (tmp_path / name / "deep").mkdir(parents=True)
         (tmp_path / name / "deep" / "file").write_bytes(b"12345")
-    measured = paths.sizes(tmp_path)
+    measured = paths.file_stats(tmp_path)
     first = next(measured)
     shutil.rmtree(tmp_path / "a", ignore_errors=True)
     shutil.rmtree(tmp_path / "b", ignore_errors=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appliance import Appliance
-from appliance.memory import howto, procedures
+from appliance.memory import how_to, procedures
 from appliance.types import Message
 from tests.eval import procedures as measuring
 from tests.eval.procedure_talks import Talk, talks
+from tests.examples import examples
+from tests.waits import spent
 
 SECONDS_AT_MOST = 2.0
 """For five megabytes of hostile text, on a machine that others use too."""
@@ -44,15 +44,14 @@ def test_every_quote_stands_as_it_is_in_its_message() -> None:
     for talk in talks():
         messages = {message.id: message for message in talk.messages()}
         for procedure in procedures.find(talk.messages()):
-            draft = procedures.draft(procedure)
-            assert draft.quotes == (procedure.goal, *procedure.steps, procedure.confirmed)
-            for quote in draft.quotes:
+            assert procedure.quotes == (procedure.goal, *procedure.steps, procedure.confirmed)
+            for quote in procedure.quotes:
                 assert messages[quote.message_id].text[quote.start : quote.end] == quote.text
                 assert quote.text.strip() == quote.text != ""
                 count += 1
-            assert draft.text.splitlines() == [draft.metadata["goal"], *draft.metadata["steps"]]
-            assert (draft.first, draft.last) == (procedure.first, procedure.last)
-            assert 2 <= draft.messages <= len(messages)
+            metadata = procedure.metadata
+            assert procedure.text.splitlines() == [metadata["goal"], *metadata["steps"]]
+            assert 2 <= procedure.messages <= len(messages)
     assert count > 200
 
 
@@ -64,11 +63,7 @@ def test_what_failed_before_is_no_step() -> None:
         "A 1. List the kernels.\n2. Remove the old ones.\n3. Reboot.",
         "U That did the trick, thanks!",
     )
-    assert [step.text for step in procedure.steps] == [
-        "1. List the kernels.",
-        "2. Remove the old ones.",
-        "3. Reboot.",
-    ]
+    assert [step.text for step in procedure.steps] == ["1. List the kernels.", "2. Remove the old ones.", "3. Reboot."]
     assert procedure.goal.text == "How do I free space on the boot partition?"
     assert procedure.confirmed.text == "That did the trick, thanks!"
 
@@ -107,13 +102,7 @@ def test_of_what_was_run_what_went_well_and_changed_something_is_kept() -> None:
 
 def test_results_belong_to_the_calls_that_they_name() -> None:
     messages = said(
-        "U How do I publish it?",
-        "C make a",
-        "C make b",
-        "R exit code: 1",
-        "R fine",
-        "A Done.",
-        "U It works now.",
+        "U How do I publish it?", "C make a", "C make b", "R exit code: 1", "R fine", "A Done.", "U It works now."
     )
     first, second, third = messages[2], messages[3], messages[4]
     messages[3] = _answering(second, messages[1])
@@ -167,19 +156,18 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_costs_little(text: str) -> None:
     said("U x")
-    howto.worked("warm"), howto.how_to("warm"), howto.error("warm")
-    began = time.perf_counter()
-    found(f"U How do I do it? {text}", f"A {text}", f"C {text}", f"R {text}", f"U {text}", "U It works now.")
-    assert time.perf_counter() - began < SECONDS_AT_MOST
+    how_to.find_success("warm"), how_to.find_how_to("warm"), how_to.find_error("warm")
+    told = f"U How do I do it? {text}", f"A {text}", f"C {text}", f"R {text}", f"U {text}", "U It works now."
+    assert spent(lambda: found(*told)) < SECONDS_AT_MOST
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("UACR"), st.text(max_size=200)), max_size=12))
 def test_no_conversation_breaks_it(turns: list[tuple[str, str]]) -> None:
     messages = said(*(f"{who} {text}" for who, text in turns))
     known = {message.id: message.text for message in messages}
     for procedure in procedures.find(messages):
-        for quote in procedures.draft(procedure).quotes:
+        for quote in procedure.quotes:
             assert known[quote.message_id][quote.start : quote.end] == quote.text
 
 
@@ -190,10 +178,7 @@ def test_procedures_are_made_with_the_summaries_and_found_by_their_question(memo
     session = memory.sessions.create()
     for role, text in (
         ("user", "How do I descale the coffee machine?"),
-        (
-            "assistant",
-            "1. Fill the tank with vinegar.\n2. Run the rinse program twice.\n3. Rinse with water.",
-        ),
+        ("assistant", "1. Fill the tank with vinegar.\n2. Run the rinse program twice.\n3. Rinse with water."),
         ("user", "That worked, thank you!"),
     ):
         session.add(role, text, external_id=role + text[:3])  # type: ignore[arg-type]
@@ -218,9 +203,7 @@ def test_what_an_agent_ran_is_quoted_from_its_records(memory: Appliance) -> None
     call = {"tools": [{"kind": "call", "name": "Bash"}]}
     result = {"tools": [{"kind": "result", "name": "Bash"}]}
     session.add("user", "Set up the development database, please.")
-    session.add(
-        "tool", "Bash\ncommand: createdb dev\ndescription: create it", external_id="c1", metadata=call
-    )
+    session.add("tool", "Bash\ncommand: createdb dev\ndescription: create it", external_id="c1", metadata=call)
     session.add("tool", "exit code: 0", reply_to="c1", metadata=result)
     session.add("assistant", "It is there.")
     session.add("user", "It works, thanks.")

@@ -25,8 +25,7 @@ def stored(memory: Appliance, tmp_path: Path, texts: list[str], wait: bool = Tru
     path = tmp_path / "a.jsonl"
     path.write_text(
         "".join(
-            json.dumps({"session_id": f"chat-{n % 3}", "message_id": str(n), "role": "user", "content": text})
-            + "\n"
+            json.dumps({"session_id": f"chat-{n % 3}", "message_id": str(n), "role": "user", "content": text}) + "\n"
             for n, text in enumerate(texts)
         )
     )
@@ -88,7 +87,7 @@ def test_frequent_words_alone_are_not_looked_for(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(memory, tmp_path, SAID)
-    monkeypatch.setattr(lexical, "POSTINGS", 1)
+    monkeypatch.setattr(lexical, "MAX_POSTINGS", 1)
     hits = memory.search('"connection pool"')
     assert hits and any("frequent" in note for note in hits.notes)
 

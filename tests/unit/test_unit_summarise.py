@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from appliance.memory.summarise import drafted, exchanges, part, read, summarise, topics
-from appliance.memory.summarise.sentences import spans
+from appliance.memory.extractive import analyze, draft_summary, exchanges, slice_analysis, summarize, topics
+from appliance.memory.extractive.sentences import sentence_spans
 from appliance.types import Message
 from appliance_models import load_lexicon
 
@@ -41,7 +41,7 @@ PLANS = said(
 
 
 def test_a_summary_is_made_of_the_sentences_of_the_conversation() -> None:
-    draft = summarise(PLANS, load_lexicon().vectors)
+    draft = summarize(PLANS, load_lexicon().vectors)
     texts = {message.id: message.text for message in PLANS}
     assert draft.quotes
     assert all(texts[quote.message_id][quote.start : quote.end] == quote.text for quote in draft.quotes)
@@ -50,7 +50,7 @@ def test_a_summary_is_made_of_the_sentences_of_the_conversation() -> None:
 
 
 def test_it_says_what_was_decided_promised_and_left_open() -> None:
-    found = summarise(PLANS, load_lexicon().vectors).metadata
+    found = summarize(PLANS, load_lexicon().vectors).metadata
     assert [one["message_id"] for one in found["decisions"]] == ["m2"]
     assert [one["message_id"] for one in found["commitments"]] == ["m3"]
     assert [one["message_id"] for one in found["unresolved"]] == ["m4"]
@@ -58,35 +58,27 @@ def test_it_says_what_was_decided_promised_and_left_open() -> None:
 
 @pytest.mark.parametrize("given", [[], said(("Ada", "")), said(("Ada", "```\nx = 1\n```"))])
 def test_where_nobody_says_a_sentence_there_is_nothing_to_quote(given: list[Message]) -> None:
-    draft = summarise(given, load_lexicon().vectors)
+    draft = summarize(given, load_lexicon().vectors)
     assert (draft.text, draft.quotes) == ("", ())
 
 
 def test_an_exchange_is_what_was_asked_with_what_was_answered() -> None:
     talk = said(
-        ("assistant", "Hello"),
-        ("Ada", "One"),
-        ("Ada", "more"),
-        ("assistant", "A"),
-        ("assistant", "B"),
-        ("Ada", "Two"),
+        ("assistant", "Hello"), ("Ada", "One"), ("Ada", "more"), ("assistant", "A"), ("assistant", "B"), ("Ada", "Two")
     )
     assert exchanges(talk) == [(1, 5)]
     assert exchanges(PLANS) == []
 
 
 def texts_of(text: str) -> list[str]:
-    return [text[span.start : span.end] for span in spans(text)]
+    return [text[span.start : span.end] for span in sentence_spans(text)]
 
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
         ("Dr. Berg came at 10.30. It rained!", ["Dr. Berg came at 10.30.", "It rained!"]),
-        (
-            "Wir treffen uns am 3. Mai, z. B. im Park. Gut?",
-            ["Wir treffen uns am 3. Mai, z. B. im Park.", "Gut?"],
-        ),
+        ("Wir treffen uns am 3. Mai, z. B. im Park. Gut?", ["Wir treffen uns am 3. Mai, z. B. im Park.", "Gut?"]),
         ("I was born in 1990. Then we moved.", ["I was born in 1990.", "Then we moved."]),
         ("東京に行きました。楽しかった！", ["東京に行きました。", "楽しかった！"]),
         ("- [ ] Call Anna\n2. Pay the rent.", ["Call Anna", "Pay the rent."]),
@@ -122,9 +114,7 @@ def vectors(*subjects: int) -> NDArray[np.float32]:
 def messages_at(*minutes: float) -> list[Message]:
     start = datetime(2024, 3, 1, 9)
     return [
-        Message(
-            f"m{i}", "s1", str(i), "user", "Ada", (start + timedelta(minutes=at)).isoformat(), "x", None, {}
-        )
+        Message(f"m{i}", "s1", str(i), "user", "Ada", (start + timedelta(minutes=at)).isoformat(), "x", None, {})
         for i, at in enumerate(minutes)
     ]
 
@@ -148,10 +138,7 @@ def test_a_long_silence_parts_what_is_alike() -> None:
 
 SUPPORT = said(
     ("user", "The nightly backup fails with a PermissionError since Monday."),
-    (
-        "assistant",
-        "Which user runs it? Try running it as root with `sudo`. Would you like me to write a script?",
-    ),
+    ("assistant", "Which user runs it? Try running it as root with `sudo`. Would you like me to write a script?"),
     ("user", "The user is backup. I'm not sure how to change that, and who owns deploy/backup.sh here?"),
     ("assistant", "Edit deploy/backup.sh and set the owner to root. The root cause was a changed owner."),
     ("user", "That fixed it, thanks! I'll write it down in docs/runbook.md tomorrow."),
@@ -160,61 +147,45 @@ SUPPORT = said(
 
 
 def test_what_was_solved_names_the_problem_and_who_said_so() -> None:
-    found = summarise(SUPPORT, load_lexicon().vectors).metadata
+    found = summarize(SUPPORT, load_lexicon().vectors).metadata
     assert found["solved"] == [
-        {
-            "text": "The nightly backup fails with a PermissionError since Monday.",
-            "message_id": "m1",
-            "solved_by": "m5",
-        }
+        {"text": "The nightly backup fails with a PermissionError since Monday.", "message_id": "m1", "solved_by": "m5"}
     ]
     assert found["files"] == ["deploy/backup.sh", "docs/runbook.md"]
-    assert [one["text"] for one in found["commitments"]] == [
-        "I'll write it down in docs/runbook.md tomorrow."
-    ]
+    assert [one["text"] for one in found["commitments"]] == ["I'll write it down in docs/runbook.md tomorrow."]
 
 
 def test_only_questions_that_nobody_answered_are_open_and_none_of_an_assistant() -> None:
-    found = summarise(SUPPORT, load_lexicon().vectors).metadata
+    found = summarize(SUPPORT, load_lexicon().vectors).metadata
     assert [one["message_id"] for one in found["unresolved"]] == ["m6"]
-    left = summarise(
-        said(("Ada", "Where did you put the keys?"), ("Ben", "No idea, sorry.")), load_lexicon().vectors
-    )
+    left = summarize(said(("Ada", "Where did you put the keys?"), ("Ben", "No idea, sorry.")), load_lexicon().vectors)
     assert [one["message_id"] for one in left.metadata["unresolved"]] == ["m1"]
 
 
 def test_a_part_knows_what_was_answered_behind_it() -> None:
-    whole = read(
-        said(("Ada", "Where did you put the red keys?"), ("Ben", "In the drawer.")), load_lexicon().vectors
-    )
-    assert drafted(part(whole, 0, 1)).metadata["unresolved"] == []
-    assert drafted(part(whole, 0, 1)) == drafted(part(whole, 0, 1))
+    whole = analyze(said(("Ada", "Where did you put the red keys?"), ("Ben", "In the drawer.")), load_lexicon().vectors)
+    assert draft_summary(slice_analysis(whole, 0, 1)).metadata["unresolved"] == []
+    assert draft_summary(slice_analysis(whole, 0, 1)) == draft_summary(slice_analysis(whole, 0, 1))
 
 
 def test_where_an_assistant_answers_the_persons_words_come_first() -> None:
     long = " ".join(f"Section {i} explains the general idea of configuration number {i}." for i in range(40))
     talk = said(("user", "My cat Miso is allergic to chicken since last May."), ("assistant", long))
-    draft = summarise(talk, load_lexicon().vectors, 2)
+    draft = summarize(talk, load_lexicon().vectors, 2)
     assert draft.quotes[0].message_id == "m1"
 
 
 def test_tools_come_from_what_parsers_say_and_hidden_messages_are_not_quoted() -> None:
-    tool = Message(
-        "m9", "s1", "9", "tool", None, None, "ran", None, {"tools": [{"kind": "call", "name": "grep"}]}
-    )
-    hidden = Message(
-        "m8", "s1", "8", "user", None, None, "We decided to hide it all.", None, {"hidden": True}
-    )
-    found = summarise([hidden, tool, *PLANS], load_lexicon().vectors)
+    tool = Message("m9", "s1", "9", "tool", None, None, "ran", None, {"tools": [{"kind": "call", "name": "grep"}]})
+    hidden = Message("m8", "s1", "8", "user", None, None, "We decided to hide it all.", None, {"hidden": True})
+    found = summarize([hidden, tool, *PLANS], load_lexicon().vectors)
     assert found.metadata["tools"] == ["grep"]
     assert {quote.message_id for quote in found.quotes} <= {"m1", "m2", "m3", "m4"}
 
 
 def test_sentences_of_one_message_stand_in_one_line() -> None:
-    talk = said(
-        ("Ada", "We moved to Oslo in May 2019. It rained. The flat in Bergen was sold to my brother in June.")
-    )
-    text = summarise(talk, load_lexicon().vectors, 2).text
+    talk = said(("Ada", "We moved to Oslo in May 2019. It rained. The flat in Bergen was sold to my brother in June."))
+    text = summarize(talk, load_lexicon().vectors, 2).text
     assert text == (
         "Ada (2024-03-01 09:01): We moved to Oslo in May 2019. … The flat in Bergen was sold to my brother in June."
     )

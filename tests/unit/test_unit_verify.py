@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from appliance import Appliance
-from appliance.store.check import BY_HAND, Book
-from appliance.store.chunks import digest
+from appliance.store.check import MANUAL_SOURCE, SourceCoverage
+from appliance.store.chunks import text_digest
 from appliance.store.index import edge
-from appliance.store.index.base import Fields, Point
+from appliance.store.index.protocol import IndexPoint, PointFields
 from appliance.store.vectors import HEADER_BYTES
-from appliance.types import Problem
+from appliance.types import InputProblem
 from appliance_models import HashEmbedder
 
 LINES = [
@@ -39,7 +39,7 @@ def whole(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-def problems(home: Path) -> list[Problem]:
+def problems(home: Path) -> list[InputProblem]:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         return memory.verify().problems
 
@@ -72,20 +72,20 @@ def test_a_sound_home_has_no_problems_and_says_what_was_looked_at(whole: Path) -
 @pytest.mark.parametrize(
     ("statement", "where", "says"),
     [
-        ("DELETE FROM chunk WHERE message_id = 2", "m2", "characters 0 to 22 are in no chunk"),
+        ("DELETE FROM chunk WHERE message_id = 2", "m2", "characters 0 to 22 are not in any chunk"),
         ("DELETE FROM chunk WHERE message_id = 3 AND start = 0", "m3", "characters 0 to"),
         ("UPDATE chunk SET stop = stop - 1 WHERE message_id = 2", "m2", "characters 21 to 22"),
         ("UPDATE chunk SET stop = 99 WHERE message_id = 1", "m1", "spans 0 to 99 of 20 characters"),
-        ("UPDATE chunk SET start = 3 WHERE message_id = 1", "m1", "characters 0 to 3 are in no chunk"),
+        ("UPDATE chunk SET start = 3 WHERE message_id = 1", "m1", "characters 0 to 3 are not in any chunk"),
         ("UPDATE message SET text = 'the harbour at Night' WHERE id = 1", "m1", "another text"),
         ("UPDATE message SET author = 'Ana' WHERE id = 1", "m1", "another text"),
         ("UPDATE message SET text = 'a cello in the market!' WHERE id = 2", "recall.db", "full text"),
         ("DELETE FROM message_fts_data WHERE id > 10", "recall.db", "full text"),
         ("DELETE FROM message_fts_docsize WHERE id = 2", "recall.db", "full text"),
-        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "row 1 holds another text"),
-        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "1 chunks have no vector"),
-        ("DELETE FROM embedding WHERE row = 1", "g1.ledger", "row 1 is of no text"),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM session", "recall.db", "names a session that is not there"),
+        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "row 1 has the vector of another text"),
+        ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "1 chunk has no vector"),
+        ("DELETE FROM embedding WHERE row = 1", "g1.ledger", "row 1 does not belong to any text"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM session", "recall.db", "names a session that does not exist"),
     ],
 )
 def test_a_change_behind_its_back_is_named(whole: Path, statement: str, where: str, says: str) -> None:
@@ -113,27 +113,27 @@ def test_a_point_that_is_gone_is_named(whole: Path) -> None:
         index.delete([2])
         index.upsert([stray(900)])  # as many as before: only looking at each tells
     found = {(problem.where, problem.message.split(":")[0]) for problem in problems(whole)}
-    assert found == {("index", "chunk 2 has no point"), ("index", "point 900 is of no chunk")}
+    assert found == {("index", "chunk 2 has no point"), ("index", "point 900 does not belong to any chunk")}
 
 
-def stray(id: int) -> Point:
-    fields = Fields("me", "", (), 1, "user", "native", talk=True, at=None)
+def stray(id: int) -> IndexPoint:
+    fields = PointFields("me", "", (), 1, "user", "native", conversational=True, at=None)
     vector = np.zeros(32, np.float32)
     vector[3] = 1.0
-    return Point(id, vector, "stray", "stray", fields)
+    return IndexPoint(id, vector, "stray", "stray", fields)
 
 
 def test_a_stray_point_is_named(whole: Path) -> None:
     with index_of(whole) as index:
         index.upsert([stray(900)])
-    assert [problem.message.split(":")[0] for problem in problems(whole)] == ["point 900 is of no chunk"]
+    assert [problem.message.split(":")[0] for problem in problems(whole)] == ["point 900 does not belong to any chunk"]
 
 
 def test_a_point_with_another_vector_is_named(whole: Path) -> None:
     with index_of(whole) as index:
         index.upsert([stray(2)])
     assert [problem.message.split(":")[0] for problem in problems(whole)] == [
-        "point 2 has another vector than the ledger"
+        "point 2 has a different vector than the ledger"
     ]
 
 
@@ -167,10 +167,7 @@ def test_verify_changes_nothing(whole: Path) -> None:
     first = problems(whole)
     before = {path: path.read_bytes() for path in (whole / "vectors").iterdir()}
     with behind_its_back(whole) as connection:
-        dump = (
-            list(connection.execute("SELECT * FROM chunk")),
-            list(connection.execute("SELECT * FROM message")),
-        )
+        dump = (list(connection.execute("SELECT * FROM chunk")), list(connection.execute("SELECT * FROM message")))
     assert problems(whole) == first
     assert {path: path.read_bytes() for path in (whole / "vectors").iterdir()} == before
     with behind_its_back(whole) as connection:
@@ -185,11 +182,11 @@ def test_a_deep_look_finds_what_the_model_would_not_read_to_its_end(whole: Path)
     with behind_its_back(whole) as db:
         # As an engine would have left it that chunked for a longer window: one chunk, with its right digest.
         db.execute("DELETE FROM chunk WHERE message_id = 3 AND start > 0")
-        db.execute("UPDATE chunk SET stop = ?, digest = ? WHERE message_id = 3", (len(text), digest(text)))
+        db.execute("UPDATE chunk SET stop = ?, digest = ? WHERE message_id = 3", (len(text), text_digest(text)))
     with Appliance.open(whole, worker=False, embedder=HashEmbedder()) as memory:
         assert not any("tokens" in problem.message for problem in memory.verify().problems)
         (found,) = [p for p in memory.verify(deep=True).problems if "tokens" in p.message]
-    assert found.where == "m3" and f"the model reads {HashEmbedder().max_tokens}" in found.message
+    assert found.where == "m3" and f"the model reads only {HashEmbedder().max_tokens}" in found.message
 
 
 def test_the_books_account_for_every_source(whole: Path, tmp_path: Path) -> None:
@@ -197,5 +194,5 @@ def test_the_books_account_for_every_source(whole: Path, tmp_path: Path) -> None
         memory.sessions.create(title="notes").add("user", "by hand")
         books = memory.verify(deep=True).sources
     lengths = sum(len(line["content"]) for line in LINES)
-    assert books[str(tmp_path / "a.jsonl")] == Book(3, lengths, lengths, 4, 4)
-    assert books[BY_HAND] == Book(1, 7, 7, 1, 0)
+    assert books[str(tmp_path / "a.jsonl")] == SourceCoverage(3, lengths, lengths, 4, 4)
+    assert books[MANUAL_SOURCE] == SourceCoverage(1, 7, 7, 1, 0)

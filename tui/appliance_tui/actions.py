@@ -1,30 +1,29 @@
-"""Everything that can be done, once: keys, footer, palette and help are all made from this table.
+"""Everything a person can do, in one table: keys, footer, command palette and help are made from it.
 
-An action's id is what a person re-maps it by in the settings (``[tui.keys]``). Ids begin with where the action is
-there: "app" is everywhere, else it is a screen or a part of one.
+The id of an action is its key under ``[tui.keys]`` in the settings. It begins with the place of the action: "app" for
+everywhere, else a screen or a dialog.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 
 from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """``keys`` as Textual names them, several separated by commas; ``does`` is its action string. ``name`` stands in
-    the footer, if it is ``shown`` there, and in the palette; ``help`` says more in a sentence. With ``typing`` the keys
-    work while a person types, too."""
+    """Something a person can do. ``keys`` are Textual's names, separated by commas; ``action`` is its action string.
+    ``name`` is the label in footer and palette, ``help`` a sentence."""
 
     id: str
     keys: str
-    does: str
+    action: str
     name: str
     help: str
-    shown: bool = True
-    typing: bool = False
+    show_in_footer: bool = True
 
     @property
     def place(self) -> str:
@@ -34,245 +33,123 @@ class Action:
 PLACES: dict[str, str] = {
     "app": "Everywhere",
     "recall": "Recall",
-    "why": "Why a message was found",
+    "why": "Why a message matched",
     "conversations": "Conversations",
     "reading": "Reading a conversation",
     "context": "Context",
     "present": "Choosing a conversation",
     "memory": "Memory",
     "inbox": "Inbox",
-    "offer": "Files to be read",
+    "offer": "Importing files",
     "vitals": "Vitals",
-    "forget": "Forgetting",
+    "forget": "Forgetting messages",
 }
-"""Where actions are, in the order of the help."""
+"""Where actions apply, in the order of the help."""
 
 SCREENS = ("recall", "conversations", "context", "memory", "inbox", "vitals")
 """The screens, in the order of the bar."""
 
 ACTIONS: tuple[Action, ...] = (
-    # --- everywhere
-    Action("app.recall", "f1", "go('recall')", "Recall", "Find anything that was said.", False, True),
-    Action(
-        "app.conversations",
-        "f2",
-        "go('conversations')",
-        "Conversations",
-        "Read whole conversations.",
-        False,
-        True,
-    ),
-    Action(
-        "app.context", "f3", "go('context')", "Context", "See what an assistant would be told.", False, True
-    ),
-    Action(
-        "app.memory", "f4", "go('memory')", "Memory", "What is known of you, and what is open.", False, True
-    ),
-    Action(
-        "app.inbox",
-        "f5",
-        "go('inbox')",
-        "Inbox",
-        "The files that were read, and those that wait.",
-        False,
-        True,
-    ),
-    Action("app.vitals", "f6", "go('vitals')", "Vitals", "How the memory is, in numbers.", False, True),
+    Action("app.recall", "f1", "go('recall')", "Recall", "Search all messages.", False),
+    Action("app.conversations", "f2", "go('conversations')", "Conversations", "Browse and read conversations.", False),
+    Action("app.context", "f3", "go('context')", "Context", "See the context that an assistant gets.", False),
+    Action("app.memory", "f4", "go('memory')", "Memory", "Facts about you, summaries and pinned messages.", False),
+    Action("app.inbox", "f5", "go('inbox')", "Inbox", "Imported files and files in the queue.", False),
+    Action("app.vitals", "f6", "go('vitals')", "Vitals", "Health, size and speed of the memory.", False),
     Action("app.help", "question_mark,f10", "help", "Help", "This page."),
-    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find any action by its name.", True, True),
-    Action(
-        "app.demo",
-        "f9",
-        "demo",
-        "Demo",
-        "Look at sample chats, apart from your own; again: back.",
-        False,
-        True,
-    ),
-    Action("app.theme", "ctrl+t", "next_theme", "Theme", "The next of the themes.", False, True),
-    Action(
-        "app.quit", "ctrl+q", "quit", "Quit", "Leave. Nothing is lost: all is stored as it comes.", True, True
-    ),
-    # --- recall
+    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action by name."),
+    Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
+    Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
+    Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
     Action("recall.search", "slash", "search", "Search", "Go to the search line."),
-    Action("recall.open", "enter", "open", "Open", "Open the message in its conversation, at its place."),
-    Action("recall.why", "w", "why", "Why", "Why it was found: each leg and each feature, as bars."),
-    Action("recall.why_not", "W", "why_not", "Why not", "Why a message that you name was not found.", False),
-    Action("recall.filter", "f", "filter", "Filter", "Narrow by user, source, role or time."),
-    Action("recall.clear", "x", "clear_filters", "Clear filters", "Drop all filters.", False),
+    Action("recall.open", "enter", "open", "Open", "Open the message in its conversation."),
+    Action("recall.why", "w", "why", "Why", "Why the message matched: each part of its score."),
+    Action("recall.why_not", "W", "why_not", "Why not", "Why a given message did not match.", False),
+    Action("recall.filter", "f", "filter", "Filter", "Filter by user, source, role or time."),
+    Action("recall.clear", "x", "clear_filters", "Clear filters", "Clear all filters.", False),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
-    Action("recall.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
-    Action(
-        "recall.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
-    ),
-    Action("recall.source", "o", "source", "Source", "Open the file that it came from.", False),
-    # --- conversations
+    Action("recall.pin", "p", "pin", "Pin", "Pin or unpin the message."),
+    Action("recall.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
+    Action("recall.source", "o", "source", "Source", "Open the file that the message came from.", False),
     Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
-    Action("conversations.title", "slash", "title", "Titles", "Only those with these words in the title."),
-    Action(
-        "conversations.sort", "s", "sort", "Sort", "By last message, beginning, title, length or importance."
-    ),
-    Action(
-        "conversations.reverse", "S", "reverse", "Turn round", "The same order from its other end.", False
-    ),
-    Action("conversations.source", "f", "source", "Source", "Only those of one source."),
-    Action("conversations.pinned", "P", "pinned", "Pinned", "Only those that are pinned, or all again."),
-    Action("conversations.clear", "x", "clear", "All", "Drop all filters.", False),
-    Action("conversations.pin", "p", "pin", "Pin", "Pin the conversation, or let it go again."),
-    Action("conversations.rename", "r", "rename", "Rename", "Give it a title that stays."),
-    Action(
-        "conversations.forget",
-        "d",
-        "forget",
-        "Forget",
-        "Erase the whole conversation for good, after a look at what goes.",
-    ),
-    Action("conversations.down", "down,j", "move(1)", "Down", "The next conversation.", False),
-    Action("conversations.up", "up,k", "move(-1)", "Up", "The one before.", False),
-    Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
-    Action("conversations.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
-    Action("conversations.first", "home", "first", "First", "The first one.", False),
-    Action("conversations.last", "end", "last", "Last", "The last one, once all are listed.", False),
-    # --- reading
-    Action("reading.back", "escape,q", "back", "Back", "Back to where you came from."),
-    Action(
-        "reading.next", "down,j", "move(1)", "Next", "The next message; a high one is scrolled first.", False
-    ),
-    Action("reading.previous", "up,k", "move(-1)", "Previous", "The message before.", False),
-    Action("reading.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "A screen further.", False),
-    Action("reading.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "A screen back.", False),
-    Action("reading.first", "home", "first", "Beginning", "The first message.", False),
-    Action("reading.last", "end,G", "last", "End", "The last message.", False),
-    Action(
-        "reading.next_day", "right_square_bracket", "day(1)", "Next day", "Where the next day begins.", False
-    ),
-    Action("reading.previous_day", "left_square_bracket", "day(-1)", "Day before", "The day before.", False),
+    Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
+    Action("conversations.sort", "s", "sort", "Sort", "Sort by last message, start, title, length or importance."),
+    Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
+    Action("conversations.source", "f", "source", "Source", "Filter by source."),
+    Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
+    Action("conversations.clear", "x", "clear", "All", "Clear all filters.", False),
+    Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),
+    Action("conversations.rename", "r", "rename", "Rename", "Change the title; imports no longer replace it."),
+    Action("conversations.forget", "d", "forget", "Forget", "Erase the conversation for good, after a preview."),
+    Action("conversations.down", "down,j", "move(1)", "Down", "Next conversation.", False),
+    Action("conversations.up", "up,k", "move(-1)", "Up", "Previous conversation.", False),
+    Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "One screen down.", False),
+    Action("conversations.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "One screen up.", False),
+    Action("conversations.first", "home", "first", "First", "First conversation.", False),
+    Action("conversations.last", "end", "last", "Last", "Last conversation listed.", False),
+    Action("reading.back", "escape,q", "back", "Back", "Go back."),
+    Action("reading.next", "down,j", "move(1)", "Next", "Next message; a tall one scrolls first.", False),
+    Action("reading.previous", "up,k", "move(-1)", "Previous", "Previous message.", False),
+    Action("reading.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "One screen down.", False),
+    Action("reading.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "One screen up.", False),
+    Action("reading.first", "home", "first", "Start", "First message.", False),
+    Action("reading.last", "end,G", "last", "End", "Last message.", False),
+    Action("reading.next_day", "right_square_bracket", "day(1)", "Next day", "Start of the next day.", False),
+    Action("reading.previous_day", "left_square_bracket", "day(-1)", "Previous day", "Start of the day before.", False),
     Action("reading.date", "g", "date", "Date", "Go to a year, a month or a day."),
-    Action("reading.fold", "enter,space", "fold", "Unfold", "Show all of a long message, or fold it again."),
-    Action("reading.find", "slash", "find", "Find", "Look for words in this conversation."),
-    Action("reading.next_found", "n", "found(1)", "Next found", "The next place where they stand.", False),
-    Action("reading.previous_found", "N", "found(-1)", "Found before", "The place before.", False),
-    Action("reading.summary", "s", "summary", "Summary", "Show all of the summary, or its first lines."),
-    Action(
-        "reading.quotes",
-        "0",
-        "quotes",
-        "Of the summary",
-        "Choose a line of the summary and go to its message; 1 to 9 go there at once.",
-        False,
-    ),
-    Action("reading.copy", "y", "copy", "Copy", "Copy the message as it was written."),
-    Action("reading.pin", "p", "pin", "Pin", "Pin the message, or let it go again."),
-    Action(
-        "reading.forget", "d", "forget", "Forget", "Erase the message for good, after a look at what goes."
-    ),
-    Action(
-        "reading.branches", "b", "branches", "Branches", "Go to what this branched from, or its branches."
-    ),
-    Action("reading.raw", "m", "raw", "As written", "Show Markdown as it was written, or drawn.", False),
-    # --- why
+    Action("reading.fold", "enter,space", "fold", "Unfold", "Unfold or fold a long message."),
+    Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
+    Action("reading.next_found", "n", "found(1)", "Next match", "Next match of the words.", False),
+    Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
+    Action("reading.summary", "s", "summary", "Summary", "Show the whole summary, or its first lines."),
+    Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
+    Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
+    Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),
+    Action("reading.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
+    Action("reading.branches", "b", "branches", "Branches", "Go to the parent conversation or to a branch."),
+    Action("reading.raw", "m", "raw", "As written", "Show Markdown as written, or formatted.", False),
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
-    # --- inbox
-    Action(
-        "inbox.retry",
-        "enter",
-        "retry",
-        "Read again",
-        "Read the file again: what is known already is passed over.",
-    ),
-    Action(
-        "inbox.retry_all",
-        "R",
-        "retry_all",
-        "Retry all",
-        "Read all again that failed, or were read in part.",
-        False,
-    ),
-    Action("inbox.add", "a", "add", "Add", "Read a file or folder whose path you type."),
-    Action(
-        "inbox.preview", "v", "preview", "Preview", "What reading the file would bring; nothing is changed."
-    ),
-    Action(
-        "inbox.stop",
-        "x",
-        "stop",
-        "Stop",
-        "Break off the reading: what was stored stays, the rest can be read later.",
-    ),
+    Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
+    Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
+    Action("inbox.preview", "v", "preview", "Preview", "What an import would add; changes nothing."),
+    Action("inbox.stop", "x", "stop", "Stop", "Stop the import; what is stored stays, the rest can be imported later."),
     Action("inbox.copy", "y", "copy", "Copy", "Copy the path.", False),
-    # --- files to be read
-    Action("offer.read", "enter", "read", "Read", "Read them into the memory."),
-    Action("offer.preview", "v", "preview", "Preview", "What reading them would bring; nothing is changed."),
-    Action("offer.close", "escape", "dismiss", "Close", "Leave them."),
-    # --- vitals
-    Action("vitals.table", "t", "table", "Table", "The same as plain tables, for those who don't see plots."),
-    Action("vitals.months", "m", "months", "Months", "Messages over time: each month, or all until then."),
-    Action("vitals.refresh", "r", "refresh", "Refresh", "Look again now.", False),
-    # --- context
-    Action("context.say", "slash", "say", "Say", "Go to the line in which you type what the user would say."),
-    Action(
-        "context.open", "enter", "open", "Open", "Open the marked message in its conversation, at its place."
-    ),
-    Action("context.more", "plus", "share(1)", "More", "Give the marked layer a larger share of the budget."),
-    Action("context.less", "minus", "share(-1)", "Less", "Give the marked layer a smaller share."),
-    Action(
-        "context.larger",
-        "right_square_bracket",
-        "budget(True)",
-        "Larger",
-        "The next larger budget of tokens.",
-    ),
-    Action(
-        "context.smaller",
-        "left_square_bracket",
-        "budget(False)",
-        "Smaller",
-        "The next smaller budget of tokens.",
-    ),
-    Action("context.preset", "t", "preset", "Preset", "Share the budget out as the next preset does."),
-    Action("context.reset", "0", "reset", "Reset", "The shares of the preset again.", False),
-    Action("context.session", "s", "session", "Conversation", "Choose the conversation that goes on."),
+    Action("offer.read", "enter", "read", "Import", "Import the files."),
+    Action("offer.preview", "v", "preview", "Preview", "What the import would add; changes nothing."),
+    Action("offer.close", "escape", "dismiss", "Close", "Close without importing."),
+    Action("vitals.table", "t", "table", "Table", "Show tables instead of plots, for screen readers."),
+    Action("vitals.months", "m", "months", "Months", "Messages per month, or the running total."),
+    Action("vitals.refresh", "r", "refresh", "Refresh", "Refresh now.", False),
+    Action("context.say", "slash", "say", "Message", "Go to the line for the user's message."),
+    Action("context.open", "enter", "open", "Open", "Open the selected message in its conversation."),
+    Action("context.more", "plus", "share(1)", "More", "Give the selected layer a larger share of the budget."),
+    Action("context.less", "minus", "share(-1)", "Less", "Give the selected layer a smaller share."),
+    Action("context.larger", "right_square_bracket", "budget(True)", "Larger", "Next larger token budget."),
+    Action("context.smaller", "left_square_bracket", "budget(False)", "Smaller", "Next smaller token budget."),
+    Action("context.preset", "t", "preset", "Preset", "Use the shares of the next preset."),
+    Action("context.reset", "0", "reset", "Reset", "Restore the shares of the preset.", False),
+    Action("context.session", "s", "session", "Conversation", "Choose the current conversation."),
     Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
-    # --- present
-    Action("present.leave", "escape", "leave", "Leave", "Leave it as it was.", True, True),
-    Action("present.choose", "enter", "choose", "Take", "Take the marked conversation.", True, True),
-    # --- memory
-    Action("memory.facts", "1", "view('facts')", "Facts", "What is known of you, with its evidence.", False),
-    Action("memory.review", "2", "view('review')", "Review", "What contradicts what holds.", False),
-    Action("memory.summaries", "3", "view('summaries')", "Summaries", "What was said, in short.", False),
-    Action("memory.pinned", "4", "view('pinned')", "Pinned", "The messages that you pinned.", False),
-    Action(
-        "memory.open", "enter", "open", "Open", "Open the marked message, or the one that it is known from."
-    ),
-    Action("memory.accept", "a", "accept", "Accept", "It is so; no message changes it from then on."),
-    Action("memory.correct", "c", "correct", "Correct", "Say what it should have been."),
-    Action("memory.reject", "r", "reject", "Reject", "It is not so; the same words do not bring it back."),
-    Action("memory.add", "n", "add", "Say", "Tell something yourself: a sentence, or name = value."),
-    Action("memory.filter", "slash", "filter", "Filter", "Show only what holds some words."),
-    Action("memory.which", "s", "which", "State", "Facts that hold, ended, …; summaries of another level."),
-    Action("memory.more", "plus", "more", "More", "Read more of the summaries.", False),
-    Action("memory.importance", "i", "importance", "Importance", "How important the marked message is."),
-    Action("memory.pin", "p", "pin", "Pin", "Pin the marked message, or let it go again."),
-    Action("memory.forget", "d", "forget", "Forget", "Erase the marked message for good, or what you name."),
-    # --- forgetting
-    Action(
-        "forget.close",
-        "escape",
-        "close",
-        "Close",
-        "Leave; before the number is given nothing changes.",
-        True,
-        True,
-    ),
-    Action(
-        "forget.receipts",
-        "ctrl+r",
-        "receipts",
-        "Receipts",
-        "What was forgotten so far, with its proofs.",
-        True,
-        True,
-    ),
+    Action("present.leave", "escape", "leave", "Cancel", "Close without choosing."),
+    Action("present.choose", "enter", "choose", "Choose", "Choose the selected conversation."),
+    Action("memory.facts", "1", "view('facts')", "Facts", "Facts about you, with their evidence.", False),
+    Action("memory.review", "2", "view('review')", "Review", "Statements that contradict current facts.", False),
+    Action("memory.summaries", "3", "view('summaries')", "Summaries", "Summaries of conversations.", False),
+    Action("memory.pinned", "4", "view('pinned')", "Pinned", "Pinned messages.", False),
+    Action("memory.open", "enter", "open", "Open", "Open the selected message, or the latest evidence."),
+    Action("memory.accept", "a", "accept", "Accept", "Confirm the fact; messages no longer change it."),
+    Action("memory.correct", "c", "correct", "Correct", "Correct the fact."),
+    Action("memory.reject", "r", "reject", "Reject", "Reject the fact; the same words do not bring it back."),
+    Action("memory.add", "n", "add", "Add", "Add a fact: a sentence, or name = value."),
+    Action("memory.filter", "slash", "filter", "Filter", "Filter by words."),
+    Action("memory.which", "s", "which", "Show", "Show current, ended, … facts; summaries of another level."),
+    Action("memory.more", "plus", "more", "More", "Load more summaries.", False),
+    Action("memory.importance", "i", "importance", "Importance", "Importance of the selected message."),
+    Action("memory.pin", "p", "pin", "Pin", "Pin or unpin the selected message."),
+    Action("memory.forget", "d", "forget", "Forget", "Erase the selected message, or others, for good."),
+    Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
+    Action("forget.receipts", "ctrl+r", "receipts", "Receipts", "Receipts of earlier erasures."),
 )
 
 
@@ -282,8 +159,36 @@ def actions(*places: str) -> Iterator[Action]:
 
 
 def bindings(place: str) -> list[Binding]:
-    """The keys of a place, as Textual takes them. Only those that work while a person types go before the typing."""
+    """The keys of a place as Textual's bindings."""
     return [
-        Binding(action.keys, action.does, action.name, action.shown, tooltip=action.help, id=action.id)
+        Binding(action.keys, action.action, action.name, action.show_in_footer, tooltip=action.help, id=action.id)
         for action in actions(place)
     ]
+
+
+class ActionProvider(Provider):
+    """The command palette: the actions of the current screen and those of everywhere."""
+
+    async def discover(self) -> Hits:
+        for action in self._available_actions():
+            yield DiscoveryHit(f"{action.name}  {self._keys(action)}", self._run(action), action.name, action.help)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for action in self._available_actions():
+            score = max(matcher.match(action.name), matcher.match(action.help))
+            if score > 0:
+                yield Hit(score, matcher.highlight(action.name), self._run(action), action.name, action.help)
+
+    def _available_actions(self) -> list[Action]:
+        return [*actions(getattr(self.screen, "PLACE", "")), *actions("app")]
+
+    def _keys(self, action: Action) -> str:
+        active = self.screen.active_bindings.values()
+        return " ".join(self.app.get_key_display(entry.binding) for entry in active if entry.binding.id == action.id)
+
+    def _run(self, action: Action) -> Callable[[], Coroutine[None, None, None]]:
+        async def run() -> None:
+            await self.app.run_action(action.action, self.app if action.place == "app" else self.screen)
+
+        return run

@@ -1,196 +1,217 @@
-"""The frame of the screen: which screens there are, whose memory is looked at, themes, and what everybody is told."""
+"""The app: its screens, the user whose memory is shown, themes, status and errors."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
+from rich.segment import Segments
+from rich.traceback import Traceback
+from textual._context import active_message_pump
 from textual.app import App
 from textual.binding import BindingType
 from textual.css.query import NoMatches
+from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
 from textual.events import Paste
 from textual.reactive import var
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from appliance_tui.actions import bindings
-from appliance_tui.intake import Intake
-from appliance_tui.link import Link, Open
-from appliance_tui.messages import Happened, Read
-from appliance_tui.palette import Palette
-from appliance_tui.paths_given import paths_in
-from appliance_tui.screens.recall import Recall
-from appliance_tui.themes import THEMES, starting_theme
-from appliance_tui.working import begin
+from appliance.errors import ApplianceError
+from appliance_tui.actions import ActionProvider, bindings
+from appliance_tui.ingestion import ImportQueue
+from appliance_tui.path_input import parse_paths
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.themes import THEMES, initial_theme
+from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.workers import (
+    ImportProgressed,
+    MemoryChanged,
+    MemoryOpener,
+    MemoryWorker,
+    begin,
+    error_text,
+    show_errors,
+)
 
 if TYPE_CHECKING:
-    from appliance.errors import ApplianceError
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import Event
 
-T = TypeVar("T")
+DAEMON_LOST_MESSAGE = (
+    "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
+)
 
-LOST = "The daemon is gone. What you typed is kept; this goes on as soon as it is back ('appliance serve')."
+STARTUP_DELAY_SECONDS = 0.7
+"""Seconds between the opening of the memory and background queries: people begin to type at once, and the first search
+opens the index."""
 
 
-SETTLES = 0.7
-"""Seconds after the memory is open until what nobody asked for begins: whoever opened it types already, and the first
-search opens the index."""
-
-
-def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
-    """A screen that is loaded when it is first looked at: the first one is to be there at once."""
+def _lazy_screen(module: str, name: str) -> Callable[[], Screen[None]]:
+    """A screen whose module is loaded when it is first shown, so that the first screen appears at once."""
 
     def load() -> Screen[None]:
         from importlib import import_module
 
-        made: Screen[None] = getattr(import_module(f"appliance_tui.screens.{module}"), name)()
-        return made
+        instance: Screen[None] = getattr(import_module(f"appliance_tui.screens.{module}"), name)()
+        return instance
 
     return load
 
 
 class ApplianceApp(App[None]):
-    """The memory on a screen. ``open`` opens it, on a thread, when the first frame stands."""
+    """The terminal UI of a memory."""
 
     TITLE = "Memory appliance"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("app")]
-    COMMANDS: ClassVar = {Palette}
+    COMMANDS: ClassVar = {ActionProvider}
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {
-        "recall": Recall,
-        "conversations": _screen("conversations", "Conversations"),
-        "context": _screen("context", "ContextScreen"),
-        "memory": _screen("memory", "MemoryScreen"),
-        "inbox": _screen("inbox", "Inbox"),
-        "vitals": _screen("vitals", "Vitals"),
+        "recall": SearchScreen,
+        "conversations": _lazy_screen("conversations", "ConversationsScreen"),
+        "context": _lazy_screen("context", "ContextScreen"),
+        "memory": _lazy_screen("memory", "MemoryScreen"),
+        "inbox": _lazy_screen("inbox", "InboxScreen"),
+        "vitals": _lazy_screen("status", "StatusScreen"),
     }
     DEFAULT_MODE = "recall"
 
     user: var[str | None] = var(None)
-    """Whose memory is looked at; None for that of the settings."""
-    told: var[str] = var("")
-    """What the bar says of the memory."""
+    """Whose memory is shown; None for the user of the settings."""
+    status_text: var[str] = var("")
+    """The counts in the bar."""
     banner: var[str] = var("")
 
     def __init__(
         self,
-        open: Open,
+        open: MemoryOpener,
         *,
         theme: str = "",
         keys: Mapping[str, str] | None = None,
         motion: bool = True,
         owner: str = "me",
     ):
-        """``owner`` is the user of the settings."""
+        """
+        Args:
+            open: opens the memory; called on a thread when the first frame is drawn.
+            keys: keys by action id, in place of the defaults.
+            owner: the user of the settings.
+        """
         super().__init__()
         self.owner = owner
         self.failure: ApplianceError | None = None
         self._open = open
-        self._is_shown = threading.Event()
-        self.settled = asyncio.Event()
-        """What nobody asked for may be asked for from now on."""
-        self.link = Link(self._open_shown, self._say_lost, self._say_back)
-        self.intake = Intake(self)
-        self._ends_listening: Callable[[], None] | None = None
-        for one in THEMES:
-            self.register_theme(one)
-        self.theme = starting_theme(theme)
+        self._first_frame_drawn = threading.Event()
+        self.startup_done = asyncio.Event()
+        """Set when background queries may begin."""
+        self.memory_worker = MemoryWorker(
+            self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
+        )
+        self.import_queue = ImportQueue(self)
+        self._unsubscribe: Callable[[], None] | None = None
+        for known_theme in THEMES:
+            self.register_theme(known_theme)
+        self.theme = initial_theme(theme)
         if not motion:
             self.animation_level = "none"
         if keys:
             self.set_keymap(dict(keys))
 
     @property
-    def whose(self) -> str:
-        """The user whose memory is looked at, as the bar names them."""
+    def active_user(self) -> str:
+        """The name of the user whose memory is shown."""
         return self.user or self.owner
 
-    # --- the memory -----------------------------------------------------------------------------------
-
     def on_mount(self) -> None:
-        begin(self, self._begin)
+        begin(self, self._start)
 
-    def shown(self) -> None:
-        """A screen has been drawn."""
-        self._is_shown.set()
+    def mark_drawn(self) -> None:
+        self._first_frame_drawn.set()
 
-    def _open_shown(self) -> Appliance:
-        """Open the memory, once the first frame stands: loading its modules would hold that up."""
-        self._is_shown.wait()
+    def _open_after_first_frame(self) -> Appliance:
+        """Open the memory after the first frame, which loading the modules would delay."""
+        self._first_frame_drawn.wait()
         return self._open()
 
-    async def _begin(self) -> None:
-        from appliance.errors import ApplianceError
-
+    async def _start(self) -> None:
         try:
-            await self.link.ask(self._listen)
-            with suppress(ApplianceError):  # an index that can't be opened: whoever searches is told
-                await self.link.ask(lambda memory: memory.get_ready())
-            await asyncio.sleep(SETTLES)
-            self.settled.set()
-            await self.refresh_told()
-            await self.link.ask(self.intake.watch)
+            await self.memory_worker.run_query(self._subscribe)
+            with suppress(ApplianceError):  # a search reports an index that can't be opened
+                await self.memory_worker.run_query(lambda memory: memory.warm_up())
+            await asyncio.sleep(STARTUP_DELAY_SECONDS)
+            self.startup_done.set()
+            await self.refresh_status_text()
+            await self.memory_worker.run_query(self.import_queue.watch)
         except ApplianceError as error:
-            self.failure = error  # which whoever started this tells, when the screen is gone
+            self.failure = error  # reported by ``main.run`` after the screen is closed
             self.exit(return_code=error.exit_code)
 
     def _handle_exception(self, error: Exception) -> None:
-        """As App's; what the memory refuses is told in words wherever it was asked, and ends nothing."""
-        from appliance.errors import ApplianceError
-
+        """Notify of an error of the memory; let Textual handle any other."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and not self.is_running:
-            return  # an answer that came when its screen was being taken down
+        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen():
+            return  # an answer that arrived while its screen was being removed
         if not isinstance(cause, ApplianceError):
             super()._handle_exception(error)
-        elif self.link.is_open:  # else the screen ends, and with that error
-            words = f"{cause}\n{cause.hint}" if cause.hint else str(cause)
-            self.notify(words, severity="error", markup=False)
+        elif self.memory_worker.is_open:  # else the app exits with that error
+            self.notify_error(error_text(cause))
 
-    def _listen(self, memory: Appliance) -> None:
-        self._ends_listening = memory.events.listen(self._happened)
+    def _is_for_a_removed_screen(self) -> bool:
+        """Whether what runs now belongs to a screen that is closed: its widgets go before it does."""
+        pump = active_message_pump.get(None)
+        nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
+        return not self.is_running or any(isinstance(node, Screen) and node not in self.screen_stack for node in nodes)
 
-    def _happened(self, event: Event) -> None:
-        self.intake.heard(event.kind, event.detail)
-        self.post_message(Happened(event.kind, event.detail))
+    def _fatal_error(self) -> None:
+        """End with a traceback, but not with Textual's: it shows local variables, which hold private messages."""
+        self.bell()
+        traceback = Traceback(show_locals=False, width=None)
+        self._exit_renderables.append(Segments(self.console.render(traceback, self.console.options)))
+        self._close_messages_no_wait()
 
-    async def on_happened(self, message: Happened) -> None:
-        """Something changed in the memory: the screens that show it look again."""
+    def _subscribe(self, memory: Appliance) -> None:
+        self._unsubscribe = memory.events.listen(self._relay_memory_event)
+
+    def _relay_memory_event(self, event: Event) -> None:
+        self.import_queue.handle_memory_event(event.kind, event.detail)
+        self.post_message(MemoryChanged(event.kind, event.detail))
+
+    async def on_memory_changed(self, message: MemoryChanged) -> None:
+        """Pass the change on to the screens."""
         for screen in self.screen_stack:
-            screen.post_message(Happened(message.kind, message.detail))
-        begin(self, self.refresh_told, "told", anew=True)
+            screen.post_message(MemoryChanged(message.kind, message.detail))
+        begin(self, self.refresh_status_text, "status", exclusive=True)
 
-    def on_read(self, message: Read) -> None:
-        """Reading files has got on."""
+    def on_import_progressed(self, message: ImportProgressed) -> None:
         if self._screen_stack:
-            self.screen.post_message(Read())
+            self.screen.post_message(ImportProgressed())
 
-    async def refresh_told(self) -> None:
-        """Say anew how much there is."""
-        counts = await self.link.ask(lambda memory: memory.browsing.counts())
-        waits = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
-        self.told = f"{counts['messages']:,} messages{waits}"
+    async def refresh_status_text(self) -> None:
+        """Update the counts in the bar."""
+        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts())
+        pending_text = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
+        self.status_text = f"{pluralize(counts['messages'], 'message')}{pending_text}"
 
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """What the memory refuses within is told to the person."""
-        from appliance.errors import ApplianceError
+    def notify_error(self, text: str, timeout: float | None = None) -> None:
+        """Show an error as a notification."""
+        self.notify(text, severity="error", timeout=timeout, markup=False)
 
-        try:
-            yield
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
+    def report_errors(self) -> AbstractContextManager[None]:
+        """Notify of an error of the memory that the block raises."""
+        return show_errors(self.notify_error)
 
     async def toggle_pin(self, message_id: str) -> bool:
-        """Pin a message, or let it go again; whether it is pinned now.
+        """Pin or unpin a message.
+
+        Returns:
+            Whether it is pinned now.
 
         Raises:
             ApplianceError: as the memory says.
@@ -200,78 +221,67 @@ class ApplianceApp(App[None]):
             message = memory.message(message_id)
             return (memory.unpin if message.pinned else memory.pin)(message.id).pinned
 
-        return await self.link.do(toggle)
+        return await self.memory_worker.run_command(toggle)
 
-    def _say_lost(self) -> None:
-        self.call_from_thread(setattr, self, "banner", LOST)
-
-    def _say_back(self) -> None:
-        self.call_from_thread(setattr, self, "banner", "")
+    def _set_banner(self, text: str) -> None:
+        self.call_from_thread(setattr, self, "banner", text)
 
     async def on_unmount(self) -> None:
-        if self._ends_listening is not None:
-            await asyncio.to_thread(self._ends_listening)
-        self.intake.close()
-        self._is_shown.set()
-        await asyncio.to_thread(self.link.close)
-
-    # --- files ----------------------------------------------------------------------------------------
+        if self._unsubscribe is not None:
+            await asyncio.to_thread(self._unsubscribe)
+        self.import_queue.close()
+        self._first_frame_drawn.set()
+        await asyncio.to_thread(self.memory_worker.close)
 
     async def on_event(self, event: TerminalEvent) -> None:
-        """As App.on_event; paths that are pasted (a terminal pastes what is dropped on it) are offered to be read."""
-        if isinstance(event, Paste) and not event.is_forwarded and self._takes_files:
-            paths = await asyncio.to_thread(paths_in, event.text)
+        """Offer to import pasted paths (terminals paste what is dropped on them); else as App.on_event."""
+        # The import dialog takes a pasted path as text.
+        if isinstance(event, Paste) and not event.is_forwarded and getattr(self.screen, "PLACE", "") != "offer":
+            paths = await asyncio.to_thread(parse_paths, event.text)
             if paths:
-                self.offer(*paths)
+                self.offer_import(*paths)
                 return
         await super().on_event(event)
 
-    @property
-    def _takes_files(self) -> bool:
-        """Whether nobody is being asked for a path now, who takes what is pasted as it is."""
-        return getattr(self.screen, "PLACE", "") != "offer"
+    def offer_import(self, *paths: Path) -> None:
+        """Offer to import files; ask for a path if there is none."""
+        from appliance_tui.screens.import_preview import ImportPreviewScreen
 
-    def offer(self, *paths: Path) -> None:
-        """Ask whether files are to be read; which ones, if none is named."""
-        from appliance_tui.screens.offer import Offer
-
-        self.push_screen(Offer(paths))
+        self.push_screen(ImportPreviewScreen(paths))
 
     async def action_demo(self) -> None:
-        """Look at sample chats, which are another user's; or at one's own again."""
-        from appliance_tui.widgets.welcome import DEMO, show_demo
+        """Switch to the sample chats, which belong to another user, or back."""
+        from appliance_tui.widgets.first_run import DEMO_USER, show_demo
 
-        if self.user == DEMO:
+        if self.user == DEMO_USER:
             self.user = None
-            self.notify("This is your own memory again.", timeout=4)
+            self.notify("Showing your own memory.", timeout=4)
         else:
-            begin(self, partial(show_demo, self), "demo", anew=True)
-
-    # --- actions --------------------------------------------------------------------------------------
+            begin(self, partial(show_demo, self), "demo", exclusive=True)
 
     def action_go(self, name: str) -> None:
-        """Look at another screen; each stays as it was left."""
+        """Switch to a screen; each keeps its state."""
         if name != self.current_mode:
             self.switch_mode(name)
 
     def read(self, session_id: str, message_id: str | None = None) -> None:
-        """Read a conversation, at one of its messages if that is named."""
-        from appliance_tui.screens.reading import Reading
+        """Open a conversation, at a message if one is given."""
+        from appliance_tui.screens.conversation import ConversationScreen
 
-        self.push_screen(Reading(session_id, message_id))
+        self.push_screen(ConversationScreen(session_id, message_id))
 
     def forget(self, *ids: str) -> None:
-        """Erase messages or whole conversations for good, once the person has seen what goes and has said yes."""
-        from appliance_tui.screens.forgetting import Forgetting
+        """Preview the erasure of messages or conversations, and erase them when the person confirms."""
+        from appliance_tui.screens.forget import ForgetScreen
 
-        self.push_screen(Forgetting(ids))
+        self.push_screen(ForgetScreen(ids))
 
     def action_help(self) -> None:
-        from appliance_tui.screens.help import Help
+        from appliance_tui.screens.help import HelpScreen
 
-        self.push_screen(Help())
+        self.push_screen(HelpScreen())
 
     def action_next_theme(self) -> None:
-        names = [one.name for one in THEMES]
+        names = [theme.name for theme in THEMES]
         self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
         self.notify(f"Theme: {self.theme}", timeout=2)

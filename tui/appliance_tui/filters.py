@@ -1,4 +1,4 @@
-"""What a search is narrowed to, as it is typed: ``user:ana source:slack role:assistant since:2024-03 until:2024``."""
+"""Search filters as they are typed: ``user:ana source:slack role:assistant since:2024-03 until:2024``."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from appliance_tui.screens.choosing import Choice
+from appliance_tui.screens.picker import PickerOption
 
-NAMES = ("user", "source", "role", "since", "until")
-"""What can be named before a colon."""
+FILTER_NAMES = ("user", "source", "role", "since", "until")
 
-ROLES = ("user", "assistant", "tool", "system")
+_FIELDS = {"source": "sources", "role": "roles"}
+"""The filters that may be given several times."""
 
-_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(NAMES)}):("[^"]*"|\S+)(?=\s|$)')
+_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
-    """The filters of a search: ``user`` None for that of the screen; ``since`` and ``until`` as they were typed."""
+class SearchFilters:
+    """The filters of a search. ``user`` None stands for the screen's; ``since`` and ``until`` are as typed."""
 
     user: str | None = None
     sources: tuple[str, ...] = ()
@@ -28,93 +28,77 @@ class Narrowed:
     until: str | None = None
 
     def __bool__(self) -> bool:
-        return self != Narrowed()
+        return self != SearchFilters()
 
-    def chips(self) -> Iterator[tuple[str, str]]:
+    def pairs(self) -> Iterator[tuple[str, str]]:
         """Name and value of each filter."""
         if self.user is not None:
             yield "user", self.user
-        yield from (("source", one) for one in self.sources)
-        yield from (("role", one) for one in self.roles)
-        if self.since:
-            yield "since", self.since
-        if self.until:
-            yield "until", self.until
+        yield from (("source", source) for source in self.sources)
+        yield from (("role", role) for role in self.roles)
+        yield from ((name, date) for name, date in (("since", self.since), ("until", self.until)) if date)
 
-    def plus(self, name: str, value: str) -> Narrowed:
-        """With one filter more; of users and times there is one, of sources and roles any number."""
-        match name:
-            case "source":
-                return replace(self, sources=tuple(dict.fromkeys((*self.sources, value))))
-            case "role":
-                return replace(self, roles=tuple(dict.fromkeys((*self.roles, value))))
-            case "user":
-                return replace(self, user=value)
-            case "since":
-                return replace(self, since=value)
-            case "until":
-                return replace(self, until=value)
-        raise ValueError(name)
+    def with_filter(self, name: str, value: str) -> SearchFilters:
+        """These filters with one more; a second user or time replaces the first."""
+        change: dict[str, Any] = {name: value}
+        if field := _FIELDS.get(name):
+            change = {field: tuple(dict.fromkeys((*getattr(self, field), value)))}
+        return replace(self, **change)
 
-    def without(self, name: str, value: str) -> Narrowed:
-        """Without one of the filters."""
-        match name:
-            case "source":
-                return replace(self, sources=tuple(one for one in self.sources if one != value))
-            case "role":
-                return replace(self, roles=tuple(one for one in self.roles if one != value))
-            case "user":
-                return replace(self, user=None)
-            case "since":
-                return replace(self, since=None)
-            case "until":
-                return replace(self, until=None)
-        raise ValueError(name)
+    def without_filter(self, name: str, value: str) -> SearchFilters:
+        """These filters without one of them."""
+        change: dict[str, Any] = {name: None}
+        if field := _FIELDS.get(name):
+            change = {field: tuple(kept for kept in getattr(self, field) if kept != value)}
+        return replace(self, **change)
 
-    def asked(self, user: str | None) -> dict[str, Any]:
-        """The filters by the names that a search takes; ``user`` is that of the screen."""
+    def search_arguments(self, user: str | None) -> dict[str, Any]:
+        """The filters as arguments of a search. ``user`` is the screen's."""
         return {
             "user_id": user if self.user is None else self.user,
             "sources": list(self.sources) or None,
             "roles": list(self.roles) or None,
-            "since": since_of(self.since),
-            "until": until_of(self.until),
+            "since": since_date(self.since),
+            "until": until_date(self.until),
         }
 
 
-def taken(text: str, narrowed: Narrowed) -> tuple[str, Narrowed]:
-    """What is left of a typed text, and the filters with those that stood in it complete: behind the last one there
-    must be a space, for it may be typed on."""
+def extract_filters(text: str, filters: SearchFilters) -> tuple[str, SearchFilters]:
+    """Take the filters out of a typed text. The last one counts only when a space follows: it may be unfinished.
+
+    Returns:
+        The rest of the text, and ``filters`` with those of the text.
+    """
     end = 0
-    kept: list[str] = []
-    for found in _TOKEN.finditer(text):
-        if found.end() == len(text):
+    remaining: list[str] = []
+    for match in _TOKEN.finditer(text):
+        if match.end() == len(text):
             break
-        narrowed = narrowed.plus(found[1], found[2].strip('"'))
-        kept.append(text[end : found.start()])
-        end = found.end() + 1
-    return "".join([*kept, text[end:]]), narrowed
+        filters = filters.with_filter(match[1], match[2].strip('"'))
+        remaining.append(text[end : match.start()])
+        end = match.end() + 1
+    return "".join([*remaining, text[end:]]), filters
 
 
-def ending(text: str) -> tuple[str, str] | None:
-    """Name and beginning of the filter that is being typed at the end of a text, if one is."""
-    found = re.search(rf'(?:^|\s)({"|".join(NAMES)}):("?[^\s"]*)$', text)
-    return (found[1], found[2].lstrip('"')) if found else None
+def partial_filter(text: str) -> tuple[str, str] | None:
+    """Name and start of the value of an unfinished filter at the end of a text."""
+    match = re.search(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$', text)
+    return (match[1], match[2].lstrip('"')) if match else None
 
 
-def typed(text: str) -> list[Choice]:
-    """The filter that a text is, if it is one: "since 2024-03", "until:2024", "source:slack"."""
-    found = re.fullmatch(rf"({'|'.join(NAMES)})[:\s]\s*(\S+)", text.strip())
-    return [Choice(found[1], found[2], "as typed")] if found else []
+def parse_filter(text: str) -> list[PickerOption]:
+    """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"."""
+    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+)", text.strip())
+    return [PickerOption(match[1], match[2], "as typed")] if match else []
 
 
-def since_of(text: str | None) -> str | None:
-    """A year or a month as its first day; a day or a moment as it is."""
+def since_date(text: str | None) -> str | None:
+    """A year or a month as its first day; anything else as it is."""
     return text if text is None or len(text) > 7 else f"{text}-01-01" if len(text) == 4 else f"{text}-01"
 
 
-def until_of(text: str | None) -> str | None:
-    """A year or a month as its last day; a day or a moment as it is."""
+def until_date(text: str | None) -> str | None:
+    """A year or a month as its last day; anything else as it is."""
     if text is None or len(text) > 7:
         return text
     if len(text) == 4:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
@@ -14,58 +15,53 @@ from appliance_tui.actions import ACTIONS, SCREENS, bindings
 if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
 
-NAMES = {action.id.removeprefix("app."): action.name for action in ACTIONS if action.place == "app"}
-NARROW = 100
-"""Columns below which the bar shows less."""
+SCREEN_NAMES = {action.id.removeprefix("app."): action.name for action in ACTIONS if action.place == "app"}
+
+COMPACT_BAR_COLUMNS = 100
+"""Columns below which the bar leaves out keys and counts."""
+
+SPLIT_VIEW_COLUMNS = 130
+"""Columns from which details are shown beside a list."""
 
 
-WIDE = 130
-"""Columns from which what is marked in a list stands beside it."""
+class ScreenBar(Static):
+    """The names of the screens, the current one highlighted, and the user whose memory is shown."""
 
-
-class Places(Static):
-    """The screens by name, the present one marked, and whose memory it is."""
-
-    def __init__(self, present: str) -> None:
+    def __init__(self, current: str) -> None:
         super().__init__(id="places")
-        self._present = present
+        self._current_name = current
 
     def on_mount(self) -> None:
-        self.watch(self.app, "told", self._write)
+        self.watch(self.app, "status_text", self._write)
         self.watch(self.app, "user", self._write)
 
     def on_resize(self) -> None:
         self._write()
 
     def _write(self) -> None:
-        from textual.content import Content
-
         app = cast("ApplianceApp", self.app)
-        wide = self.size.width >= NARROW
-        parts = [
-            Content.assemble(
-                (f" F{number} ", "$foreground-muted"),
-                (NAMES[name], "bold $text-accent" if name == self._present else "$foreground-muted"),
+        wide = self.size.width >= COMPACT_BAR_COLUMNS
+        left = Content.assemble(
+            *(
+                part
+                for number, name in enumerate(SCREENS, 1)
+                for part in (
+                    (f" F{number} " if wide else " ", "$foreground-muted"),
+                    (SCREEN_NAMES[name], "bold $text-accent" if name == self._current_name else "$foreground-muted"),
+                )
             )
-            if wide
-            else Content.assemble(
-                (f" {NAMES[name]}", "bold $text-accent" if name == self._present else "$foreground-muted")
-            )
-            for number, name in enumerate(SCREENS, 1)
-        ]
-        left = Content.assemble(*parts)
-        right = Content.assemble(
-            (f"{app.whose}{' · ' + app.told if app.told and wide else ''} ", "$foreground-muted")
         )
+        status = f" · {app.status_text}" if app.status_text and wide else ""
+        right = Content.styled(f"{app.active_user}{status} ", "$foreground-muted")
         gap = max(1, self.size.width - left.cell_length - right.cell_length)
         self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
 
 
-class Frame(Screen[None]):
-    """A screen of the bar. ``PLACE`` is its name in the table of actions; ``body`` is what fills it."""
+class FrameScreen(Screen[None]):
+    """A screen of the bar. ``PLACE`` is its place in the table of actions; ``body`` composes its content."""
 
     PLACE: ClassVar[str] = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (SPLIT_VIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     def __init_subclass__(cls) -> None:
         if "PLACE" in vars(cls):
@@ -73,7 +69,7 @@ class Frame(Screen[None]):
         super().__init_subclass__()
 
     def compose(self) -> ComposeResult:
-        yield Places(self.PLACE)
+        yield ScreenBar(self.PLACE)
         yield Static("", id="banner")
         with Vertical(id="body"):
             yield from self.body()
@@ -84,12 +80,12 @@ class Frame(Screen[None]):
 
     def on_mount(self) -> None:
         self.watch(self.app, "banner", self._show_banner)
-        self.call_after_refresh(self.appliance.shown)
+        self.call_after_refresh(self.appliance.mark_drawn)
 
-    def _show_banner(self, words: str) -> None:
+    def _show_banner(self, text: str) -> None:
         banner = self.query_one("#banner", Static)
-        banner.update(words)
-        banner.display = bool(words)
+        banner.update(text)
+        banner.display = bool(text)
 
     @property
     def appliance(self) -> ApplianceApp:

@@ -8,41 +8,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
 
 
 def run(
-    home: str | None,
-    user: str | None = None,
-    theme: str | None = None,
-    begun: Callable[[], None] = lambda: None,
+    home: str | None, user: str | None = None, theme: str | None = None, on_open: Callable[[], None] = lambda: None
 ) -> int:
-    """Show the memory in ``home`` until the person leaves; the exit code. ``user`` is whose it is at first, ``theme``
-    goes before that of the settings; ``begun`` is called when the first frame stands and the memory is to be opened.
+    """Show the memory in ``home`` until the person quits.
+
+    Args:
+        user: whose memory is shown first; the settings' user by default.
+        theme: overrides the settings' theme.
+        on_open: called when the first frame is drawn and the memory is about to be opened.
+
+    Returns:
+        The exit code.
 
     Raises:
-        ApplianceError: the settings of the screen name what is not there, or the memory can't be opened.
+        ApplianceError: the screen's settings are invalid, or the memory can't be opened.
     """
-    # See ``opener``; what is loaded on the way there is no garbage either.
+    # The modules loaded during start-up are not garbage; see ``memory_opener``.
     gc.disable()
     try:
-        return _run(home, user, theme, begun)
+        return _run(home, user, theme, on_open)
     finally:
         gc.enable()
 
 
-def _run(home: str | None, user: str | None, theme: str | None, begun: Callable[[], None]) -> int:
+def _run(home: str | None, user: str | None, theme: str | None, on_open: Callable[[], None]) -> int:
     from appliance import config, paths
     from appliance_tui.app import ApplianceApp
-    from appliance_tui.keys import remapped
+    from appliance_tui.keys import resolve_keymap
 
-    found = paths.find_home(home)
-    settings = config.load(found)
-
+    location = paths.find_home(home)
+    settings = config.load(location)
     app = ApplianceApp(
-        opener(found.root, begun),
+        memory_opener(location.root, on_open),
         theme=settings.tui.theme if theme is None else theme,
-        keys=remapped(settings.tui.keys, str(found.config)),
+        keys=resolve_keymap(settings.tui.keys, str(location.config)),
         motion=settings.tui.motion,
         owner=settings.user,
     )
@@ -53,13 +56,13 @@ def _run(home: str | None, user: str | None, theme: str | None, begun: Callable[
     return app.return_code or 0
 
 
-def opener(root: Path, begun: Callable[[], None] = lambda: None) -> Callable[[], Appliance]:
-    """What opens the memory for the screen, on a thread. What is loaded by then stays loaded: to look through it for
-    garbage now and then would hold up a frame."""
+def memory_opener(root: Path, on_open: Callable[[], None] = lambda: None) -> Callable[[], Appliance]:
+    """A function that opens the memory for the screen, on a thread. It exempts what is loaded by then from garbage
+    collection: looking through it now and then would hold up a frame."""
 
-    def open_it() -> Appliance:
-        begun()
-        from appliance.server.client import Appliance
+    def open_memory() -> Appliance:
+        on_open()
+        from appliance.client import Appliance
 
         try:
             return Appliance.open(root, purpose="appliance tui")
@@ -67,4 +70,4 @@ def opener(root: Path, begun: Callable[[], None] = lambda: None) -> Callable[[],
             gc.freeze()
             gc.enable()
 
-    return open_it
+    return open_memory

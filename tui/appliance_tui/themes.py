@@ -3,81 +3,45 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from textual.theme import Theme
 
-THEMES = (
-    Theme(
-        name="appliance-dark",
-        primary="#7aa2f7",
-        secondary="#9ece6a",
-        accent="#e0af68",
-        foreground="#c9d1e4",
-        background="#12141c",
-        surface="#181b26",
-        panel="#1f2433",
-        success="#9ece6a",
-        warning="#e0af68",
-        error="#f7768e",
-        dark=True,
-    ),
-    Theme(
-        name="appliance-light",
-        primary="#2f5fb3",
-        secondary="#3f7d20",
-        accent="#9a5b00",
-        foreground="#22252e",
-        background="#faf9f6",
-        surface="#f1efe9",
-        panel="#e6e3da",
-        success="#3f7d20",
-        warning="#9a5b00",
-        error="#b3261e",
-        dark=False,
-    ),
-    Theme(
-        name="appliance-contrast",
-        primary="#ffffff",
-        secondary="#00ff87",
-        accent="#ffff00",
-        foreground="#ffffff",
-        background="#000000",
-        surface="#000000",
-        panel="#1a1a1a",
-        success="#00ff87",
-        warning="#ffff00",
-        error="#ff5f5f",
-        dark=True,
-    ),
-    Theme(
-        name="appliance-plain",
-        primary="#bbbbbb",
-        secondary="#bbbbbb",
-        accent="#ffffff",
-        foreground="#dddddd",
-        background="#000000",
-        surface="#000000",
-        panel="#222222",
-        success="#dddddd",
-        warning="#dddddd",
-        error="#ffffff",
-        dark=True,
-    ),
-)
+from appliance.errors import ConfigError
+
+PREFIX = "appliance-"
+
+_ROLES = (
+    "primary", "secondary", "accent", "foreground", "background", "surface", "panel", "success", "warning", "error",
+)  # fmt: skip
+_COLOURS = {
+    "dark": "#7aa2f7 #9ece6a #e0af68 #c9d1e4 #12141c #181b26 #1f2433 #9ece6a #e0af68 #f7768e",
+    "light": "#2f5fb3 #3f7d20 #9a5b00 #22252e #faf9f6 #f1efe9 #e6e3da #3f7d20 #9a5b00 #b3261e",
+    "contrast": "#ffffff #00ff87 #ffff00 #ffffff #000000 #000000 #1a1a1a #00ff87 #ffff00 #ff5f5f",
+    "plain": "#bbbbbb #bbbbbb #ffffff #dddddd #000000 #000000 #222222 #dddddd #dddddd #ffffff",
+}
+"""The colours of each theme, in the order of ``_ROLES``."""
 
 
-def starting_theme(wanted: str) -> str:
-    """The theme of a name ("dark", "light", "contrast", "plain"); the plain one where NO_COLOR asks for none.
+def _theme(name: str) -> Theme:
+    colours: dict[str, Any] = dict(zip(_ROLES, _COLOURS[name].split(), strict=True))
+    return Theme(name=PREFIX + name, dark=name != "light", **colours)
+
+
+THEMES = tuple(map(_theme, _COLOURS))
+
+
+def initial_theme(theme_name: str) -> str:
+    """The full name of a theme ("dark", "light", "contrast", "plain"). Without a name it is the dark one, or the plain
+    one if NO_COLOR is set.
 
     Raises:
-        ConfigError: there is none of that name.
+        ConfigError: the theme does not exist.
     """
-    if not wanted:
-        return "appliance-plain" if os.environ.get("NO_COLOR") else "appliance-dark"
-    names = [one.name for one in THEMES]
-    if f"appliance-{wanted}" not in names:
-        from appliance.errors import ConfigError
-
-        known = ", ".join(name.removeprefix("appliance-") for name in names)
-        raise ConfigError(f"there is no theme {wanted!r}", where="tui.theme", hint=f"one of {known}")
-    return f"appliance-{wanted}"
+    if not theme_name:
+        theme_name = "plain" if os.environ.get("NO_COLOR") else "dark"
+    if theme_name not in _COLOURS:
+        raise ConfigError(
+            f"There is no theme {theme_name!r}.", where="tui.theme", hint=f"Use one of {', '.join(_COLOURS)}."
+        )
+    return PREFIX + theme_name

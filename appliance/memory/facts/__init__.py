@@ -1,7 +1,7 @@
-"""What is known of a person: facts with their evidence, as a program and the command line hold them.
+"""The facts about a person, with their evidence.
 
-Rules read what the person says (``reader``), facts follow from that and from what the person decides (``timeline``),
-and both are kept in the truth (``store.facts``). What has not been read yet is read before anything is answered."""
+Rules read what the person writes (``rule_extractor``), facts follow from that and from what the person decides
+(``timeline``), and the database holds both (``store.facts``). Unread messages are read before a call answers."""
 
 from __future__ import annotations
 
@@ -9,321 +9,239 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from typing import get_args
 
-from appliance import moments
+from appliance import requests as r
+from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.memory.facts import model, reading, timeline, wording
-from appliance.memory.facts.reader import read
+from appliance.memory.facts import extraction, llm_extractor, timeline
+from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.store import facts as store
 from appliance.store import statements as stated
 from appliance.store.database import Database
-from appliance.store.facts import Row
+from appliance.store.facts import FactRow
 from appliance.store.messages import message_id
-from appliance.store.statements import Decision
+from appliance.store.statements import Decision, PendingStatements
 from appliance.types import Fact, FactKind, FactState, Scope
 
-MOST_BEFORE_ANSWER = 20_000
-"""Messages that are read before an answer, about a second's work; a large import is left to the background."""
+# Messages read before an answer, about a second's work; the background reads a large import.
+MAX_MESSAGES_BEFORE_ANSWER = 20_000
+# A call waits so long for extraction in the background, then answers with what is known so far.
+LOCK_TIMEOUT_SECONDS = 5.0
 
-PATIENCE = 5.0
-"""Seconds that an answer waits for a reading in the background; after that it says what is known so far."""
-
-NOTE = "note"
-"""The attribute of what the person adds and no rule understands."""
+NOTE_ATTRIBUTE = "note"  # of what the person adds and no rule understands
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """What facts need of the engine that they live in: ``owner`` is the configured user, ``name`` what that person is
-    called in chats among people."""
+class FactsContext:
+    """What facts need of the engine. ``owner`` is the configured user, ``name`` what the owner is called in chats."""
 
     database: Database
     owner: str
     name: str
 
 
-_Told = tuple[FactKind, str, str, str, str, str | None]
-"""Kind, subject, attribute, value, how it was told, since when."""
+# Kind, subject, attribute, value, how it was added, since when.
+_StatedFact = tuple[FactKind, str, str, str, str, str | None]
 
 
-class Facts:
-    """The facts of a memory. Ids are "f7"; a user is the configured one unless named."""
+class FactService:
+    """The facts of a memory. Ids are "f7"; the user is the configured one unless named."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    def __init__(self, context: FactsContext) -> None:
+        self._context = context
         self._lock = threading.Lock()
 
-    # --- what is known --------------------------------------------------------------------------------
-
-    def list(
-        self,
-        user_id: str | None = None,
-        namespace: str = "",
-        *,
-        kind: FactKind | None = None,
-        state: FactState | None = None,
-        as_of: str | date | datetime | None = None,
-        agent_id: str | None = None,
-    ) -> Sequence[Fact]:
-        """What holds now, the latest said last; in another ``state`` if one is named; or what held ``as_of`` a day
-        (its end) or a moment, as far as is known today. ``agent_id`` narrows to what was said in sessions in which
-        that agent takes part, and what was added by hand.
-
-        Raises:
-            UsageError: no such kind or state, a date that is none, or both ``state`` and ``as_of``.
-        """
-        self._check(kind, state)
-        if as_of is not None and state is not None:
-            raise UsageError("a state is of now: it can't be asked for together with another time")
-        at = moments.microseconds(moments.asked(as_of)) if as_of is not None else None
-        states = () if at is not None else (state or "held",)
-        scope = replace(self._scope(user_id, namespace), agent_id=agent_id)
-        rows = store.of(self._read(), scope, states=states, kind=kind, at=at)
+    def list(self, request: r.ListFactsRequest) -> Sequence[Fact]:
+        """See ``ListFactsRequest``."""
+        self._check_kind_and_state(request.kind, request.state)
+        if request.as_of is not None and request.state is not None:
+            raise UsageError(
+                "The arguments state and as_of exclude each other.", hint="A state is that of the present."
+            )
+        at = timestamps.to_microseconds(timestamps.parse_as_of(request.as_of)) if request.as_of is not None else None
+        states = () if at is not None else (request.state or "held",)
+        scope = replace(self._scope(request.user_id, request.namespace), agent_id=request.agent_id)
+        rows = store.query(self._read_up_to_date(), scope, states=states, kind=request.kind, at=at)
         return [row.fact for row in rows]
 
-    def profile(
-        self, user_id: str | None = None, namespace: str = "", *, agent_id: str | None = None
-    ) -> Sequence[Fact]:
-        """What holds, for an assistant: standing instructions first, then by kind, the surest and latest first."""
-        order = {
-            "instruction": 0,
-            "profile": 1,
-            "relation": 2,
-            "date": 3,
-            "project": 4,
-            "tool": 5,
-            "preference": 6,
-        }
-        held = self.list(user_id, namespace, agent_id=agent_id)
+    def profile(self, request: r.ProfileRequest) -> Sequence[Fact]:
+        """See ``ProfileRequest``."""
+        order = {"instruction": 0, "profile": 1, "relation": 2, "date": 3, "project": 4, "tool": 5, "preference": 6}
+        held = self.list(r.ListFactsRequest(request.user_id, request.namespace, agent_id=request.agent_id))
         latest = sorted(held, key=lambda fact: fact.said_at or "", reverse=True)
         return sorted(latest, key=lambda fact: (order[fact.kind], -round(fact.confidence, 1)))
 
-    def review(self, user_id: str | None = None, namespace: str = "") -> Sequence[Fact]:
-        """What waits for the person: statements that contradict what holds and can't be settled."""
-        return self.list(user_id, namespace, state="review")
+    def review(self, request: r.ReviewFactsRequest) -> Sequence[Fact]:
+        """See ``ReviewFactsRequest``."""
+        return self.list(r.ListFactsRequest(request.user_id, request.namespace, state="review"))
 
-    def get(self, id: str, *, user_id: str | None = None, namespace: str | None = None) -> Fact:
-        """The fact of an id; only of ``user_id``'s where one is named.
+    def get(self, request: r.FactRequest) -> Fact:
+        """See ``FactRequest``."""
+        return self._row(request.id, request.user_id, request.namespace).fact
 
-        Raises:
-            NotFound: there is none.
-        """
-        return self._row(id, user_id, namespace).fact
-
-    show = get
-
-    def history(
-        self, subject: str, attribute: str | None = None, *, user_id: str | None = None, namespace: str = ""
-    ) -> Sequence[Fact]:
-        """All that was ever known of an attribute, in the order in which it was said: of the fact of an id ("f7"), or
-        of a ``subject`` ("me") and an ``attribute`` (None: all of them). What was rejected is among it.
-
-        Raises:
-            NotFound: no such fact.
-        """
-        db = self._read()
-        if attribute is None and store.fact_key(subject):
-            row = self._row(subject, user_id, None)
+    def history(self, request: r.FactHistoryRequest) -> Sequence[Fact]:
+        """See ``FactHistoryRequest``."""
+        db = self._read_up_to_date()
+        if request.attribute is None and store.fact_key(request.subject):
+            row = self._row(request.subject, request.user_id, None)
             scope = Scope(row.fact.user_id, row.fact.namespace)
-            return [one.fact for one in store.of(db, scope, slot=row.slot)]
-        scope = self._scope(user_id, namespace)
-        return [one.fact for one in store.of(db, scope, subject=subject, attribute=attribute)]
+            return [row.fact for row in store.query(db, scope, slot=row.slot)]
+        scope = self._scope(request.user_id, request.namespace)
+        return [row.fact for row in store.query(db, scope, subject=request.subject, attribute=request.attribute)]
 
-    # --- what the person says of it -------------------------------------------------------------------
+    def confirm(self, request: r.ConfirmFactRequest) -> Fact:
+        """See ``ConfirmFactRequest``."""
+        row = self._row(request.id, request.user_id, None)
+        how, since = ("ended", None) if row.ends else ("confirmed", row.fact.since)
+        return self._decide(row.fact, row.fact.value, how, since)
 
-    def confirm(self, id: str, *, user_id: str | None = None) -> Fact:
-        """Say that a fact is so: it holds, whatever contradicted it, and no message changes it. Of one that says that
-        another has ended: that one has.
+    def correct(self, request: r.CorrectFactRequest) -> Fact:
+        """See ``CorrectFactRequest``."""
+        row = self._row(request.id, request.user_id, None)
+        fact, value = row.fact, _normalize_value(request.value)
+        if timeline.slot_key(fact.subject, fact.kind, fact.attribute, value) != row.slot:
+            # The attribute may have many values, and this one was wrong.
+            self.reject(r.RejectFactRequest(request.id, user_id=request.user_id))
+        return self._decide(fact, value, "corrected", fact.since)
 
-        Raises:
-            NotFound: no such fact.
-        """
-        row = self._row(id, user_id, None)
-        fact = row.fact
-        return self._decide(
-            row, fact.value, "ended" if row.ends else "confirmed", None if row.ends else fact.since
-        )
-
-    def correct(self, id: str, value: str, *, user_id: str | None = None) -> Fact:
-        """Say what a fact should have been all along; the fact that is so now.
-
-        Raises:
-            NotFound: no such fact.
-            UsageError: the value is empty.
-        """
-        row = self._row(id, user_id, None)
-        value = _value(value)
-        fact = row.fact
-        slot = timeline.place(fact.subject, fact.kind, fact.attribute, value)
-        if slot != row.slot:  # of many values, one was wrong and another is meant
-            self.reject(id, user_id=user_id)
-            return self._add(Scope(fact.user_id, fact.namespace), fact, value, "corrected", fact.since)
-        return self._decide(row, value, "corrected", fact.since)
-
-    def reject(self, id: str, *, user_id: str | None = None) -> Fact:
-        """Say that a fact is not so. It does not come back from the same words, nor when they are read in again;
-        whoever says it anew only asks.
-
-        Raises:
-            NotFound: no such fact.
-        """
-        row = self._row(id, user_id, None)
+    def reject(self, request: r.RejectFactRequest) -> Fact:
+        """See ``RejectFactRequest``."""
+        row = self._row(request.id, request.user_id, None)
         fact = row.fact
         scope = (fact.user_id, fact.namespace)
-        cited = {quote.message_id for quote in fact.evidence}
-        with self._host.database.write() as tx:
-            said = stated.statements(tx, *scope, row.slot)
-            digests = [one.digest for one in said if message_id(one.message) in cited]
-            values = {one.value for one in said if message_id(one.message) in cited} | {fact.value}
+        cited_ids = {quote.message_id for quote in fact.evidence}
+        with self._context.database.write() as tx:
+            cited = [item for item in stated.statements(tx, *scope, row.slot) if message_id(item.message) in cited_ids]
+            values = {statement.value for statement in cited} | {fact.value}
+            digests = [statement.digest for statement in cited]
             digests += [timeline.value_digest(row.slot, fact.attribute, value) for value in values]
-            stated.refuse(tx, *scope, digests)
-            stated.undecide(tx, *scope, row.slot, values)
-            reading.settle_page(tx)
-        found = [
-            one.fact for one in store.of(self._read(), Scope(*scope), slot=row.slot) if one.fact.id == id
-        ]
-        return found[0] if found else replace(fact, state="rejected")
+            stated.reject_digests(tx, *scope, digests)
+            stated.remove_decisions(tx, *scope, row.slot, values)
+            extraction.derive_stale_page(tx)
+        facts = [row.fact for row in store.query(self._read_up_to_date(), Scope(*scope), slot=row.slot)]
+        return next((current for current in facts if current.id == request.id), replace(fact, state="rejected"))
 
-    def add(
-        self,
-        text: str | None = None,
-        *,
-        attribute: str | None = None,
-        value: str | None = None,
-        kind: FactKind = "profile",
-        subject: str = wording.ME,
-        user_id: str | None = None,
-        namespace: str = "",
-    ) -> Sequence[Fact]:
-        """Tell something: a sentence ("I live in Berlin", read as a message would be; one that is not understood is
-        kept as a note), or an ``attribute`` with its ``value``. The facts that hold by it.
-
-        Raises:
-            UsageError: neither a text nor an attribute with a value, or both.
-        """
-        self._check(kind, None)
-        scope = self._scope(user_id, namespace)
+    def add(self, request: r.AddFactRequest) -> Sequence[Fact]:
+        """See ``AddFactRequest``."""
+        self._check_kind_and_state(request.kind, None)
+        scope = self._scope(request.user_id, request.namespace)
+        text, attribute, value = request.text, request.attribute, request.value
         if (text is None) == (attribute is None) or (attribute is None) != (value is None):
-            raise UsageError("a fact is added as a sentence, or as an attribute with its value")
+            raise UsageError("A fact needs either a text, or an attribute and its value.")
+        stated_facts: list[_StatedFact]
         if attribute is not None and value is not None:
-            found: list[_Told] = [(kind, _value(subject), _value(attribute), _value(value), "added", None)]
+            words = (_normalize_value(request.subject), _normalize_value(attribute), _normalize_value(value))
+            stated_facts = [(request.kind, *words, "added", None)]
         else:
-            sentence = _value(text or "")
-            found = [
+            sentence = _normalize_value(text or "")
+            stated_facts = [
                 (
-                    one.kind,
-                    one.subject,
-                    one.attribute,
-                    one.value,
-                    "ended" if one.mode == "ended" else "added",
-                    one.since,
+                    item.kind,
+                    item.subject,
+                    item.attribute,
+                    item.value,
+                    "ended" if item.mode == "ended" else "added",
+                    item.since,
                 )
-                for one in read(sentence, date.today())
-                if one.value
-            ] or [(kind, subject, NOTE, sentence, "added", None)]
-        slots = []
-        with self._host.database.write() as tx:
-            for of_kind, who, name, said, how, since in found:
-                slot = timeline.place(who, of_kind, name, said)
-                stated.allow(tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, name, said)])
-                decision = Decision(of_kind, who, name, said, how, since, moments.now())
-                stated.decide(tx, scope.user_id, scope.namespace, slot, decision)
-                slots.append(slot)
-            reading.settle_page(tx)
-        db = self._read()
+                for item in extract_statements(sentence, date.today())
+                if item.value
+            ] or [(request.kind, request.subject, NOTE_ATTRIBUTE, sentence, "added", None)]
+        with self._context.database.write() as tx:
+            slots = [_add_decision(tx, scope, stated_fact) for stated_fact in stated_facts]
+            extraction.derive_stale_page(tx)
+        db = self._read_up_to_date()
         return [
             row.fact
             for slot in dict.fromkeys(slots)
-            for row in store.of(db, scope, slot=slot)
+            for row in store.query(db, scope, slot=slot)
             if row.fact.made_by == timeline.PERSON and row.fact.state in ("held", "ended")
         ]
 
-    # --- reading --------------------------------------------------------------------------------------
-
-    def read_due(self, goes_on: Callable[[], bool] = lambda: True, most: int | None = None) -> int:
-        """Read the messages that have not been read for facts; how many it was. A task of the background."""
-        if not self._lock.acquire(timeout=PATIENCE):
-            return 0  # another thread is at it, with much before it
+    def extract_pending(
+        self, should_continue: Callable[[], bool] = lambda: True, max_messages: int | None = None
+    ) -> int:
+        """Read messages that have not been read for facts, as a background job. Returns their number."""
+        if not self._lock.acquire(timeout=LOCK_TIMEOUT_SECONDS):
+            return 0  # another thread is reading a large backlog
         try:
-            return reading.read_due(self._host.database, self._host.owner, self._host.name, goes_on, most)
+            return extraction.extract_pending(
+                self._context.database, self._context.owner, self._context.name, should_continue, max_messages
+            )
         finally:
             self._lock.release()
 
-    def pending(self) -> int:
-        """How many messages wait to be read for facts."""
-        return stated.pending(self._host.database.read())
+    def pending(self, request: r.PendingFactsRequest) -> int:
+        """See ``PendingFactsRequest``."""
+        return stated.count_pending(self._context.database.read())
 
-    def ask_model(
+    def extract_with_model(
         self,
         complete: Callable[[Sequence[Mapping[str, str]]], str],
         name: str,
-        goes_on: Callable[[], bool] = lambda: True,
+        should_continue: Callable[[], bool] = lambda: True,
     ) -> int:
-        """Let a model read a page of messages that it has not read, the newest first; how many it was. ``complete``
-        answers a chat, ``name`` is what its facts are marked with. What it can't quote is left out."""
-        return model.read_page(
-            self._host.database,
-            complete,
-            name,
-            goes_on,
-            lambda one: reading.speaks(
-                one,
-                *stated.talkers(self._host.database.read(), one.session),
-                self._host.owner,
-                self._host.name,
-            ),
-        )
+        """Have a model read a page of messages that it has not read, the newest first. Returns their number.
 
-    # --- what the verbs share ---------------------------------------------------------------------------
+        Args:
+            complete: Answers a chat.
+            name: Marks the facts that the model finds. What it cannot quote is left out.
+        """
+        context = self._context
 
-    def _read(self) -> sqlite3.Connection:
-        """A connection on which what could be read has been."""
-        db = self._host.database.read()
-        if stated.has_due(db) or not stated.is_settled(db):
-            self.read_due(most=MOST_BEFORE_ANSWER)
+        def is_own_message(message: PendingStatements) -> bool:
+            participants = stated.participants(context.database.read(), message.session)
+            return extraction.is_own_message(message, *participants, context.owner, context.name)
+
+        return llm_extractor.extract_page(context.database, complete, name, should_continue, is_own_message)
+
+    def _read_up_to_date(self) -> sqlite3.Connection:
+        """A connection, after as many unread messages have been read as an answer may wait for."""
+        db = self._context.database.read()
+        if stated.has_pending(db) or not stated.is_up_to_date(db):
+            self.extract_pending(max_messages=MAX_MESSAGES_BEFORE_ANSWER)
         return db
 
-    def _row(self, id: str, user_id: str | None, namespace: str | None) -> Row:
+    def _row(self, id: str, user_id: str | None, namespace: str | None) -> FactRow:
         scope = None if user_id is None else Scope(user_id, namespace or "")
-        return store.get(self._read(), id, scope)
+        return store.get(self._read_up_to_date(), id, scope)
 
-    def _decide(self, row: Row, value: str, how: str, since: str | None) -> Fact:
-        return self._add(Scope(row.fact.user_id, row.fact.namespace), row.fact, value, how, since)
-
-    def _add(self, scope: Scope, fact: Fact, value: str, how: str, since: str | None) -> Fact:
-        slot = timeline.place(fact.subject, fact.kind, fact.attribute, value)
-        decision = Decision(fact.kind, fact.subject, fact.attribute, value, how, since, moments.now())
-        with self._host.database.write() as tx:
-            stated.allow(
-                tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, fact.attribute, value)]
-            )
-            stated.decide(tx, scope.user_id, scope.namespace, slot, decision)
-            reading.settle_page(tx)
-        rows = [row.fact for row in store.of(self._read(), scope, slot=slot)]
+    def _decide(self, fact: Fact, value: str, how: str, since: str | None) -> Fact:
+        scope = Scope(fact.user_id, fact.namespace)
+        with self._context.database.write() as tx:
+            slot = _add_decision(tx, scope, (fact.kind, fact.subject, fact.attribute, value, how, since))
+            extraction.derive_stale_page(tx)
+        facts = [row.fact for row in store.query(self._read_up_to_date(), scope, slot=slot)]
         state = "ended" if how == "ended" else "held"
-        return next(one for one in reversed(rows) if one.state == state and one.made_by == timeline.PERSON)
+        return next(item for item in reversed(facts) if item.state == state and item.made_by == timeline.PERSON)
 
     def _scope(self, user_id: str | None, namespace: str) -> Scope:
-        return Scope(self._host.owner if user_id is None else user_id, namespace)
+        return Scope(self._context.owner if user_id is None else user_id, namespace)
 
     @staticmethod
-    def _check(kind: str | None, state: str | None) -> None:
-        for value, known, called in (
-            (kind, get_args(FactKind), "kind"),
-            (state, get_args(FactState), "state"),
-        ):
+    def _check_kind_and_state(kind: str | None, state: str | None) -> None:
+        for value, known, noun in ((kind, get_args(FactKind), "kind"), (state, get_args(FactState), "state")):
             if value is not None and value not in known:
-                raise UsageError(f"no {called} {value!r}", hint="one of " + ", ".join(known))
+                raise UsageError(f"There is no {noun} {value!r}.", hint=f"Use one of {', '.join(known)}.")
 
 
-def _value(text: str) -> str:
+def _add_decision(tx: sqlite3.Connection, scope: Scope, stated_fact: _StatedFact) -> str:
+    """Store a decision of the person; its value is not rejected any more. Returns the slot."""
+    kind, subject, attribute, value, how, since = stated_fact
+    slot = timeline.slot_key(subject, kind, attribute, value)
+    stated.unreject_digests(tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, attribute, value)])
+    decision = Decision(kind, subject, attribute, value, how, since, timestamps.now())
+    stated.add_decision(tx, scope.user_id, scope.namespace, slot, decision)
+    return slot
+
+
+def _normalize_value(text: str) -> str:
     plain = " ".join(text.split())
     if not plain:
-        raise UsageError("a fact without words says nothing")
+        raise UsageError("A fact must not be empty.", hint="Give a text.")
     try:
         plain.encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"{plain!r} is not valid Unicode at character {error.start}") from error
+        raise UsageError(f"{plain!r} is not valid Unicode at character {error.start}.") from error
     return plain

@@ -1,37 +1,19 @@
-"""How people say in German who they are, what they have and what they want."""
+"""The fact rules of German: how people say who they are, what they have and what they want."""
 
-# fmt: off
+# A rule is one line, however long.
 # ruff: noqa: E501
-# A rule is a line, however long.
 # fmt: off
 from __future__ import annotations
 
-from appliance.memory.facts.language import DATED, NUMBERED, Language, Rule
-from appliance.memory.facts.patterns import pattern
+from appliance import languages
+from appliance.languages.language import full_names
+from appliance.memory.facts.grammar import DATED, NUMBERED, FactGrammar, FactRule, longest_first, pattern
 
-_RELATIONS = {
-    "frau": "wife", "ehefrau": "wife", "mann": "husband", "ehemann": "husband", "freundin": "girlfriend", "partner": "partner",
-    "partnerin": "partner", "lebensgefährtin": "partner", "lebensgefährte": "partner", "verlobte": "fiancée",
-    "verlobter": "fiancé", "sohn": "son", "söhne": "son", "tochter": "daughter", "töchter": "daughter", "kind": "child",
-    "kinder": "child", "mutter": "mother", "mama": "mother", "vater": "father", "papa": "father", "bruder": "brother",
-    "brüder": "brother", "schwester": "sister", "schwestern": "sister", "oma": "grandmother", "großmutter": "grandmother",
-    "opa": "grandfather", "großvater": "grandfather", "tante": "aunt", "onkel": "uncle", "cousin": "cousin",
-    "cousine": "cousin", "neffe": "nephew", "nichte": "niece", "freund": "friend", "bester freund": "friend",
-    "beste freundin": "friend", "kumpel": "friend", "chef": "boss", "chefin": "boss", "kollege": "colleague",
-    "kollegin": "colleague", "mitbewohner": "roommate", "mitbewohnerin": "roommate", "nachbar": "neighbour",
-    "nachbarin": "neighbour", "hund": "dog", "hündin": "dog", "welpe": "dog", "dackel": "dog", "katze": "cat", "kater": "cat",
-    "haustier": "pet", "pferd": "horse", "hase": "rabbit", "kaninchen": "rabbit", "enkel": "grandson", "enkelin": "granddaughter",
-    "kindern": "child", "söhnen": "son", "töchtern": "daughter", "brüdern": "brother", "freunden": "friend", "hunden": "dog",
-    "hunde": "dog", "katzen": "cat", "hasen": "rabbit", "schwiegermutter": "mother-in-law", "schwiegervater": "father-in-law",
-    "schwager": "brother-in-law", "schwägerin": "sister-in-law", "verlobten": "fiancé", "mutti": "mother",
-    "papi": "father", "omi": "grandmother", "opi": "grandfather", "labrador": "dog", "pudel": "dog", "schäferhund": "dog",
-    "lehrer": "teacher", "lehrerin": "teacher", "arzt": "doctor", "ärztin": "doctor", "hausarzt": "doctor", "zahnarzt": "dentist",
-}
-_REL = r"(?P<rel>" + "|".join(sorted(_RELATIONS, key=len, reverse=True)) + r")\b"
+_REL = rf"(?P<rel>{longest_first(languages.GERMAN.relations)})\b"
 _OLDER = r"(?:(?:ältere|jüngere|kleine|große|älteste|jüngste|beide|neue|beste|liebe)[rnsm]? |zwei |drei |vier ){0,2}"
 _MY = rf"\b(?:mein|unser)(?:e[nmr]?)? {_OLDER}{_REL}"
 _A = r"(?:ein|eine|einen|zwei|drei|vier|'nen|nen)"
-_FERN = r"(?!meine? (?:nachbar|chef|kolleg|lehrer|arzt|ärztin|hausarzt|zahnarzt|mitbewohner))"
+_DISTANT = r"(?!meine? (?:nachbar|chef|kolleg|lehrer|arzt|ärztin|hausarzt|zahnarzt|mitbewohner))"
 _WHO = rf"\b(?:mein|meine|unser|unsere) {_OLDER}{_REL}(?: (?P<who>[^\W\d_][\w-]{{1,24}}))?,? "
 _ADV = r"(?: (?:ja|auch|jetzt|derzeit|aktuell|momentan|gerade|seit \d{4}|seit kurzem|noch|immer noch|hier|eigentlich|sehr|total|wirklich|echt|meistens|übrigens|nun|inzwischen|mittlerweile|leider|seit \w+ (?:jahr|jahren|monat|monaten|wochen)))?"
 _NOUNS = frozenset(
@@ -42,8 +24,8 @@ _NOUNS = frozenset(
     " gassi hausaufgaben schuhe möbel lebensmittel kleidung unterwegs hand händchen mühle poker basketball handball"
     " sonntags samstags freitags abends morgens vollzeit teilzeit krankheit termine ferien party ruhe gesellschaft".split()
 )
-_SEIT = rf"{_ADV}{_ADV}"
-_MIT = r"(?:,? (?:zusammen |gemeinsam )?mit mein(?:e[nmr])?(?: [\wäöüß-]+){1,3}?(?: und (?:unsere[nm]?|meine[nmr]?|den|zwei)(?: [\wäöüß-]+){1,3}?)?)?"
+_ADVERBS = rf"{_ADV}{_ADV}"
+_WITH = r"(?:,? (?:zusammen |gemeinsam )?mit mein(?:e[nmr])?(?: [\wäöüß-]+){1,3}?(?: und (?:unsere[nm]?|meine[nmr]?|den|zwei)(?: [\wäöüß-]+){1,3}?)?)?"
 _I = r"\b(?:ich|wir)"
 _EVENT = (
     r"(?:hochzeit|prüfung|klausur|deadline|abgabe(?:frist|termin)?|frist|zahnarzttermin|arzttermin|termin|vorstellungsgespräch|flug|umzug"
@@ -58,136 +40,125 @@ _EVENTS = {
     "operation": "operation", "op": "operation",
     "fahrprüfung": "driving test", "reise": "trip", "konferenz": "conference", "präsentation": "presentation",
 }
-_HEADS = (
-    "lehrer arzt ärztin ingenieur entwickler programmierer krankenpfleger pfleger krankenschwester jurist anwalt anwält"
-    " bäcker koch köchin kellner friseur mechaniker elektriker tischler schreiner maler architekt designer grafiker"
-    " journalist autor übersetzer dolmetscher fotograf musiker schauspieler buchhalter steuerberater berater verkäufer"
-    " polizist feuerwehrmann soldat pilot fahrer landwirt gärtner florist student studenten erzieher therapeut psychologe"
-    " psycholog physiker chemiker biologe biologin mathematiker informatiker wissenschaftler forscher professor dozent"
-    " hebamme apotheker zahnarzt zahnärztin tierarzt tierärztin rentner hausmann hausfrau beamter beamtin sekretär manager"
-    " projektmanager produktmanager softwareentwickler sozialarbeiter bauer maurer dachdecker klempner installateur richter"
-    " notar makler künstler illustrator redakteur bibliothekar historiker azubi auszubildender trainer coach sanitäter"
-    " logopäde logopädin physiotherapeut ergotherapeut metzger konditor schneider pfarrer lokführer kaufmann kauffrau"
-    " bankkaufmann bankkauffrau industriekauffrau webentwickler systemadministrator administrator analyst doktorand"
-).split()
 _ORDER = r"(?:antworte|antworten sie|schreib|schreibe|verwende|benutz|benutze|nutze|gib|zeig|zeige|nenne|nenn|erklär|erkläre|sprich|rede|duze|sieze|formatiere|füge|halte|fass|fasse|mach|mache|sag|sage|rechne|runde|übersetze|vermeide|lass|begründe|verzichte|stell|stelle|frag|frage|achte|denk|denke|beginne|bleib|setze|zitiere)"
 
 _GATE = pattern(_MY)
-_RELATED = tuple(_RELATIONS)
+_RELATED = tuple(languages.GERMAN.relations)
 _DATED = tuple("hochzeit prüfung klausur deadline abgabe frist zahnarzttermin arzttermin termin vorstellungsgespräch flug umzug operation op abschluss verteidigung konferenz reise präsentation fahrprüfung konzert feier vortrag einschulung urlaub taufe".split())
 
-_BEI = Rule("bei", "profile", "employer", (), pattern(r",? (?:bei|für) (?:der |dem |die )?"), "org")
-_KEIN = r"(?P<value>alkohol|kaffee|milch|koffein|bier|wein|cola|schwarzen tee|fleisch|schweinefleisch|rindfleisch|fisch|gluten|weizen|zucker|eier|milchprodukte|laktose|nüsse|meeresfrüchte|käse|schokolade)\b"
-_KURZ = pattern(r"[^\n,;]{0,15}\b(?:heute|diese woche|bis|nach \d|abends|morgens|vor dem|ohne|wenn|außer|jeden tag)\b")
-_TAGE = r"(?:montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?|sonntags?|abend|morgen|tag|woche|wochenende)"
-_TAGE_S = r"(?:montags|dienstags|mittwochs|donnerstags|freitags|samstags|sonntags)"
-_OFT = rf"(?:(?:jede[nrs]?|an jedem) (?:zweiten |zweite )?{_TAGE}(?: und {_TAGE})?|(?:immer )?{_TAGE_S}(?:(?:,| und) {_TAGE_S}){{0,4}}|(?:ein|zwei|drei|vier|fünf)mal (?:pro|die|in der) woche)(?: (?:vor|nach) der (?:arbeit|schule))?"
-_UEBE = r"(?:jogge|laufe|schwimme|klettere|tanze|boxe|trainiere|meditiere|turne|rudere|faste|koche|backe|singe|radle|wandere|arbeite|spiele [\wäöüß-]+|mache [\wäöüß-]+|gehe [\wäöüß-]+|fahre [\wäöüß-]+|unterrichte [\wäöüß-]+)"
-_STIL = r"(?:emojis?|aufzählungen|aufzählungszeichen|fachbegriffe|anglizismen|smileys|tabellen|floskeln|ausrufezeichen|gendersternchen)"
-_DANN = r"(?=(?:am|bis|zum|auf|den|der|morgen|übermorgen|nächst\w*|kommend\w*|diesen|in \w+ (?:tag|woch)\w*|\d))"
+_AT_ORG = FactRule("bei", "profile", "employer", (), pattern(r",? (?:bei|für) (?:der |dem |die )?"), "org")
+_FOODS = r"(?P<value>alkohol|kaffee|milch|koffein|bier|wein|cola|schwarzen tee|fleisch|schweinefleisch|rindfleisch|fisch|gluten|weizen|zucker|eier|milchprodukte|laktose|nüsse|meeresfrüchte|käse|schokolade)\b"
+_AWHILE = pattern(r"[^\n,;]{0,15}\b(?:heute|diese woche|bis|nach \d|abends|morgens|vor dem|ohne|wenn|außer|jeden tag)\b")
+_WEEKDAYS = full_names(languages.GERMAN.temporal.weekdays)
+_DAY = rf"(?:(?:{'|'.join(_WEEKDAYS)})s?|abend|morgen|tag|woche|wochenende)"
+_DAYS_PLURAL = rf"(?:(?:{'|'.join(_WEEKDAYS)})s)"
+_REGULARLY = rf"(?:(?:jede[nrs]?|an jedem) (?:zweiten |zweite )?{_DAY}(?: und {_DAY})?|(?:immer )?{_DAYS_PLURAL}(?:(?:,| und) {_DAYS_PLURAL}){{0,4}}|(?:ein|zwei|drei|vier|fünf)mal (?:pro|die|in der) woche)(?: (?:vor|nach) der (?:arbeit|schule))?"
+_HABIT = r"(?:jogge|laufe|schwimme|klettere|tanze|boxe|trainiere|meditiere|turne|rudere|faste|koche|backe|singe|radle|wandere|arbeite|spiele [\wäöüß-]+|mache [\wäöüß-]+|gehe [\wäöüß-]+|fahre [\wäöüß-]+|unterrichte [\wäöüß-]+)"
+_STYLE = r"(?:emojis?|aufzählungen|aufzählungszeichen|fachbegriffe|anglizismen|smileys|tabellen|floskeln|ausrufezeichen|gendersternchen)"
+_SOON = r"(?=(?:am|bis|zum|auf|den|der|morgen|übermorgen|nächst\w*|kommend\w*|diesen|in \w+ (?:tag|woch)\w*|\d))"
 
 _RULES = (
-    Rule("ich heiße", "profile", "name", ("heiße", "heisse"), pattern(r"\bich (?:heiße|heisse)(?: übrigens)? "), "person", confidence=0.95, loose=True),
-    Rule("mein name ist", "profile", "name", ("name ist", "name lautet"), pattern(r"\bmein (?:voller )?name (?:ist|lautet) "), "person", confidence=0.95, loose=True),
-    Rule("nenn mich", "profile", "called", ("nenn", "sag "), pattern(r"\b(?:nenn|nennt|nenne|nennen sie) mich(?: bitte| einfach| doch| gern| gerne)? "), "person", loose=True),
-    Rule("du kannst mich nennen", "profile", "called", ("mich",), pattern(r"\bdu (?:kannst|darfst) mich (?:gern |gerne |einfach |ruhig )?(?P<value>[^\W\d_][\w-]{1,24}) nennen\b"), loose=True),
-    Rule("alter", "profile", "age", ("jahre", "bin"), pattern(r"(?:\b(?:ich|und)|(?:^|(?<=[\n.!]))[ \t]*(?=bin)) ?bin(?: jetzt| gerade| schon| erst| übrigens)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), loose=True, also=NUMBERED),
-    Rule("geburtstag", "profile", "birthday", ("geburtstag",), pattern(r"\b(?:mein geburtstag ist|ich habe|ich hab)(?: immer)? (?=am |der )"), "birthday", loose=True, confidence=0.9, follows=pattern(r"[ \t]*(?:$|[.,;!)])| geburtstag\b")),
-    Rule("geboren am", "profile", "birthday", ("geboren",), pattern(r"\bich (?:bin|wurde) "), "birthday", follows=pattern(r" (?:geboren|in [\wäöüß-]+ geboren)\b")),
-    Rule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"(?:{_I}|\bund) (?:wohne|wohn|lebe|leb|wohnen|leben){_SEIT}{_MIT} (?:in der nähe von|nahe|bei|in) "), "place", confidence=0.9, loose=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
-    Rule("und wohne in", "profile", "home", ("wohn", "wohne", "lebe"), pattern(rf"(?:\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=(?:wohne|lebe))) ?(?:wohne|wohn|lebe){_SEIT}{_MIT} in "), "place", confidence=0.85, loose=True),
-    Rule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV}{_MIT} in "), "place", loose=True),
-    Rule("von nach gezogen", "profile", "home", (" von ", "gezogen"), pattern(rf"{_I} (?:bin|sind)(?: [\wäöüß]+){{0,4}}? von "), "place", "ended", then=(Rule("nach", "profile", "home", (), pattern(r" nach "), "place"),), loose=True, follows=pattern(r" nach [^\n,.]{2,40} (?:um)?gezogen")),
-    Rule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", loose=True, follows=pattern(r" (?:um)?gezogen\b")),
-    Rule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", loose=True),
-    Rule("früher gewohnt", "profile", "home", ("gewohnt", "gelebt"), pattern(rf"{_I} (?:habe|hab|haben)(?: (?:früher|mal|lange|damals|bis \d{{4}}|von \d{{4}} bis \d{{4}}|einmal|\w+ jahre(?: lang)?)){{0,2}} in "), "place", "ended", loose=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
-    Rule("früher habe ich", "profile", "home", ("gewohnt", "gelebt"), pattern(r"\b(?:früher|damals|bis \d{4}|davor) (?:habe|hab|haben) (?:ich|wir)(?: lange)? in "), "place", "ended", loose=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
-    Rule("komme aus", "profile", "origin", ("komme", "stamme", "aufgewachsen"), pattern(r"\bich (?:komme|komm|stamme|bin)(?: ursprünglich| eigentlich)? aus (?:der )?"), "place", confidence=0.8, unless=pattern(r" (?:zurück|raus|nicht)\b")),
-    Rule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
-    Rule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_SEIT}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", loose=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), then=(Rule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
-    Rule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"(?:\bich|\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=arbeite)) ?arbeite{_SEIT}(?: (?:bei|in|an) (?:der |einem |einer )?[\wäöüß-]+)? als "), "job", loose=True, then=(_BEI,)),
-    Rule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|muss|verdiene|brauche) ich\b"), confidence=0.7),
-    Rule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", loose=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
-    Rule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", loose=True),
-    Rule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_SEIT} (?!in |an |noch|gern|seit)"), "thing", then=(Rule("an", "profile", "school", (), pattern(r" an der "), "org"),), loose=True),
-    Rule("spreche", "profile", "language", ("spreche", "muttersprache"), pattern(rf"(?:\bich spreche{_ADV}(?: fließend)?|\bmeine muttersprache ist) "), "tongue", several=True),
-    Rule("lerne", "profile", "learns", ("lerne",), pattern(rf"\bich lerne{_SEIT} "), "tongue"),
-    Rule("ernährung", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:\b(?:ich|und) bin{_SEIT}|\bich (?:ernähre mich|esse|lebe){_ADV}) (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
-    Rule("bin vegetarier", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:(?:^|(?<=[\n.!,]))[ \t]*|\b(?:und|aber) )bin{_SEIT} (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), loose=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
-    Rule("trinke kein mehr", "profile", "diet", ("trinke", "esse", "vertrage", "verzichte", "rühre"), pattern(rf"(?:\bich|\bund|(?<=,)|^)[ \t]?(?:trinke|esse|vertrage|trinke ich|esse ich|vertrage ich){_SEIT} (?:gar |überhaupt |absolut )?keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
-    Rule("seit trinke ich kein", "profile", "diet", ("trinke", "esse"), pattern(rf"\b(?:seit|inzwischen|mittlerweile)(?: [\wäöüß.]+){{0,4}} (?:trinke|esse|vertrage) ich{_ADV} (?:gar |überhaupt )?keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
-    Rule("verzichte auf", "profile", "diet", ("verzichte", "aufgehört"), pattern(rf"\bich (?:verzichte{_SEIT} auf|habe{_SEIT} mit) (?:dem |den |die |das )?{_KEIN}"), value="kein {value}", loose=True, unless=_KURZ, follows=pattern(r"[ \t]*(?:$|[.,;!)]| und\b| aufgehört\b| seit\b)")),
-    Rule("rauche nicht", "profile", "habit", ("rauch",), pattern(r"\b(?:ich rauche (?:nicht mehr|nicht)\b|ich bin nichtraucher(?:in)?\b|ich habe (?:[\wäöüß]+ ){0,4}(?:mit dem rauchen aufgehört|aufgehört zu rauchen))"), value="nicht rauchen", loose=True, confidence=0.8),
-    Rule("gewohnheit", "profile", "habit", ("jede", "montags", "dienstags", "mittwochs", "donnerstags", "freitags", "samstags", "sonntags", "woche"), pattern(rf"\b(?:ich|und|wir) (?P<value>{_UEBE}(?: immer| meistens| normalerweise)? {_OFT})"), loose=True, confidence=0.8),
-    Rule("gewohnheit, ich", "profile", "habit", ("jede", "montags", "dienstags", "mittwochs", "donnerstags", "freitags", "samstags", "sonntags", "woche"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und )?(?P<value>{_OFT} {_UEBE}) ich\b"), loose=True, confidence=0.8),
-    Rule("kein vegetarier mehr", "profile", "diet", ("kein",), pattern(r"\bich bin keine? (?P<value>vegetarier(?:in)?|veganer(?:in)?) mehr\b"), "", "ended"),
-    Rule("esse kein", "profile", "diet", ("esse kein",), pattern(rf"\bich esse keine?n? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
-    Rule("trinke kein", "profile", "diet", ("trinke kein",), pattern(rf"\bich trinke keinen? {_KEIN}"), value="kein {value}", loose=True, unless=_KURZ),
-    Rule("allergisch gegen", "profile", "allergy", ("allergi",), pattern(r"\bich (?:bin|reagiere)(?: sehr| stark| leider| auch)? (?:allergisch (?:gegen|auf)|gegen(?! \w+ nicht)) "), "thing", several=True, loose=True, confidence=0.9, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b| also\b)")),
-    Rule("gegen X allergisch", "profile", "allergy", ("allergisch",), pattern(r"\bich bin (?:leider |auch |stark )?gegen (?P<value>[\wäöüß-]+(?: (?!und\b|nicht\b)[\wäöüß-]+)?) allergisch\b"), loose=True, confidence=0.95),
-    Rule("allergie", "profile", "allergy", ("ich habe", "ich hab"), pattern(r"\bich (?:habe|hab) (?:eine )?(?:starke |schwere )?(?P<value>[\wäöüß]+?)allergie\b"), loose=True),
-    Rule("krankheit", "profile", "health", ("diabetes", "typ", "asthma", "migräne", "bluthochdruck", "neurodermitis", "zöliakie", "heuschnupfen", "rheuma", "depressionen", "adhs", "epilepsie", "diabetiker", "laktoseintolerant", "schwanger", "farbenblind", "legastheniker"), pattern(r"(?:\bich (?:habe|hab)|\bich leide (?:unter|an)|\bich bin) (?P<value>(?:typ[ -][12][ -])?diabetes|asthma|migräne|bluthochdruck|neurodermitis|zöliakie|heuschnupfen|rheuma|depressionen|adhs|epilepsie|diabetiker(?:in)?|laktoseintolerant|schwanger|farbenblind|legasthenikerin?)\b"), loose=True),
-    Rule("fahre", "profile", "owns", ("fahre", "auto ist"), pattern(r"(?:\bich fahre(?: einen| ein| eine)|\bmein auto ist (?:ein|eine|einen)) "), "product", unless=pattern(r" (?:nach|zur|zum|in)\b"), confidence=0.7, follows=pattern(r"[ \t]*(?:$|[.,;!)])")),
+    FactRule("ich heiße", "profile", "name", ("heiße", "heisse"), pattern(r"\bich (?:heiße|heisse)(?: übrigens)? "), "person", confidence=0.95, can_follow_words=True),
+    FactRule("mein name ist", "profile", "name", ("name ist", "name lautet"), pattern(r"\bmein (?:voller )?name (?:ist|lautet) "), "person", confidence=0.95, can_follow_words=True),
+    FactRule("nenn mich", "profile", "called", ("nenn", "sag "), pattern(r"\b(?:nenn|nennt|nenne|nennen sie) mich(?: bitte| einfach| doch| gern| gerne)? "), "person", can_follow_words=True),
+    FactRule("du kannst mich nennen", "profile", "called", ("mich",), pattern(r"\bdu (?:kannst|darfst) mich (?:gern |gerne |einfach |ruhig )?(?P<value>[^\W\d_][\w-]{1,24}) nennen\b"), can_follow_words=True),
+    FactRule("alter", "profile", "age", ("jahre", "bin"), pattern(r"(?:\b(?:ich|und)|(?:^|(?<=[\n.!]))[ \t]*(?=bin)) ?bin(?: jetzt| gerade| schon| erst| übrigens)? (?=\d)"), "number", follows=pattern(r" (?:jahre alt|jahre jung|geworden)\b|[ \t]*$|[.,;!]| und\b"), can_follow_words=True, required_prefixes=NUMBERED),
+    FactRule("geburtstag", "profile", "birthday", ("geburtstag",), pattern(r"\b(?:mein geburtstag ist|ich habe|ich hab)(?: immer)? (?=am |der )"), "birthday", can_follow_words=True, confidence=0.9, follows=pattern(r"[ \t]*(?:$|[.,;!)])| geburtstag\b")),
+    FactRule("geboren am", "profile", "birthday", ("geboren",), pattern(r"\bich (?:bin|wurde) "), "birthday", follows=pattern(r" (?:geboren|in [\wäöüß-]+ geboren)\b")),
+    FactRule("wohne in", "profile", "home", ("wohn", "wohnen", "wohne", "lebe", "leben", "leb"), pattern(rf"(?:{_I}|\bund) (?:wohne|wohn|lebe|leb|wohnen|leben){_ADVERBS}{_WITH} (?:in der nähe von|nahe|bei|in) "), "place", confidence=0.9, can_follow_words=True, unless=pattern(r" (?:nicht|gewohnt)\b")),
+    FactRule("und wohne in", "profile", "home", ("wohn", "wohne", "lebe"), pattern(rf"(?:\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=(?:wohne|lebe))) ?(?:wohne|wohn|lebe){_ADVERBS}{_WITH} in "), "place", confidence=0.85, can_follow_words=True),
+    FactRule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV}{_WITH} in "), "place", can_follow_words=True),
+    FactRule("von nach gezogen", "profile", "home", (" von ", "gezogen"), pattern(rf"{_I} (?:bin|sind)(?: [\wäöüß]+){{0,4}}? von "), "place", "ended", continuations=(FactRule("nach", "profile", "home", (), pattern(r" nach "), "place"),), can_follow_words=True, follows=pattern(r" nach [^\n,.]{2,40} (?:um)?gezogen")),
+    FactRule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", can_follow_words=True, follows=pattern(r" (?:um)?gezogen\b")),
+    FactRule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", can_follow_words=True),
+    FactRule("früher gewohnt", "profile", "home", ("gewohnt", "gelebt"), pattern(rf"{_I} (?:habe|hab|haben)(?: (?:früher|mal|lange|damals|bis \d{{4}}|von \d{{4}} bis \d{{4}}|einmal|\w+ jahre(?: lang)?)){{0,2}} in "), "place", "ended", can_follow_words=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
+    FactRule("früher habe ich", "profile", "home", ("gewohnt", "gelebt"), pattern(r"\b(?:früher|damals|bis \d{4}|davor) (?:habe|hab|haben) (?:ich|wir)(?: lange)? in "), "place", "ended", can_follow_words=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
+    FactRule("komme aus", "profile", "origin", ("komme", "stamme", "aufgewachsen"), pattern(r"\bich (?:komme|komm|stamme|bin)(?: ursprünglich| eigentlich)? aus (?:der )?"), "place", confidence=0.8, unless=pattern(r" (?:zurück|raus|nicht)\b")),
+    FactRule("aufgewachsen in", "profile", "origin", ("aufgewachsen",), pattern(r"\bich bin in "), "place", confidence=0.8, follows=pattern(r" (?:aufgewachsen|groß geworden)\b")),
+    FactRule("arbeite bei", "profile", "employer", ("arbeite", "angestellt", "beschäftigt"), pattern(rf"\b(?:ich (?:arbeite|arbeit)|und arbeite|ich bin){_ADVERBS}(?: als [\wäöüß-]+)? (?:bei|für) (?:der |dem |die )?"), "org", can_follow_words=True, unless=pattern(r" nicht\b| (?:zu besuch|im)\b"), continuations=(FactRule("als", "profile", "job", (), pattern(r",? als "), "job"),)),
+    FactRule("arbeite als", "profile", "job", ("arbeite",), pattern(rf"(?:\bich|\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=arbeite)) ?arbeite{_ADVERBS}(?: (?:bei|in|an) (?:der |einem |einer )?[\wäöüß-]+)? als "), "job", can_follow_words=True, continuations=(_AT_ORG,)),
+    FactRule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|muss|verdiene|brauche) ich\b"), confidence=0.7),
+    FactRule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", can_follow_words=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
+    FactRule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", can_follow_words=True),
+    FactRule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_ADVERBS} (?!in |an |noch|gern|seit)"), "thing", continuations=(FactRule("an", "profile", "school", (), pattern(r" an der "), "org"),), can_follow_words=True),
+    FactRule("spreche", "profile", "language", ("spreche", "muttersprache"), pattern(rf"(?:\bich spreche{_ADV}(?: fließend)?|\bmeine muttersprache ist) "), "tongue", accepts_list=True),
+    FactRule("lerne", "profile", "learns", ("lerne",), pattern(rf"\bich lerne{_ADVERBS} "), "tongue"),
+    FactRule("ernährung", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:\b(?:ich|und) bin{_ADVERBS}|\bich (?:ernähre mich|esse|lebe){_ADV}) (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), can_follow_words=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
+    FactRule("bin vegetarier", "profile", "diet", ("vega", "vege", "pesc"), pattern(rf"(?:(?:^|(?<=[\n.!,]))[ \t]*|\b(?:und|aber) )bin{_ADVERBS} (?P<value>vegetarier(?:in)?|veganer(?:in)?|vegan|vegetarisch|pescetarier(?:in)?)\b"), can_follow_words=True, unless=pattern(r" (?:essen|kochen|werden)\b")),
+    FactRule("trinke kein mehr", "profile", "diet", ("trinke", "esse", "vertrage", "verzichte", "rühre"), pattern(rf"(?:\bich|\bund|(?<=,)|^)[ \t]?(?:trinke|esse|vertrage|trinke ich|esse ich|vertrage ich){_ADVERBS} (?:gar |überhaupt |absolut )?keine?n? {_FOODS}"), value="kein {value}", can_follow_words=True, unless=_AWHILE),
+    FactRule("seit trinke ich kein", "profile", "diet", ("trinke", "esse"), pattern(rf"\b(?:seit|inzwischen|mittlerweile)(?: [\wäöüß.]+){{0,4}} (?:trinke|esse|vertrage) ich{_ADV} (?:gar |überhaupt )?keine?n? {_FOODS}"), value="kein {value}", can_follow_words=True, unless=_AWHILE),
+    FactRule("verzichte auf", "profile", "diet", ("verzichte", "aufgehört"), pattern(rf"\bich (?:verzichte{_ADVERBS} auf|habe{_ADVERBS} mit) (?:dem |den |die |das )?{_FOODS}"), value="kein {value}", can_follow_words=True, unless=_AWHILE, follows=pattern(r"[ \t]*(?:$|[.,;!)]| und\b| aufgehört\b| seit\b)")),
+    FactRule("rauche nicht", "profile", "habit", ("rauch",), pattern(r"\b(?:ich rauche (?:nicht mehr|nicht)\b|ich bin nichtraucher(?:in)?\b|ich habe (?:[\wäöüß]+ ){0,4}(?:mit dem rauchen aufgehört|aufgehört zu rauchen))"), value="nicht rauchen", can_follow_words=True, confidence=0.8),
+    FactRule("gewohnheit", "profile", "habit", ("jede", "woche", *(f"{day}s" for day in _WEEKDAYS)), pattern(rf"\b(?:ich|und|wir) (?P<value>{_HABIT}(?: immer| meistens| normalerweise)? {_REGULARLY})"), can_follow_words=True, confidence=0.8),
+    FactRule("gewohnheit, ich", "profile", "habit", ("jede", "woche", *(f"{day}s" for day in _WEEKDAYS)), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und )?(?P<value>{_REGULARLY} {_HABIT}) ich\b"), can_follow_words=True, confidence=0.8),
+    FactRule("kein vegetarier mehr", "profile", "diet", ("kein",), pattern(r"\bich bin keine? (?P<value>vegetarier(?:in)?|veganer(?:in)?) mehr\b"), "", "ended"),
+    FactRule("esse kein", "profile", "diet", ("esse kein",), pattern(rf"\bich esse keine?n? {_FOODS}"), value="kein {value}", can_follow_words=True, unless=_AWHILE),
+    FactRule("trinke kein", "profile", "diet", ("trinke kein",), pattern(rf"\bich trinke keinen? {_FOODS}"), value="kein {value}", can_follow_words=True, unless=_AWHILE),
+    FactRule("allergisch gegen", "profile", "allergy", ("allergi",), pattern(r"\bich (?:bin|reagiere)(?: sehr| stark| leider| auch)? (?:allergisch (?:gegen|auf)|gegen(?! \w+ nicht)) "), "thing", accepts_list=True, can_follow_words=True, confidence=0.9, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b| also\b)")),
+    FactRule("gegen X allergisch", "profile", "allergy", ("allergisch",), pattern(r"\bich bin (?:leider |auch |stark )?gegen (?P<value>[\wäöüß-]+(?: (?!und\b|nicht\b)[\wäöüß-]+)?) allergisch\b"), can_follow_words=True, confidence=0.95),
+    FactRule("allergie", "profile", "allergy", ("ich habe", "ich hab"), pattern(r"\bich (?:habe|hab) (?:eine )?(?:starke |schwere )?(?P<value>[\wäöüß]+?)allergie\b"), can_follow_words=True),
+    FactRule("krankheit", "profile", "health", ("diabetes", "typ", "asthma", "migräne", "bluthochdruck", "neurodermitis", "zöliakie", "heuschnupfen", "rheuma", "depressionen", "adhs", "epilepsie", "diabetiker", "laktoseintolerant", "schwanger", "farbenblind", "legastheniker"), pattern(r"(?:\bich (?:habe|hab)|\bich leide (?:unter|an)|\bich bin) (?P<value>(?:typ[ -][12][ -])?diabetes|asthma|migräne|bluthochdruck|neurodermitis|zöliakie|heuschnupfen|rheuma|depressionen|adhs|epilepsie|diabetiker(?:in)?|laktoseintolerant|schwanger|farbenblind|legasthenikerin?)\b"), can_follow_words=True),
+    FactRule("fahre", "profile", "owns", ("fahre", "auto ist"), pattern(r"(?:\bich fahre(?: einen| ein| eine)|\bmein auto ist (?:ein|eine|einen)) "), "product", unless=pattern(r" (?:nach|zur|zum|in)\b"), confidence=0.7, follows=pattern(r"[ \t]*(?:$|[.,;!)])")),
 
-    Rule("REL heißt", "relation", "{rel}", ("heiß", "heiss"), pattern(rf"{_MY},? (?:heißt|heißen|heisst|heissen) "), "person", several=True, confidence=0.95, loose=True, then=(Rule("und arbeitet bei", "relation", "employer", (), pattern(r",? und (?:er |sie )?arbeitet bei (?:der |dem )?"), "org", subject="{value}"), Rule("und wohnt in", "relation", "home", (), pattern(r",? und (?:er |sie )?(?:wohnt|lebt) in "), "place", subject="{value}")), gate=_GATE),
-    Rule("habe ein REL namens", "relation", "{rel}", ("namens", "heiß", "heiss"), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL},? (?:namens|der|die|das|sie|er)(?: heißt| heißen)? "), "person", several=True, loose=True, confidence=0.9, unless=pattern(r" (?:hat|ist|macht|wohnt)\b")),
-    Rule("habe ein REL, NAME heißt", "relation", "{rel}", ("heißt",), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL}, (?:der|die|das) (?P<value>[^\W\d_][\w-]{{1,24}}) heißt\b"), loose=True, confidence=0.95),
-    Rule("habe zwei RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ )?{_REL}(?:,|:) ?"), "capital person", several=True, loose=True, confidence=0.8),
-    Rule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", loose=True),
-    Rule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", passing=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt|isst|trinkt|kann|in|nach|aus|zu|bei|zusammen|seit|am|schläft|möchte|schenken|fährt|feiert|hatte|nicht|unbedingt|eine?n?|zum)\b|[ \t]*$|[.!)?])"), gate=_GATE),
-    Rule("RELs NAME und NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:mein|unser)e[nmr]? {_OLDER}(?P<rel>kinder[n]?|söhnen?|töchtern?|brüdern?|schwestern|hunden?|katzen)(?:,|:)? "), "capital person", several=True, passing=True, confidence=0.8, follows=pattern(r"(?:[,.!?;)]|[ \t]*$| (?:und|sind|haben|in|ins|im|nach|aus|zu|zum|zur|am|auf|bei|wohnen|leben|spielen|gehen|nicht|heute|morgen|eine?n?)\b)"), gate=_GATE),
-    Rule("REL wird N am", "relation", "birthday", ("wird", "geburtstag"), pattern(rf"{_WHO}(?:wird \d{{1,3}} |wird (?=am)|hat )(?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r"[ \t]*(?:$|[.,;!)]| (?:geburtstag|\d{1,3}|und|schon)\b)"), also=NUMBERED, gate=_GATE),
-    Rule("REL wird am N", "relation", "birthday", ("wird",), pattern(rf"{_WHO}wird (?=am \d)"), "birthday", subject="{who}", loose=True, follows=pattern(r" (?:schon )?\d{1,3}\b"), also=NUMBERED, gate=_GATE),
-    Rule("REL isst kein", "relation", "diet", ("isst", "trinkt", "verträgt"), pattern(rf"{_FERN}{_WHO}(?:isst|trinkt|verträgt) keine?n? {_KEIN}"), value="kein {value}", subject="{who}", loose=True, unless=_KURZ, gate=_GATE),
-    Rule("REL ist allergisch", "relation", "allergy", ("allergisch",), pattern(rf"{_FERN}{_WHO}ist (?:stark |sehr )?(?:allergisch (?:gegen|auf)|gegen) "), "thing", subject="{who}", several=True, loose=True, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b)"), gate=_GATE),
-    Rule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_SEIT}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", loose=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
-    Rule("REL wohnt in", "relation", "home", ("wohnt", "lebt"), pattern(rf"{_WHO}(?:wohnt|lebt){_SEIT} in "), "place", subject="{who}", loose=True, gate=_GATE),
-    Rule("REL arbeitet bei", "relation", "employer", ("arbeitet",), pattern(rf"{_WHO}arbeitet{_SEIT} bei (?:der |dem )?"), "org", subject="{who}", loose=True, gate=_GATE),
-    Rule("REL ist ALTER", "relation", "age", _RELATED, pattern(rf"{_WHO}(?:ist|wird)(?: jetzt| schon| gerade)? (?=\d)"), "number", subject="{who}", loose=True, follows=pattern(r"(?: jahre alt\b|[ \t]*$|[.,;!)]| und\b)"), also=NUMBERED, gate=_GATE),
+    FactRule("REL heißt", "relation", "{rel}", ("heiß", "heiss"), pattern(rf"{_MY},? (?:heißt|heißen|heisst|heissen) "), "person", accepts_list=True, confidence=0.95, can_follow_words=True, continuations=(FactRule("und arbeitet bei", "relation", "employer", (), pattern(r",? und (?:er |sie )?arbeitet bei (?:der |dem )?"), "org", subject="{value}"), FactRule("und wohnt in", "relation", "home", (), pattern(r",? und (?:er |sie )?(?:wohnt|lebt) in "), "place", subject="{value}")), prefilter=_GATE),
+    FactRule("habe ein REL namens", "relation", "{rel}", ("namens", "heiß", "heiss"), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL},? (?:namens|der|die|das|sie|er)(?: heißt| heißen)? "), "person", accepts_list=True, can_follow_words=True, confidence=0.9, unless=pattern(r" (?:hat|ist|macht|wohnt)\b")),
+    FactRule("habe ein REL, NAME heißt", "relation", "{rel}", ("heißt",), pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ ){{0,2}}{_REL}, (?:der|die|das) (?P<value>[^\W\d_][\w-]{{1,24}}) heißt\b"), can_follow_words=True, confidence=0.95),
+    FactRule("habe zwei RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_I} (?:habe|hab|haben) {_A} (?:[\wäöüß]+ )?{_REL}(?:,|:) ?"), "capital person", accepts_list=True, can_follow_words=True, confidence=0.8),
+    FactRule("name REL ist", "relation", "{rel}", ("name mein",), pattern(rf"\bder name mein(?:er|es) {_REL} ist "), "person", can_follow_words=True),
+    FactRule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", is_presupposed=True, confidence=0.8, follows=pattern(r"(?:,| (?:ist|hat|wohnt|arbeitet|kommt|lebt|und|mag|liebt|will|wird|geht|macht|war|studiert|spielt|isst|trinkt|kann|in|nach|aus|zu|bei|zusammen|seit|am|schläft|möchte|schenken|fährt|feiert|hatte|nicht|unbedingt|eine?n?|zum)\b|[ \t]*$|[.!)?])"), prefilter=_GATE),
+    FactRule("RELs NAME und NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:mein|unser)e[nmr]? {_OLDER}(?P<rel>kinder[n]?|söhnen?|töchtern?|brüdern?|schwestern|hunden?|katzen)(?:,|:)? "), "capital person", accepts_list=True, is_presupposed=True, confidence=0.8, follows=pattern(r"(?:[,.!?;)]|[ \t]*$| (?:und|sind|haben|in|ins|im|nach|aus|zu|zum|zur|am|auf|bei|wohnen|leben|spielen|gehen|nicht|heute|morgen|eine?n?)\b)"), prefilter=_GATE),
+    FactRule("REL wird N am", "relation", "birthday", ("wird", "geburtstag"), pattern(rf"{_WHO}(?:wird \d{{1,3}} |wird (?=am)|hat )(?=am \d)"), "birthday", subject="{who}", can_follow_words=True, follows=pattern(r"[ \t]*(?:$|[.,;!)]| (?:geburtstag|\d{1,3}|und|schon)\b)"), required_prefixes=NUMBERED, prefilter=_GATE),
+    FactRule("REL wird am N", "relation", "birthday", ("wird",), pattern(rf"{_WHO}wird (?=am \d)"), "birthday", subject="{who}", can_follow_words=True, follows=pattern(r" (?:schon )?\d{1,3}\b"), required_prefixes=NUMBERED, prefilter=_GATE),
+    FactRule("REL isst kein", "relation", "diet", ("isst", "trinkt", "verträgt"), pattern(rf"{_DISTANT}{_WHO}(?:isst|trinkt|verträgt) keine?n? {_FOODS}"), value="kein {value}", subject="{who}", can_follow_words=True, unless=_AWHILE, prefilter=_GATE),
+    FactRule("REL ist allergisch", "relation", "allergy", ("allergisch",), pattern(rf"{_DISTANT}{_WHO}ist (?:stark |sehr )?(?:allergisch (?:gegen|auf)|gegen) "), "thing", subject="{who}", accepts_list=True, can_follow_words=True, follows=pattern(r"(?: allergisch|[ \t]*$|[.,;!)]| und\b)"), prefilter=_GATE),
+    FactRule("verheiratet mit", "relation", "partner", ("verheiratet", "verlobt"), pattern(rf"\bich bin{_ADVERBS}(?: glücklich)?(?: seit \d+ jahren)? mit "), "capital person", can_follow_words=True, follows=pattern(r" (?:verheiratet|verlobt)\b")),
+    FactRule("REL wohnt in", "relation", "home", ("wohnt", "lebt"), pattern(rf"{_WHO}(?:wohnt|lebt){_ADVERBS} in "), "place", subject="{who}", can_follow_words=True, prefilter=_GATE),
+    FactRule("REL arbeitet bei", "relation", "employer", ("arbeitet",), pattern(rf"{_WHO}arbeitet{_ADVERBS} bei (?:der |dem )?"), "org", subject="{who}", can_follow_words=True, prefilter=_GATE),
+    FactRule("REL ist ALTER", "relation", "age", _RELATED, pattern(rf"{_WHO}(?:ist|wird)(?: jetzt| schon| gerade)? (?=\d)"), "number", subject="{who}", can_follow_words=True, follows=pattern(r"(?: jahre alt\b|[ \t]*$|[.,;!)]| und\b)"), required_prefixes=NUMBERED, prefilter=_GATE),
 
-    Rule("mag kein", "preference", "dislikes", ("mag kein", "mögen kein"), pattern(rf"{_I} (?:mag|mögen)(?: absolut| überhaupt| eigentlich)? keine?[nrms]? "), "thing", several=True, loose=True),
-    Rule("mag nicht", "preference", "dislikes", ("mag ",), pattern(r"\bich mag (?P<value>(?!das|es|die|den|dich|ihn|sie|dies)[\wäöüß-]+(?: [\wäöüß-]+)?) (?:überhaupt |gar )?nicht\b"), loose=True),
-    Rule("hasse", "preference", "dislikes", ("hasse", "verabscheue", "kann nicht leiden"), pattern(rf"\bich (?:hasse|verabscheue){_ADV} "), "thing", several=True, loose=True),
-    Rule("mag", "preference", "likes", ("mag ", "liebe ", "lieben "), pattern(rf"\b(?:ich (?:mag|liebe)|wir (?:mögen|lieben)){_ADV}(?: gern| gerne)? "), "thing", several=True, loose=False, unless=pattern(r"[^\n,.]{0,20}\bnicht\b")),
-    Rule("gern", "preference", "likes", ("gern",), pattern(r"\bich (?:esse|trinke|lese|höre|schaue|sehe|spiele) (?:sehr |besonders |am liebsten )?gerne? "), "thing", several=True, confidence=0.8, unless=pattern(r" (?:würde|mal)\b")),
-    Rule("fan von", "preference", "likes", ("fan von",), pattern(r"\bich bin (?:ein |eine )?(?:großer |riesen|riesiger )?fan von "), "thing", several=True),
-    Rule("kein fan von", "preference", "dislikes", ("kein fan",), pattern(r"\bich bin kein(?: großer)? fan von "), "thing", several=True),
-    Rule("lieblings", "preference", "favourite {what}", ("liebling",), pattern(r"\bmeine? lieblings(?P<what>[\wäöüß]+) (?:ist|sind|heißt) (?:der |die |das )?"), "thing", loose=True, confidence=0.9),
-    Rule("lieber als", "preference", "prefers", ("lieber",), pattern(r"\bich (?:trinke|esse|mag|lese|nehme|nutze|höre) (?:lieber )?(?P<value>[\wäöüß-]+) (?:lieber )?(?:als|statt) (?P<than>[\wäöüß-]+)\b"), loose=True, confidence=0.8),
-    Rule("bevorzuge", "preference", "prefers", ("bevorzuge",), pattern(r"\bich bevorzuge "), "thing"),
+    FactRule("mag kein", "preference", "dislikes", ("mag kein", "mögen kein"), pattern(rf"{_I} (?:mag|mögen)(?: absolut| überhaupt| eigentlich)? keine?[nrms]? "), "thing", accepts_list=True, can_follow_words=True),
+    FactRule("mag nicht", "preference", "dislikes", ("mag ",), pattern(r"\bich mag (?P<value>(?!das|es|die|den|dich|ihn|sie|dies)[\wäöüß-]+(?: [\wäöüß-]+)?) (?:überhaupt |gar )?nicht\b"), can_follow_words=True),
+    FactRule("hasse", "preference", "dislikes", ("hasse", "verabscheue", "kann nicht leiden"), pattern(rf"\bich (?:hasse|verabscheue){_ADV} "), "thing", accepts_list=True, can_follow_words=True),
+    FactRule("mag", "preference", "likes", ("mag ", "liebe ", "lieben "), pattern(rf"\b(?:ich (?:mag|liebe)|wir (?:mögen|lieben)){_ADV}(?: gern| gerne)? "), "thing", accepts_list=True, can_follow_words=False, unless=pattern(r"[^\n,.]{0,20}\bnicht\b")),
+    FactRule("gern", "preference", "likes", ("gern",), pattern(r"\bich (?:esse|trinke|lese|höre|schaue|sehe|spiele) (?:sehr |besonders |am liebsten )?gerne? "), "thing", accepts_list=True, confidence=0.8, unless=pattern(r" (?:würde|mal)\b")),
+    FactRule("fan von", "preference", "likes", ("fan von",), pattern(r"\bich bin (?:ein |eine )?(?:großer |riesen|riesiger )?fan von "), "thing", accepts_list=True),
+    FactRule("kein fan von", "preference", "dislikes", ("kein fan",), pattern(r"\bich bin kein(?: großer)? fan von "), "thing", accepts_list=True),
+    FactRule("lieblings", "preference", "favourite {what}", ("liebling",), pattern(r"\bmeine? lieblings(?P<what>[\wäöüß]+) (?:ist|sind|heißt) (?:der |die |das )?"), "thing", can_follow_words=True, confidence=0.9),
+    FactRule("lieber als", "preference", "prefers", ("lieber",), pattern(r"\bich (?:trinke|esse|mag|lese|nehme|nutze|höre) (?:lieber )?(?P<value>[\wäöüß-]+) (?:lieber )?(?:als|statt) (?P<than>[\wäöüß-]+)\b"), can_follow_words=True, confidence=0.8),
+    FactRule("bevorzuge", "preference", "prefers", ("bevorzuge",), pattern(r"\bich bevorzuge "), "thing"),
 
-    Rule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT}|deadline)(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|der|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", loose=True, also=DATED),
-    Rule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", loose=True, also=DATED),
-    Rule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", loose=True, also=DATED),
-    Rule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", loose=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), also=DATED),
-    Rule("EREIGNIS geht am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|unser)e? (?P<event>{_EVENT})(?: (?:nach|in|an|bei|mit|beim) [\wäöüß-]+(?: [\wäöüß-]+)?)? (?:geht|startet|beginnt|fängt|hebt|liegt|steht) (?:erst |schon )?{_DANN}(?:auf )?"), "day", loose=True, also=DATED),
-    Rule("EREIGNIS halten", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben|halte|gebe|halten|feiern|mache) {_DANN}(?=[^\n,;]{{3,60}} (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event>(?:[\wäöüß-]+ )?{_EVENT})\b)"), "day", loose=True, also=DATED),
-    Rule("am tue ich", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "heirate", "heiraten", "verreise", "verreisen", "habe", "haben", "halte"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?{_DANN}(?=[^\n,;]{{2,30}}? (?:(?P<event>fliege|fliegen|verreise|verreisen|heirate|heiraten) (?:ich|wir)\b|(?:ziehe|ziehen) (?:ich|wir) (?:[\wäöüß-]+ ){{0,3}}(?P<event2>um)\b|(?:habe|haben|halte) (?:ich|wir) (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event3>(?:[\wäöüß-]+ )?{_EVENT})\b))"), "day", follows=pattern(r" (?:fliege|fliegen|ziehe|ziehen|heirate|heiraten|verreise|verreisen|habe|haben|halte)\b"), also=DATED),
-    Rule("fliege am", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "verreise"), pattern(rf"{_I} (?P<event>fliege|fliegen|verreise|verreisen|ziehe|ziehen) {_DANN}"), "day", loose=True, also=DATED, follows=pattern(r" (?:nach|um|in|zurück|heim|ab|von)\b|[ \t]*(?:$|[.,;!])")),
-    Rule("läuft ab", "date", "expiry", ("läuft",), pattern(rf"\b(?:mein|meine|unser|unsere) (?P<of>[\wäöüß-]+) läuft {_DANN}"), "day", subject="{of}", loose=True, follows=pattern(r" (?:ab|aus)\b"), also=DATED),
-    Rule("bis DATUM muss", "date", "deadline", ("abgeben", "einreichen", "fertig", "abschicken"), pattern(r"\b(?:ich|wir) (?:muss|müssen|soll|sollen) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, follows=pattern(r" (?:abgeben|einreichen|fertig|abschicken|schicken|zahlen|bezahlen|liefern)\b"), also=DATED),
-    Rule("wollen bis", "date", "deadline", ("bis",), pattern(r"\b(?:der|die|das|mein|meine|unser|unsere) [\wäöüß-]+ (?:will|wollen|möchte|möchten|braucht|brauchen|erwartet|erwarten) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", loose=True, confidence=0.8, also=DATED),
-    Rule("FRIST SACHE ist", "date", "deadline", ("abgabe", "frist", "deadline", "abgabetermin"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:abgabe|frist|abgabefrist|abgabetermin|deadline) (?:der|des|für die|für den|für das|für|meiner|meines) (?P<of>[\wäöüß-]+) ist (?=am|der|\d|morgen|nächst|in)"), "day", also=DATED),
-    Rule("heirate", "date", "wedding", ("heirate",), pattern(r"\b(?:wir heiraten|ich heirate) (?=am|\d|nächst|im|in)"), "day", loose=True, also=DATED),
+    FactRule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT}|deadline)(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|der|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", can_follow_words=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), required_prefixes=DATED),
+    FactRule("EREIGNIS geht am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|unser)e? (?P<event>{_EVENT})(?: (?:nach|in|an|bei|mit|beim) [\wäöüß-]+(?: [\wäöüß-]+)?)? (?:geht|startet|beginnt|fängt|hebt|liegt|steht) (?:erst |schon )?{_SOON}(?:auf )?"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("EREIGNIS halten", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben|halte|gebe|halten|feiern|mache) {_SOON}(?=[^\n,;]{{3,60}} (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event>(?:[\wäöüß-]+ )?{_EVENT})\b)"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("am tue ich", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "heirate", "heiraten", "verreise", "verreisen", "habe", "haben", "halte"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?{_SOON}(?=[^\n,;]{{2,30}}? (?:(?P<event>fliege|fliegen|verreise|verreisen|heirate|heiraten) (?:ich|wir)\b|(?:ziehe|ziehen) (?:ich|wir) (?:[\wäöüß-]+ ){{0,3}}(?P<event2>um)\b|(?:habe|haben|halte) (?:ich|wir) (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event3>(?:[\wäöüß-]+ )?{_EVENT})\b))"), "day", follows=pattern(r" (?:fliege|fliegen|ziehe|ziehen|heirate|heiraten|verreise|verreisen|habe|haben|halte)\b"), required_prefixes=DATED),
+    FactRule("fliege am", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "verreise"), pattern(rf"{_I} (?P<event>fliege|fliegen|verreise|verreisen|ziehe|ziehen) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED, follows=pattern(r" (?:nach|um|in|zurück|heim|ab|von)\b|[ \t]*(?:$|[.,;!])")),
+    FactRule("läuft ab", "date", "expiry", ("läuft",), pattern(rf"\b(?:mein|meine|unser|unsere) (?P<of>[\wäöüß-]+) läuft {_SOON}"), "day", subject="{of}", can_follow_words=True, follows=pattern(r" (?:ab|aus)\b"), required_prefixes=DATED),
+    FactRule("bis DATUM muss", "date", "deadline", ("abgeben", "einreichen", "fertig", "abschicken"), pattern(r"\b(?:ich|wir) (?:muss|müssen|soll|sollen) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", can_follow_words=True, follows=pattern(r" (?:abgeben|einreichen|fertig|abschicken|schicken|zahlen|bezahlen|liefern)\b"), required_prefixes=DATED),
+    FactRule("wollen bis", "date", "deadline", ("bis",), pattern(r"\b(?:der|die|das|mein|meine|unser|unsere) [\wäöüß-]+ (?:will|wollen|möchte|möchten|braucht|brauchen|erwartet|erwarten) (?:den|die|das|meine[nr]?|mein|unsere[nr]?) (?P<of>[\wäöüß-]+) bis "), "day", subject="{of}", can_follow_words=True, confidence=0.8, required_prefixes=DATED),
+    FactRule("FRIST SACHE ist", "date", "deadline", ("abgabe", "frist", "deadline", "abgabetermin"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:abgabe|frist|abgabefrist|abgabetermin|deadline) (?:der|des|für die|für den|für das|für|meiner|meines) (?P<of>[\wäöüß-]+) ist (?=am|der|\d|morgen|nächst|in)"), "day", required_prefixes=DATED),
+    FactRule("heirate", "date", "wedding", ("heirate",), pattern(r"\b(?:wir heiraten|ich heirate) (?=am|\d|nächst|im|in)"), "day", can_follow_words=True, required_prefixes=DATED),
 
-    Rule("nutze", "tool", "uses", ("nutze", "nutzen", "programmieren", "arbeiten mit", "verwende", "arbeite mit", "benutz", "läuft", "einsatz", "setzen", "programmiere"), pattern(rf"(?:{_I} (?:nutze|benutze|verwende|nutzen|benutzen|verwenden|programmiere in|programmiere|arbeite mit|arbeiten mit|setzen){_SEIT}|\bbei (?:uns|mir) läuft)(?: auf| mit)? "), "tool", several=True, loose=True, unless=pattern(r" (?:nicht|nicht mehr)\b")),
-    Rule("umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "migriert"), pattern(rf"{_I} (?:bin|sind|haben)(?: [\wäöüß]+){{0,3}}? von "), "tool", "ended", loose=True, follows=pattern(r" (?:auf|zu) [^\n]{1,30} (?:umgestiegen|gewechselt|migriert|umgestellt)"), then=(Rule("auf", "tool", "uses", (), pattern(r" (?:auf|zu) "), "tool"),)),
-    Rule("auf umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "aktualisiert", "umgestellt"), pattern(rf"{_I} (?:bin|sind|habe|haben)(?: (?!von)[\wäöüß]+){{0,3}}? auf "), "tool", loose=True, follows=pattern(r" (?:umgestiegen|gewechselt|aktualisiert|umgestellt)\b")),
-    Rule("nutze nicht mehr", "tool", "uses", ("nicht mehr",), pattern(rf"{_I} (?:nutze|benutze|verwende|nutzen|verwenden) (?P<value>[\w.+#-]+(?: \d[\w.]*)?) nicht mehr\b"), "", "ended", loose=True),
-    Rule("mein projekt", "project", "project", ("projekt",), pattern(r"\bmein (?:aktuelles |neues )?projekt (?:heißt|ist|namens) (?:ein |eine |einen )?"), "thing", loose=True),
-    Rule("arbeite an", "project", "project", ("arbeite an",), pattern(r"\bich (?:arbeite|schreibe|baue|bastle)(?: gerade| derzeit| aktuell)? an (?:einer |einem |meiner |meinem )"), "work", loose=True, confidence=0.75),
+    FactRule("nutze", "tool", "uses", ("nutze", "nutzen", "programmieren", "arbeiten mit", "verwende", "arbeite mit", "benutz", "läuft", "einsatz", "setzen", "programmiere"), pattern(rf"(?:{_I} (?:nutze|benutze|verwende|nutzen|benutzen|verwenden|programmiere in|programmiere|arbeite mit|arbeiten mit|setzen){_ADVERBS}|\bbei (?:uns|mir) läuft)(?: auf| mit)? "), "tool", accepts_list=True, can_follow_words=True, unless=pattern(r" (?:nicht|nicht mehr)\b")),
+    FactRule("umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "migriert"), pattern(rf"{_I} (?:bin|sind|haben)(?: [\wäöüß]+){{0,3}}? von "), "tool", "ended", can_follow_words=True, follows=pattern(r" (?:auf|zu) [^\n]{1,30} (?:umgestiegen|gewechselt|migriert|umgestellt)"), continuations=(FactRule("auf", "tool", "uses", (), pattern(r" (?:auf|zu) "), "tool"),)),
+    FactRule("auf umgestiegen", "tool", "uses", ("umgestiegen", "gewechselt", "aktualisiert", "umgestellt"), pattern(rf"{_I} (?:bin|sind|habe|haben)(?: (?!von)[\wäöüß]+){{0,3}}? auf "), "tool", can_follow_words=True, follows=pattern(r" (?:umgestiegen|gewechselt|aktualisiert|umgestellt)\b")),
+    FactRule("nutze nicht mehr", "tool", "uses", ("nicht mehr",), pattern(rf"{_I} (?:nutze|benutze|verwende|nutzen|verwenden) (?P<value>[\w.+#-]+(?: \d[\w.]*)?) nicht mehr\b"), "", "ended", can_follow_words=True),
+    FactRule("mein projekt", "project", "project", ("projekt",), pattern(r"\bmein (?:aktuelles |neues )?projekt (?:heißt|ist|namens) (?:ein |eine |einen )?"), "thing", can_follow_words=True),
+    FactRule("arbeite an", "project", "project", ("arbeite an",), pattern(r"\bich (?:arbeite|schreibe|baue|bastle)(?: gerade| derzeit| aktuell)? an (?:einer |einem |meiner |meinem )"), "work", can_follow_words=True, confidence=0.75),
 
-    Rule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", loose=True, confidence=0.95),
-    Rule("immer", "instruction", "instruction", ("immer", "nie", "niemals", "grundsätzlich", "stets"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,60}}\b(?:immer|nie|niemals|nie wieder|stets|grundsätzlich)\b)"), "rest", loose=False, confidence=0.9),
-    Rule("bitte keine", "instruction", "instruction", ("kein",), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER}) (?:mir )?(?:bitte )?keine? (?:emojis?|aufzählungen|fachbegriffe|anglizismen)\b)"), "rest", confidence=0.8),
-    Rule("keine STIL bitte", "instruction", "instruction", ("kein", "ohne"), pattern(rf"(?:^|(?<=[\n.!:;]))[ \t]*(?:und )?(?=(?:bitte (?:keine|ohne) {_STIL}(?: (?:mehr|und keine \w+))?|(?:keine|ohne) {_STIL}(?: (?:mehr|und keine \w+))?,? bitte)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
-    Rule("halte antworten kurz", "instruction", "instruction", ("antworten",), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:halt|halte|fass|fasse) (?:bitte )?(?:deine |die )?antworten (?:bitte )?(?:kurz|knapp|kürzer|sachlich|einfach))"), "rest", confidence=0.8),
-    Rule("mir wäre lieber wenn du", "instruction", "instruction", ("lieber", "besser", "schön"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und |aber )?(?=(?:mir wäre (?:es )?(?:lieber|recht)|es wäre (?:mir )?(?:lieber|besser|schön)|ich fände es (?:besser|schöner)),? (?:du würdest|wenn du)\b[^\n]{0,60}\b(?:antwort|verwend|benutz|nutz|schreib|erklär|emoji|duz|siez|sprich|kurz)\w*)"), "rest", confidence=0.8),
-    Rule("ich möchte dass du immer", "instruction", "instruction", ("dass du",), pattern(r"\bich (?:möchte|will|wünsche mir), dass du (?=(?:immer|nie|mir immer|mich immer)\b)"), "rest", loose=True, confidence=0.9),
+    FactRule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", can_follow_words=True, confidence=0.95),
+    FactRule("immer", "instruction", "instruction", ("immer", "nie", "niemals", "grundsätzlich", "stets"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,60}}\b(?:immer|nie|niemals|nie wieder|stets|grundsätzlich)\b)"), "rest", can_follow_words=False, confidence=0.9),
+    FactRule("bitte keine", "instruction", "instruction", ("kein",), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER}) (?:mir )?(?:bitte )?keine? (?:emojis?|aufzählungen|fachbegriffe|anglizismen)\b)"), "rest", confidence=0.8),
+    FactRule("keine STIL bitte", "instruction", "instruction", ("kein", "ohne"), pattern(rf"(?:^|(?<=[\n.!:;]))[ \t]*(?:und )?(?=(?:bitte (?:keine|ohne) {_STYLE}(?: (?:mehr|und keine \w+))?|(?:keine|ohne) {_STYLE}(?: (?:mehr|und keine \w+))?,? bitte)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
+    FactRule("halte antworten kurz", "instruction", "instruction", ("antworten",), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:halt|halte|fass|fasse) (?:bitte )?(?:deine |die )?antworten (?:bitte )?(?:kurz|knapp|kürzer|sachlich|einfach))"), "rest", confidence=0.8),
+    FactRule("mir wäre lieber wenn du", "instruction", "instruction", ("lieber", "besser", "schön"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und |aber )?(?=(?:mir wäre (?:es )?(?:lieber|recht)|es wäre (?:mir )?(?:lieber|besser|schön)|ich fände es (?:besser|schöner)),? (?:du würdest|wenn du)\b[^\n]{0,60}\b(?:antwort|verwend|benutz|nutz|schreib|erklär|emoji|duz|siez|sprich|kurz)\w*)"), "rest", confidence=0.8),
+    FactRule("ich möchte dass du immer", "instruction", "instruction", ("dass du",), pattern(r"\bich (?:möchte|will|wünsche mir), dass du (?=(?:immer|nie|mir immer|mich immer)\b)"), "rest", can_follow_words=True, confidence=0.9),
 )
 
-GERMAN = Language(
-    code="de",
+GERMAN = FactGrammar(
+    language=languages.GERMAN,
     rules=_RULES,
     stops=frozenset(
         "und oder aber mit seit weil denn da wo der die das welche welcher dass bis zum zur auf an bei von aus für derzeit gerade"
@@ -228,20 +199,10 @@ GERMAN = Language(
     asking=pattern(r"[ \t]*(?:(?:und|aber|also|hallo|hi) ,?)?(?:was|welche[rns]?|wo|wie|wann|wer|warum|kann|können|soll|sollte|ist|sind|bin|habe|hat|darf|muss|wohne|arbeite|heiße)\b"),
     not_names=frozenset(
         "nicht der die das ein eine so sehr auch nur müde froh sicher neu hier da zurück krank fertig mit bei von ich du er sie es wir"
-        " ihr mich dich uns montag dienstag mittwoch donnerstag freitag samstag sonntag deutscher deutsche bitte und oder heißt ist"
+        " ihr mich dich uns deutscher deutsche bitte und oder heißt ist"
         " aber jetzt gerade eigentlich wie was wer wo doch noch immer wieder einfach mein meine dein deine sein seine ihre keine kein"
         " morgen heute später dann wenn dass hat wohnt arbeitet lebt liebt mag sagt will wird kann ehemann".split()
-    ) | _NOUNS,
-    heads=pattern(r"[\wäöüß-]{0,30}(?:" + "|".join(sorted(set(_HEADS), key=len, reverse=True)) + r")(?:in)?"),
-    tongues={
-        "deutsch": "German", "englisch": "English", "französisch": "French", "spanisch": "Spanish", "italienisch": "Italian",
-        "portugiesisch": "Portuguese", "niederländisch": "Dutch", "russisch": "Russian", "polnisch": "Polish", "türkisch": "Turkish",
-        "arabisch": "Arabic", "chinesisch": "Chinese", "japanisch": "Japanese", "koreanisch": "Korean", "schwedisch": "Swedish",
-        "dänisch": "Danish", "norwegisch": "Norwegian", "finnisch": "Finnish", "griechisch": "Greek", "ungarisch": "Hungarian",
-        "tschechisch": "Czech", "ukrainisch": "Ukrainian", "kroatisch": "Croatian", "serbisch": "Serbian", "latein": "Latin",
-        "rumänisch": "Romanian", "bulgarisch": "Bulgarian", "hindi": "Hindi", "persisch": "Persian",
-    },
-    relations=_RELATIONS,
+    ) | _NOUNS | frozenset(_WEEKDAYS),
+    heads=pattern(r"[\wäöüß-]{0,30}" + longest_first(languages.GERMAN.occupations) + "(?:in)?"),
     events=_EVENTS,
-    all_nouns_capital=True,
 )

@@ -1,8 +1,8 @@
-"""What holds of a slot, and what held: a pure function of what messages state and what the person decided.
+"""What holds of a slot and what held before: a pure function of what messages state and what the person decided.
 
-Statements are taken in the order in which they were said, whenever they were read, so that any order of import gives
-the same facts. Equal values run together; another value takes the place of the one before it; what can't be settled
-waits for the person; what the person decided is changed by nobody else."""
+Statements are taken in the order in which they were made, whenever they were read, so that any order of import gives
+the same facts. Equal values run together. Another value replaces the one before it. A contradiction that can't be
+settled waits for the person. Only the person changes what the person decided."""
 
 from __future__ import annotations
 
@@ -12,322 +12,283 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 
-from appliance.memory.facts import wording
-from appliance.moments import iso_of, microseconds
-from appliance.store.facts import Derived
+from appliance.memory.facts import phrasing
+from appliance.store.facts import DerivedFact
 from appliance.store.statements import Decision, Statement
-from appliance.types import FactKind, FactState
+from appliance.timestamps import iso_from_microseconds, to_microseconds
+from appliance.types import FactState
 
-SUREST = 0.99
-"""What no number of messages goes beyond; 1 is the person's own word."""
+MAX_CONFIDENCE = 0.99  # of any number of messages; 1 is the person's own word
 
 PERSON = "person"
 
-_DIGEST = 12
-"""Bytes of a digest of what was rejected: no two by chance."""
+_DIGEST_BYTES = 12  # no two digests agree by chance
 
 
-def place(subject: str, kind: str, attribute: str, value: str) -> str:
-    """The slot of a value: what a newer statement takes the place of an older one in."""
-    return f"{' '.join(subject.casefold().split())}\x1f{wording.slot(kind, attribute, value)}"
+def slot_key(subject: str, kind: str, attribute: str, value: str) -> str:
+    """Return the slot of a value: within a slot a newer statement replaces an older one."""
+    return f"{' '.join(subject.casefold().split())}\x1f{phrasing.slot(kind, attribute, value)}"
 
 
-def digest(slot: str, attribute: str, value: str, quote: str, said_at: str | None) -> bytes:
-    """Tells a statement from another saying of the same: by its words and when they were said, not by the message's
-    id."""
-    return _hash(slot, attribute, wording.key(value), " ".join(quote.split()), said_at or "")
+def statement_digest(slot: str, attribute: str, value: str, quote: str, said_at: str | None) -> bytes:
+    """Return a digest that tells a statement from another one of the same value, by its words and its time. The
+    message's id is no part of it, so that it survives another import."""
+    return _hash(slot, attribute, phrasing.normalize_value(value), " ".join(quote.split()), said_at or "")
 
 
 def value_digest(slot: str, attribute: str, value: str) -> bytes:
-    """Tells a value of a slot, whoever said it."""
-    return _hash(slot, attribute, wording.key(value))
+    """Return a digest of a value of a slot, which does not depend on the statement."""
+    return _hash(slot, attribute, phrasing.normalize_value(value))
 
 
 def _hash(*parts: str) -> bytes:
-    return blake2b("\x1e".join(parts).encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+    return blake2b("\x1e".join(parts).encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
 
 
 @dataclass(slots=True)
-class _Run:
-    """Statements of one value that follow upon each other."""
+class _ValueRun:
+    """Consecutive statements of one value."""
 
     first: Statement
     attribute: str
     value: str
     state: FactState = "held"
     ends: bool = False
-    said: list[Statement] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     since: str | None = None
     until: str | None = None
     since_at: int | None = None
     until_at: int | None = None
     decided: bool = False
-    successor: _Run | None = None
+    successor: _ValueRun | None = None
 
     def add(self, statement: Statement) -> None:
-        self.said.append(statement)
-        if len(wording.key(statement.value)) > len(wording.key(self.value)) and wording.refines(
-            statement.value, self.value
-        ):
+        self.statements.append(statement)
+        is_longer = len(phrasing.normalize_value(statement.value)) > len(phrasing.normalize_value(self.value))
+        if is_longer and phrasing.refines(statement.value, self.value):
             self.value = statement.value
-        self.decided = self.decided or is_person(statement)
+        self.decided = self.decided or is_by_person(statement)
 
     @property
     def only_model(self) -> bool:
-        return all(one.by_model for one in self.said)
+        return all(statement.by_model for statement in self.statements)
 
 
-def is_person(statement: Statement) -> bool:
-    """Whether this is what the person decided."""
+def is_by_person(statement: Statement) -> bool:
+    """Whether a statement is a decision of the person."""
     return statement.made_by == PERSON
 
 
-def decided(decision: Decision, slot: str, said: Sequence[Statement]) -> Statement:
-    """A decision in the form of a statement: it comes behind all that was known when it was made, whatever the clock
-    said then, so that what is said after that can only ask."""
-    known = [one.order_at for one in said if one.message <= decision.seen]
-    order_at = max(known, default=decision.at)
+def decision_statement(decision: Decision, slot: str, statements: Sequence[Statement]) -> Statement:
+    """Return a decision in the form of a statement.
+
+    It comes after everything that was known when it was made, whatever the clock said then, so that a later
+    statement can only ask for a review."""
+    orders_before = [statement.order_at for statement in statements if statement.message <= decision.last_message]
+    order_at = max(orders_before, default=decision.at)
     return Statement(
-        message=0,
-        slot=slot,
-        kind=decision.kind,
-        subject=decision.subject,
-        attribute=decision.attribute,
-        value=decision.value,
-        mode="ended" if decision.how == "ended" else "holds",
-        confidence=1.0,
-        since=decision.since,
-        until=None,
-        start=0,
-        stop=0,
-        made_by=PERSON,
-        by_model=False,
-        digest=b"",
-        order_at=order_at,
-        at=decision.at,
-        said_at=iso_of(decision.at),
-    )
+        message=0, slot=slot, kind=decision.kind, subject=decision.subject, attribute=decision.attribute,
+        value=decision.value, mode="ended" if decision.how == "ended" else "holds", confidence=1.0,
+        since=decision.since, until=None, start=0, stop=0, made_by=PERSON, by_model=False, digest=b"",
+        order_at=order_at, at=decision.at, said_at=iso_from_microseconds(decision.at),
+    )  # fmt: skip
 
 
 def derive(
-    said: Iterable[Statement], by_person: Iterable[Decision], refused: AbstractSet[bytes]
-) -> list[Derived]:
-    """The facts of a slot, in the order in which they began; ``refused`` are digests of what the person rejected."""
-    statements = list(said)
+    message_statements: Iterable[Statement], decisions: Iterable[Decision], rejected_digests: AbstractSet[bytes]
+) -> list[DerivedFact]:
+    """Return the facts of a slot, in the order in which they began. ``rejected_digests`` are what the person
+    rejected."""
+    statements = list(message_statements)
     slot = statements[0].slot if statements else ""
-    entries = sorted(
-        [*statements, *(decided(one, slot, statements) for one in by_person)],
-        key=lambda one: (
-            one.order_at,
-            is_person(one),
-            one.position,
-            one.start,
-            one.attribute,
-            wording.key(one.value),
-            one.mode,
-            one.digest,
-        ),
-    )
-    course = _Course(refused)
-    for entry in entries:
-        course.take(entry)
-    return course.facts()
+    entries = [*statements, *(decision_statement(decision, slot, statements) for decision in decisions)]
+    history = _SlotHistory(rejected_digests)
+    for entry in sorted(entries, key=_order_key):
+        history.apply(entry)
+    return history.facts()
 
 
-class _Course:
-    """A slot as time goes by."""
+def _order_key(entry: Statement) -> tuple[object, ...]:
+    value = phrasing.normalize_value(entry.value)
+    where = (entry.position, entry.start)
+    return entry.order_at, is_by_person(entry), *where, entry.attribute, value, entry.mode, entry.digest
 
-    def __init__(self, refused: AbstractSet[bytes]) -> None:
-        self._refused = refused
-        self._now: _Run | None = None
-        self._runs: list[_Run] = []
-        self._open: list[_Run] = []
-        """What waits for the person."""
 
-    def take(self, entry: Statement) -> None:
-        """The next thing that was said."""
-        if entry.digest and entry.digest in self._refused:
-            self._aside(entry, "rejected")
+class _SlotHistory:
+    """The runs of a slot, as they follow from one statement after the other."""
+
+    def __init__(self, rejected_digests: AbstractSet[bytes]) -> None:
+        self._rejected_digests = rejected_digests
+        self._current: _ValueRun | None = None
+        self._runs: list[_ValueRun] = []
+        self._under_review: list[_ValueRun] = []
+
+    def apply(self, entry: Statement) -> None:
+        """Take the next statement."""
+        if entry.digest and entry.digest in self._rejected_digests:
+            self._set_aside(entry, "rejected")
         elif entry.mode == "ended":
             self._end(entry)
-        elif self._now is not None and _same(self._now, entry):
-            self._now.add(entry)
-            if is_person(entry):
-                self._settle(self._now)
-        elif is_person(entry):
+        elif self._current is not None and _has_same_value(self._current, entry):
+            self._current.add(entry)
+            if is_by_person(entry):
+                self._close_reviews(self._current)
+        elif is_by_person(entry):
             self._begin(entry)
-        elif self._is_refused(entry) or self._is_open_question(entry):
-            self._aside(entry, "review")
+        elif self._is_rejected(entry) or self._needs_review(entry):
+            self._set_aside(entry, "review")
         else:
             self._begin(entry)
 
-    def _is_refused(self, entry: Statement) -> bool:
-        return value_digest(entry.slot, entry.attribute, entry.value) in self._refused
+    def _is_rejected(self, entry: Statement) -> bool:
+        return value_digest(entry.slot, entry.attribute, entry.value) in self._rejected_digests
 
-    def _is_open_question(self, entry: Statement) -> bool:
-        """Whether another value than the present one is no news but a contradiction."""
-        now = self._now
-        if now is None:
+    def _needs_review(self, entry: Statement) -> bool:
+        """Whether a value other than the present one contradicts it, instead of being news."""
+        current = self._current
+        if current is None:
             return False
-        if now.decided or (entry.by_model and not now.only_model):
+        if current.decided or (entry.by_model and not current.only_model):
             return True
-        if entry.mode == "corrects" or (now.only_model and not entry.by_model):
+        if entry.mode == "corrects" or (current.only_model and not entry.by_model):
             return False
-        last = now.said[-1]
-        at_once = last.order_at == entry.order_at and (
+        last = current.statements[-1]
+        is_simultaneous = last.order_at == entry.order_at and (
             last.session != entry.session or last.message == entry.message
         )
-        return at_once or entry.attribute in wording.IMMUTABLE
+        return is_simultaneous or entry.attribute in phrasing.IMMUTABLE
 
     def _begin(self, entry: Statement) -> None:
         """Another value holds from now on."""
-        run = _Run(entry, entry.attribute, entry.value)
-        now = self._now
-        run.since = entry.since or (now.since if entry.mode == "corrects" and now else None) or entry.said_at
-        run.since_at = _moment(run.since)
-        for waiting in [one for one in self._open if _same(one, entry) and not one.ends]:
-            for one in waiting.said:
-                run.add(one)
-            self._open.remove(waiting)
-            self._runs.remove(waiting)
+        run = _ValueRun(entry, entry.attribute, entry.value)
+        current = self._current
+        run.since = entry.since or (current.since if entry.mode == "corrects" and current else None) or entry.said_at
+        run.since_at = _to_microseconds(run.since)
+        for review in [review for review in self._under_review if _has_same_value(review, entry) and not review.ends]:
+            for statement in review.statements:
+                run.add(statement)
+            self._under_review.remove(review)
+            self._runs.remove(review)
         run.add(entry)
-        run.value = entry.value if is_person(entry) else run.value
-        if now is not None:
-            now.state, now.successor = "superseded", run
-            _until(now, run.since)
+        run.value = entry.value if is_by_person(entry) else run.value
+        if current is not None:
+            current.state, current.successor = "superseded", run
+            _set_end(current, run.since)
         self._runs.append(run)
-        self._now = run
-        if is_person(entry):
-            self._settle(run)
+        self._current = run
+        if is_by_person(entry):
+            self._close_reviews(run)
 
-    def _settle(self, run: _Run) -> None:
-        """The person has spoken: what waited is history."""
-        for waiting in self._open:
-            if waiting is not run:
-                waiting.state, waiting.successor = "superseded", run
-                waiting.until, waiting.until_at = waiting.since, waiting.since_at
-        self._open.clear()
+    def _close_reviews(self, run: _ValueRun) -> None:
+        """The person has decided: what waited for a review is history."""
+        for review in self._under_review:
+            if review is not run:
+                review.state, review.successor = "superseded", run
+                review.until, review.until_at = review.since, review.since_at
+        self._under_review.clear()
 
     def _end(self, entry: Statement) -> None:
-        now = self._now
-        if now is not None and (not entry.value or _same(now, entry)):
-            if now.decided and not is_person(entry):
-                self._aside(entry, "review", ends=now)
+        current = self._current
+        if current is not None and (not entry.value or _has_same_value(current, entry)):
+            if current.decided and not is_by_person(entry):
+                self._set_aside(entry, "review", ends=current)
                 return
-            now.state = "ended"
-            now.said.append(entry)
-            _until(now, entry.until or entry.said_at)
-            now.since, now.since_at = (
-                (entry.since, _moment(entry.since)) if entry.since else (now.since, now.since_at)
-            )
-            self._now = None
-            if is_person(entry):
-                self._settle(now)
+            current.state = "ended"
+            current.statements.append(entry)
+            _set_end(current, entry.until or entry.said_at)
+            if entry.since:
+                current.since, current.since_at = entry.since, _to_microseconds(entry.since)
+            self._current = None
+            if is_by_person(entry):
+                self._close_reviews(current)
         elif entry.value:
-            self._past(entry)
+            self._add_past(entry)
 
-    def _past(self, entry: Statement) -> None:
-        """Something that no longer held when it was told of."""
+    def _add_past(self, entry: Statement) -> None:
+        """Add a value that no longer held when it was stated."""
         for run in self._runs:
-            if run.state in ("ended", "superseded") and _same(run, entry):
+            if run.state in ("ended", "superseded") and _has_same_value(run, entry):
                 run.add(entry)
                 return
-        run = _Run(entry, entry.attribute, entry.value, "ended")
-        run.since, run.since_at = entry.since, _moment(entry.since)
-        _until(run, entry.until or entry.said_at)
+        run = _ValueRun(entry, entry.attribute, entry.value, "ended")
+        run.since, run.since_at = entry.since, _to_microseconds(entry.since)
+        _set_end(run, entry.until or entry.said_at)
         if run.since_at is None and entry.until is None:
-            run.since_at = (
-                run.until_at
-            )  # nobody knows from when on: it is not said to have held at any moment
+            run.since_at = run.until_at  # its beginning is unknown: the value is not taken to have held at any time
         run.add(entry)
         self._runs.append(run)
 
-    def _aside(self, entry: Statement, state: FactState, ends: _Run | None = None) -> None:
-        """A statement that changes nothing by itself: up for review, or rejected."""
+    def _set_aside(self, entry: Statement, state: FactState, ends: _ValueRun | None = None) -> None:
+        """Keep a statement that changes nothing by itself: it waits for a review, or it was rejected."""
         for run in self._runs:
-            if run.state == state and run.ends == (ends is not None) and _same(run, entry):
+            if run.state == state and run.ends == (ends is not None) and _has_same_value(run, entry):
                 run.add(entry)
                 return
-        run = _Run(entry, entry.attribute, ends.value if ends else entry.value, state, ends is not None)
+        run = _ValueRun(entry, entry.attribute, ends.value if ends else entry.value, state, ends is not None)
         run.since = entry.since or entry.said_at
-        run.since_at = _moment(run.since)
+        run.since_at = _to_microseconds(run.since)
         run.add(entry)
         self._runs.append(run)
         if state == "review":
-            self._open.append(run)
+            self._under_review.append(run)
 
-    def facts(self) -> list[Derived]:
-        """What has come of it."""
+    def facts(self) -> list[DerivedFact]:
+        """Return the facts that have come of the statements."""
         places = {id(run): number for number, run in enumerate(self._runs)}
-        return [_derived(run, places.get(id(run.successor)) if run.successor else None) for run in self._runs]
+        return [_to_fact(run, places.get(id(run.successor)) if run.successor else None) for run in self._runs]
 
 
-def _same(run: _Run, entry: Statement) -> bool:
+def _has_same_value(run: _ValueRun, entry: Statement) -> bool:
     if run.attribute != entry.attribute:
         return False
-    if run.attribute == "birthday":
+    if run.attribute == "birthday":  # the same day, and the same year where both name one
         return run.value[-5:] == entry.value[-5:] and (
-            len(run.value) == 5 or len(entry.value) == 5 or run.value == entry.value
+            5 in (len(run.value), len(entry.value)) or run.value == entry.value
         )
-    return wording.refines(run.value, entry.value) or wording.refines(entry.value, run.value)
+    return phrasing.is_same_value(run.value, entry.value)
 
 
-def _until(run: _Run, until: str | None) -> None:
-    """End a run, not before it began."""
-    run.until, run.until_at = until, _moment(until)
+def _set_end(run: _ValueRun, until: str | None) -> None:
+    """End a run, but not before it began."""
+    run.until, run.until_at = until, _to_microseconds(until)
     if run.since_at is not None and run.until_at is not None and run.until_at < run.since_at:
         run.until, run.until_at = run.since, run.since_at
 
 
-def _moment(text: str | None) -> int | None:
+def _to_microseconds(text: str | None) -> int | None:
     """Microseconds since 1970 of a year, a month, a day or a moment."""
     if text is None:
         return None
     try:
-        return microseconds(
-            datetime.fromisoformat(text + "-01-01"[: max(0, 10 - len(text))] if len(text) < 10 else text)
-        )
+        return to_microseconds(datetime.fromisoformat(text + "-01-01"[: max(0, 10 - len(text))]))
     except ValueError:
         return None
 
 
-def _derived(run: _Run, successor: int | None) -> Derived:
-    first = min(run.said, key=lambda one: (is_person(one), one.order_at))
-    last = max(
-        (one for one in run.said if one.mode != "ended"), key=lambda one: one.order_at, default=run.first
-    )
-    rival = min(run.said, key=lambda one: one.by_model)
-    kind: FactKind = run.first.kind
-    words = wording.sentence(run.first.subject, kind, run.attribute, run.value)
-    return Derived(
-        kind=kind,
-        subject=first.subject,
-        attribute=run.attribute,
-        value=run.value,
-        text=f"no longer: {words}" if run.ends else words,
-        confidence=_confidence(run.said),
-        state=run.state,
-        ends=run.ends,
-        said_at=last.said_at,
-        since=run.since,
-        until=run.until,
-        at=last.order_at,
-        since_at=run.since_at,
-        until_at=run.until_at,
-        made_by=PERSON if run.decided else rival.made_by,
-        decided=run.decided,
-        evidence=tuple(sorted({(one.message, one.start, one.stop) for one in run.said if one.message})),
-        replaced_by=successor,
-    )
+def _to_fact(run: _ValueRun, successor: int | None) -> DerivedFact:
+    first = min(run.statements, key=lambda statement: (is_by_person(statement), statement.order_at))
+    holding = [statement for statement in run.statements if statement.mode != "ended"]
+    last = max(holding, key=lambda statement: statement.order_at, default=run.first)
+    strongest = min(run.statements, key=lambda statement: statement.by_model)
+    sentence = phrasing.fact_sentence(run.first.subject, run.first.kind, run.attribute, run.value)
+    evidence = {
+        (statement.message, statement.start, statement.stop) for statement in run.statements if statement.message
+    }
+    return DerivedFact(
+        kind=run.first.kind, subject=first.subject, attribute=run.attribute, value=run.value,
+        text=f"no longer: {sentence}" if run.ends else sentence, confidence=_confidence(run.statements),
+        state=run.state, ends=run.ends, said_at=last.said_at, since=run.since, until=run.until, at=last.order_at,
+        since_at=run.since_at, until_at=run.until_at, made_by=PERSON if run.decided else strongest.made_by,
+        decided=run.decided, evidence=tuple(sorted(evidence)), replaced_by=successor,
+    )  # fmt: skip
 
 
-def _confidence(said: Sequence[Statement]) -> float:
-    """How sure it is: what is said again is surer."""
-    if any(is_person(one) for one in said):
+def _confidence(statements: Sequence[Statement]) -> float:
+    """How certain a value is: every further message makes it more certain."""
+    if any(map(is_by_person, statements)):
         return 1.0
     doubt = 1.0
-    for surest in {
-        one.message: one.confidence for one in sorted(said, key=lambda one: one.confidence)
-    }.values():
-        doubt *= 1.0 - surest
-    return min(SUREST, 1.0 - doubt)
+    ascending = sorted(statements, key=lambda statement: statement.confidence)
+    for confidence in {statement.message: statement.confidence for statement in ascending}.values():
+        doubt *= 1.0 - confidence
+    return min(MAX_CONFIDENCE, 1.0 - doubt)

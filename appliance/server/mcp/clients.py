@@ -1,6 +1,6 @@
-"""Programs that speak MCP, and how each of them is told of a server: which file, which keys, what form.
+"""Programs that speak MCP, and how each one's settings name a server: the file, the keys and the form.
 
-Where each form was found is in docs/mcp.md. A client whose form could not be established is not here.
+docs/mcp.md gives the source of each form. A client whose form could not be established is left out.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from appliance.errors import UsageError
 
-NAME = "appliance"
-"""What the server is called in a client's settings, unless named otherwise."""
+SERVER_NAME = "appliance"
+"""The default name of the server in a client's settings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
-    """A server that the client starts: absolute command, arguments, variables."""
+class StdioServerEntry:
+    """A server that the client starts: absolute command, arguments, environment variables."""
 
     command: str
     arguments: tuple[str, ...]
@@ -28,8 +28,8 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
-    """A server that runs already, and what to show it."""
+class RemoteServerEntry:
+    """A server that is running, and the token for it."""
 
     url: str
     token: str
@@ -40,8 +40,8 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """Where a person's settings lie on this system."""
+class SettingsLocations:
+    """Where settings are stored on this system."""
 
     system: str
     home: Path
@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def config(self) -> Path:
-        """The folder that most programs of this system keep settings in."""
+        """The folder in which most programs of this system store their settings."""
         if self.system == "darwin":
             return self.home / "Library" / "Application Support"
         if self.system == "win32":
@@ -61,72 +61,71 @@ class Machine:
         return Path(self.variables.get("XDG_CONFIG_HOME") or self.home / ".config")
 
 
-def this_machine() -> Machine:
-    return Machine(sys.platform, Path.home(), os.environ)
+def current_locations() -> SettingsLocations:
+    return SettingsLocations(sys.platform, Path.home(), os.environ)
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
-    """A program with its settings. ``keys`` lead to the servers in the file; ``local`` and ``remote`` are a server's
-    form there, None where the file can't name such a one."""
+class McpClientSpec:
+    """A program with its settings file. ``keys`` lead to the servers in the file; two functions make an entry.
+    ``make_http_entry`` is None if the file can't name a running server."""
 
     name: str
     title: str
-    file: Callable[[Machine], Path]
+    file: Callable[[SettingsLocations], Path]
     keys: tuple[str, ...]
-    local: Callable[[Local], dict[str, Any]]
-    remote: Callable[[Remote], dict[str, Any]] | None
-    then: str
+    make_stdio_entry: Callable[[StdioServerEntry], dict[str, Any]]
+    make_http_entry: Callable[[RemoteServerEntry], dict[str, Any]] | None
+    next_step: str
 
-    def entry(self, server: Local | Remote) -> dict[str, Any]:
-        """The server as this client's settings have it.
-
-        Raises:
-            UsageError: the client's file can't name a server that runs already.
-        """
-        if isinstance(server, Local):
-            return self.local(server)
-        return self.over_http()(server)
-
-    def over_http(self) -> Callable[[Remote], dict[str, Any]]:
-        """The form of a server that runs already.
+    def entry(self, server: StdioServerEntry | RemoteServerEntry) -> dict[str, Any]:
+        """The server's entry in this client's settings.
 
         Raises:
-            UsageError: the client's file can't name one.
+            UsageError: The client's file can't name a running server.
         """
-        if self.remote is None:
+        if isinstance(server, StdioServerEntry):
+            return self.make_stdio_entry(server)
+        return self.http_entry_maker()(server)
+
+    def http_entry_maker(self) -> Callable[[RemoteServerEntry], dict[str, Any]]:
+        """
+        Raises:
+            UsageError: The client's file can't name a running server.
+        """
+        if self.make_http_entry is None:
             raise UsageError(
-                f"{self.title} takes servers over HTTP from its own screens only, not from a file",
-                hint="leave --http out: 'appliance mcp' attaches to the daemon by itself",
+                f"{self.title} adds servers over HTTP only in its own screens, not in a file.",
+                hint="Omit --http; 'appliance mcp' attaches to the daemon automatically.",
             )
-        return self.remote
+        return self.make_http_entry
 
 
-def _plain(server: Local) -> dict[str, Any]:
+def _stdio_entry(server: StdioServerEntry) -> dict[str, Any]:
     return {"command": server.command, "args": list(server.arguments), "env": dict(server.variables)}
 
 
-def _typed(server: Local) -> dict[str, Any]:
-    return {"type": "stdio", **_plain(server)}
+def _typed_stdio_entry(server: StdioServerEntry) -> dict[str, Any]:
+    return {"type": "stdio", **_stdio_entry(server)}
 
 
-def _url(server: Remote) -> dict[str, Any]:
+def _url_entry(server: RemoteServerEntry) -> dict[str, Any]:
     return {"url": server.url, "headers": server.headers}
 
 
-def _typed_url(server: Remote) -> dict[str, Any]:
-    return {"type": "http", **_url(server)}
+def _typed_url_entry(server: RemoteServerEntry) -> dict[str, Any]:
+    return {"type": "http", **_url_entry(server)}
 
 
-def _windsurf_url(server: Remote) -> dict[str, Any]:
+def _windsurf_url_entry(server: RemoteServerEntry) -> dict[str, Any]:
     return {"serverUrl": server.url, "headers": server.headers}
 
 
-def _codex_url(server: Remote) -> dict[str, Any]:
+def _codex_url_entry(server: RemoteServerEntry) -> dict[str, Any]:
     return {"url": server.url, "http_headers": server.headers}
 
 
-def _opencode(server: Local) -> dict[str, Any]:
+def _opencode_entry(server: StdioServerEntry) -> dict[str, Any]:
     return {
         "type": "local",
         "command": [server.command, *server.arguments],
@@ -135,115 +134,90 @@ def _opencode(server: Local) -> dict[str, Any]:
     }
 
 
-def _opencode_url(server: Remote) -> dict[str, Any]:
-    return {"type": "remote", **_url(server), "enabled": True}
+def _opencode_url_entry(server: RemoteServerEntry) -> dict[str, Any]:
+    return {"type": "remote", **_url_entry(server), "enabled": True}
 
 
-def _zed_file(machine: Machine) -> Path:
+def _zed_file(machine: SettingsLocations) -> Path:
     if machine.system == "win32":
         return machine.config / "Zed" / "settings.json"
     folder = machine.home / ".config" if machine.system == "darwin" else machine.xdg
     return folder / "zed" / "settings.json"
 
 
-def _opencode_file(machine: Machine) -> Path:
+def _opencode_file(machine: SettingsLocations) -> Path:
     folder = machine.home / ".config" / "opencode"
     commented = folder / "opencode.jsonc"
     return commented if commented.exists() else folder / "opencode.json"
 
 
-def _codex_file(machine: Machine) -> Path:
+def _codex_file(machine: SettingsLocations) -> Path:
     return Path(machine.variables.get("CODEX_HOME") or machine.home / ".codex") / "config.toml"
 
 
-_RESTART = "restart it, and its tools are there"
+_RESTART_STEP = "restart it to see the tools"
 
-CLIENTS = {
-    one.name: one
-    for one in (
-        Client(
-            "claude-desktop",
-            "Claude Desktop",
-            lambda machine: machine.config / "Claude" / "claude_desktop_config.json",
-            ("mcpServers",),
-            _plain,
-            None,
-            _RESTART,
-        ),
-        Client(
-            "claude-code",
-            "Claude Code",
-            lambda machine: machine.home / ".claude.json",
-            ("mcpServers",),
-            _typed,
-            _typed_url,
-            "start a new session; /mcp shows it",
-        ),
-        Client(
-            "cursor",
-            "Cursor",
-            lambda machine: machine.home / ".cursor" / "mcp.json",
-            ("mcpServers",),
-            _plain,
-            _url,
-            _RESTART,
-        ),
-        Client(
-            "vscode",
-            "Visual Studio Code",
-            lambda machine: machine.config / "Code" / "User" / "mcp.json",
-            ("servers",),
-            _typed,
-            _typed_url,
-            "'MCP: List Servers' starts it",
-        ),
-        Client(
-            "windsurf",
-            "Windsurf",
-            lambda machine: machine.home / ".codeium" / "windsurf" / "mcp_config.json",
-            ("mcpServers",),
-            _plain,
-            _windsurf_url,
-            "refresh the MCP servers in Cascade",
-        ),
-        Client("zed", "Zed", _zed_file, ("context_servers",), _plain, _url, "Zed reads it at once"),
-        Client(
-            "lm-studio",
-            "LM Studio",
-            lambda machine: machine.home / ".lmstudio" / "mcp.json",
-            ("mcpServers",),
-            _plain,
-            _url,
-            "switch it on under Program > Integrations",
-        ),
-        Client("opencode", "opencode", _opencode_file, ("mcp",), _opencode, _opencode_url, _RESTART),
-        Client(
-            "codex",
-            "Codex",
-            _codex_file,
-            ("mcp_servers",),
-            _plain,
-            _codex_url,
-            "start a new session; /mcp shows it",
-        ),
-    )
-}
+_SERVERS = ("mcpServers",)
 
 
-def client(name: str) -> Client:
+def _in_config(*parts: str) -> Callable[[SettingsLocations], Path]:
+    return lambda machine: machine.config.joinpath(*parts)
+
+
+def _in_home(*parts: str) -> Callable[[SettingsLocations], Path]:
+    return lambda machine: machine.home.joinpath(*parts)
+
+
+_CLIENTS = (
+    McpClientSpec(
+        "claude-desktop", "Claude Desktop", _in_config("Claude", "claude_desktop_config.json"), _SERVERS,
+        _stdio_entry, None, _RESTART_STEP,
+    ),
+    McpClientSpec(
+        "claude-code", "Claude Code", _in_home(".claude.json"), _SERVERS,
+        _typed_stdio_entry, _typed_url_entry, "start a new session; /mcp shows it",
+    ),
+    McpClientSpec(
+        "cursor", "Cursor", _in_home(".cursor", "mcp.json"), _SERVERS, _stdio_entry, _url_entry, _RESTART_STEP
+    ),
+    McpClientSpec(
+        "vscode", "Visual Studio Code", _in_config("Code", "User", "mcp.json"), ("servers",),
+        _typed_stdio_entry, _typed_url_entry, "'MCP: List Servers' starts it",
+    ),
+    McpClientSpec(
+        "windsurf", "Windsurf", _in_home(".codeium", "windsurf", "mcp_config.json"), _SERVERS,
+        _stdio_entry, _windsurf_url_entry, "refresh the MCP servers in Cascade",
+    ),
+    McpClientSpec("zed", "Zed", _zed_file, ("context_servers",), _stdio_entry, _url_entry, "Zed reads it at once"),
+    McpClientSpec(
+        "lm-studio", "LM Studio", _in_home(".lmstudio", "mcp.json"), _SERVERS,
+        _stdio_entry, _url_entry, "switch it on under Program > Integrations",
+    ),
+    McpClientSpec(
+        "opencode", "opencode", _opencode_file, ("mcp",), _opencode_entry, _opencode_url_entry, _RESTART_STEP
+    ),
+    McpClientSpec(
+        "codex", "Codex", _codex_file, ("mcp_servers",),
+        _stdio_entry, _codex_url_entry, "start a new session; /mcp shows it",
+    ),
+)  # fmt: skip
+CLIENTS = {client.name: client for client in _CLIENTS}
+
+
+def find_client(name: str) -> McpClientSpec:
     """
     Raises:
-        UsageError: none is called so.
+        UsageError: There is no client of this name.
     """
     if name not in CLIENTS:
         raise UsageError(
-            f"no client {name!r}",
-            hint=f"one of {', '.join(CLIENTS)}; others take the command '{NAME} mcp', docs/mcp.md has the form",
+            f"There is no client {name!r}.",
+            hint=f"Use one of {', '.join(CLIENTS)}. Any other client runs '{SERVER_NAME} mcp' (see docs/mcp.md).",
         )
     return CLIENTS[name]
 
 
-def command() -> tuple[str, ...]:
+def server_command() -> tuple[str, ...]:
     """What starts this very program, by absolute paths: a client has another PATH than a shell."""
     if getattr(sys, "frozen", False):
         return (sys.executable,)

@@ -1,4 +1,4 @@
-"""The protocol's side: what a client may list and call, by its grant; answers and errors in the protocol's shapes."""
+"""The MCP server: what a client may list and call by its grant, and answers and errors in the protocol's shapes."""
 
 from __future__ import annotations
 
@@ -32,90 +32,98 @@ from mcp_types import (
 
 from appliance import __version__
 from appliance.errors import ApplianceError, NotFound, UsageError
-from appliance.server.mcp import prompts, resources, shapes, tools, words
-from appliance.server.mcp.reach import Reach
+from appliance.server.mcp import prompts, rendering, resources, schemas, tools
+from appliance.server.mcp.access import McpAccess
 
 if TYPE_CHECKING:
-    from appliance.engine import Engine
-    from appliance.server.service import Grant
+    from appliance.client import Appliance
+    from appliance.server.access.grants import Grant
 
 logger = logging.getLogger(__name__)
 
-Asking = ServerRequestContext[Any, Any]
-Lease = Callable[[], AbstractContextManager["Engine"]]
-"""Lends the memory for one call. May block, and raise what opening a memory raises."""
+McpRequestContext = ServerRequestContext[Any, Any]
+MemoryProvider = Callable[[], AbstractContextManager["Appliance"]]
+"""Provides the memory for one call. May block, and raises what opening a memory raises."""
 
 T = TypeVar("T")
 
 
-def server(
-    lease: Lease,
-    grant: Callable[[Asking], Grant],
-    conversation: Callable[[Asking], str],
-    listed: Callable[[], None] = lambda: None,
+def build_server(
+    lease: MemoryProvider,
+    grant: Callable[[McpRequestContext], Grant],
+    conversation: Callable[[McpRequestContext], str],
+    on_listed: Callable[[], None] = lambda: None,
 ) -> Server[Any]:
-    """An MCP server on a memory. ``grant`` says what the caller of a request may do, ``conversation`` names the
-    client's present one; ``listed`` is called when a client has asked what there is, that is after the handshake."""
+    """An MCP server on a memory.
 
-    def reached(asking: Asking, work: Callable[[Reach], T]) -> Callable[[], T]:
-        may, name = grant(asking), conversation(asking)
+    Args:
+        lease: Provides the memory for each call.
+        grant: The grant of a request's caller.
+        conversation: The name of the client's present conversation.
+        on_listed: Called when a client has listed the tools, that is after the handshake.
+    """
+
+    def bind(context: McpRequestContext, work: Callable[[McpAccess], T]) -> Callable[[], T]:
+        request_grant, name = grant(context), conversation(context)
 
         def call() -> T:
             with lease() as memory:
-                return work(Reach(memory, may, name))
+                return work(McpAccess(memory, request_grant, name))
 
         return call
 
-    async def list_tools(asking: Asking, _: PaginatedRequestParams | None) -> ListToolsResult:
-        answer = ListToolsResult(tools=[one.told_as() for one in tools.allowed(grant(asking)).values()])
-        listed()
+    async def list_tools(context: McpRequestContext, _: PaginatedRequestParams | None) -> ListToolsResult:
+        answer = ListToolsResult(tools=[tool.to_mcp_tool() for tool in tools.allowed(grant(context)).values()])
+        on_listed()
         return answer
 
-    async def call_tool(asking: Asking, params: CallToolRequestParams) -> CallToolResult:
-        known = tools.allowed(grant(asking))
+    async def call_tool(context: McpRequestContext, params: CallToolRequestParams) -> CallToolResult:
+        allowed = tools.allowed(grant(context))
         try:
-            if params.name in tools.TOOLS and params.name not in known:
-                raise UsageError(f"{params.name} writes, and this access is for reading only")
-            if params.name not in known:
+            if params.name in tools.TOOLS and params.name not in allowed:
+                raise UsageError(f"{params.name} writes, but this access is read-only.")
+            if params.name not in allowed:
                 raise MCPError(
-                    code=INVALID_PARAMS, message=f"no tool {params.name!r}; there are {', '.join(known)}"
+                    code=INVALID_PARAMS, message=f"There is no tool {params.name!r}. Use one of {', '.join(allowed)}."
                 )
-            tool = known[params.name]
-            asked = shapes.asked(tool.asked, params.arguments or {})
-            given = await anyio.to_thread.run_sync(reached(asking, lambda reach: tool.call(reach, asked)))
+            tool = allowed[params.name]
+            arguments = schemas.parse_arguments(tool.arguments_type, params.arguments or {})
+            result = await anyio.to_thread.run_sync(bind(context, lambda access: tool.handler(access, arguments)))
         except ApplianceError as error:
-            return _refused(said(error))
+            return _error_result(error_text(error))
         except MCPError:
             raise
         except Exception as error:
-            return _refused(bug(params.name, error))
+            return _error_result(bug_text(params.name, error))
         return CallToolResult(
-            content=[TextContent(text=words.SAID[type(given)](given))],
-            structured_content=msgspec.to_builtins(given),
+            content=[TextContent(text=rendering.RENDERERS[type(result)](result))],
+            structured_content=msgspec.to_builtins(result),
         )
 
-    async def list_resources(asking: Asking, _: PaginatedRequestParams | None) -> ListResourcesResult:
-        grant(asking)
+    async def list_resources(context: McpRequestContext, _: PaginatedRequestParams | None) -> ListResourcesResult:
+        grant(context)
         return ListResourcesResult(resources=resources.RESOURCES)
 
-    async def list_templates(asking: Asking, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        grant(asking)
+    async def list_templates(
+        context: McpRequestContext, _: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        grant(context)
         return ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
-    async def read_resource(asking: Asking, params: ReadResourceRequestParams) -> ReadResourceResult:
-        return await plainly(
-            "a resource",
-            reached(asking, lambda reach: resources.read(reach, str(params.uri))),
+    async def read_resource(context: McpRequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await run_or_raise(
+            "The resource",
+            bind(context, lambda access: resources.read_resource(access, str(params.uri))),
             {"uri": str(params.uri)},
         )
 
-    async def list_prompts(asking: Asking, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        return ListPromptsResult(prompts=prompts.allowed(grant(asking)))
+    async def list_prompts(context: McpRequestContext, _: PaginatedRequestParams | None) -> ListPromptsResult:
+        return ListPromptsResult(prompts=prompts.allowed(grant(context)))
 
-    async def get_prompt(asking: Asking, params: GetPromptRequestParams) -> GetPromptResult:
-        return await plainly(
-            "a prompt",
-            reached(asking, lambda reach: prompts.filled(reach, params.name, params.arguments or {})),
+    async def get_prompt(context: McpRequestContext, params: GetPromptRequestParams) -> GetPromptResult:
+        return await run_or_raise(
+            "The prompt",
+            bind(context, lambda access: prompts.render_prompt(access, params.name, params.arguments or {})),
         )
 
     return Server(
@@ -133,34 +141,34 @@ def server(
     )
 
 
-async def plainly(what: str, work: Callable[[], T], data: Mapping[str, str] | None = None) -> T:
-    """What ``work`` gives, where the protocol has no other form for a refusal than its own errors."""
+async def run_or_raise(what: str, work: Callable[[], T], data: Mapping[str, str] | None = None) -> T:
+    """The result of ``work``, with errors as protocol errors: resources and prompts have no other form for them."""
     try:
         return await anyio.to_thread.run_sync(work)
     except ApplianceError as error:
-        asked = isinstance(error, UsageError | NotFound)
+        is_caller_error = isinstance(error, UsageError | NotFound)
         raise MCPError(
-            code=INVALID_PARAMS if asked else INTERNAL_ERROR, message=said(error), data=data
+            code=INVALID_PARAMS if is_caller_error else INTERNAL_ERROR, message=error_text(error), data=data
         ) from None
     except MCPError:
         raise
     except Exception as error:
-        raise MCPError(code=INTERNAL_ERROR, message=bug(what, error), data=data) from None
+        raise MCPError(code=INTERNAL_ERROR, message=bug_text(what, error), data=data) from None
 
 
-def said(error: ApplianceError) -> str:
-    """An error in the words that it has everywhere."""
+def error_text(error: ApplianceError) -> str:
+    """An error's message and hint."""
     return f"{error}\n{error.hint}" if error.hint else str(error)
 
 
-def bug(what: str, error: Exception) -> str:
-    """What is told of a slip of ours. Its message may quote what somebody said: the log gets places alone."""
-    places = "".join(traceback.format_tb(error.__traceback__))
-    logger.error("%s failed: %s\n%s", what, type(error).__name__, places)
+def bug_text(what: str, error: Exception) -> str:
+    """The message for a bug. The exception's own text may quote stored messages, so only its places are logged."""
+    stack = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("%s failed: %s\n%s", what, type(error).__name__, stack)
     return (
-        f"{what} failed ({type(error).__name__}): this is a bug\nreport it with the lines in the server's log"
+        f"{what} failed ({type(error).__name__}). This is a bug.\nPlease report it with the lines in the server's log."
     )
 
 
-def _refused(text: str) -> CallToolResult:
+def _error_result(text: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

@@ -1,7 +1,8 @@
 """Other programs' settings files, changed in one place and kept in all others.
 
-What can't be kept is not touched: a file with comments or with anything that is not understood is refused, by its name
-and the place in it. A change is written whole or not at all, with a copy of the file as it was beside it.
+What can't be kept is not touched: JSON with comments, or a file with anything that is not understood, is refused by its
+name and the place in it. tomlkit edits TOML, whose comments stay. A change is written whole or not at all, with a copy
+of the file as it was beside it.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ import os
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AbstractTable, Table, Whitespace
 
 from appliance.errors import StoreError, UsageError
 from appliance.paths import FILE_MODE, sync_folder
@@ -24,8 +30,8 @@ BOM = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What became of a file: whether it was changed, and where the copy of the old one is (None if there was none)."""
+class SettingsChange:
+    """The result for a file: whether it was changed, and the copy of the old one (None if there was none)."""
 
     path: Path
     changed: bool
@@ -33,7 +39,7 @@ class Change:
 
 
 def shown(path: Path, keys: Sequence[str], name: str, entry: Mapping[str, Any]) -> str:
-    """An entry as the file has it, to be put in by hand."""
+    """An entry in the file's format, to be added by hand."""
     if path.suffix == ".toml":
         return _toml_table((*keys, name), entry)
     whole: dict[str, Any] = {name: dict(entry)}
@@ -42,36 +48,34 @@ def shown(path: Path, keys: Sequence[str], name: str, entry: Mapping[str, Any]) 
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def put(path: Path, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None) -> Change:
-    """Set the entry of a name, or take it out (None); everything else in the file stays.
+def put(path: Path, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None) -> SettingsChange:
+    """Set the entry of a name, or remove it (None); everything else in the file stays.
 
     Raises:
-        UsageError: the file is broken, has comments that would be lost, or another shape than expected.
-        StoreError: it can't be read or written.
+        UsageError: The file is invalid, has comments that would be lost, or an unexpected structure.
+        StoreError: The file can't be read or written.
     """
-    path = Path(os.path.realpath(path))  # a link stays one: the file that it leads to is changed
+    path = Path(os.path.realpath(path))  # a symbolic link stays one; its target is changed
     try:
         old = path.read_bytes() if path.exists() else None
     except OSError as error:
-        raise StoreError(f"can't be read ({error.strerror})", where=str(path)) from error
+        raise StoreError(f"The file can't be read ({error.strerror}).", where=str(path)) from error
     try:
         text = "" if old is None else old.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"is no UTF-8 text (byte {error.start})", where=str(path)) from error
+        raise UsageError(f"The file is not UTF-8 text (byte {error.start}).", where=str(path)) from error
     new = (_toml if path.suffix == ".toml" else _json)(path, text, keys, name, entry)
     if new is None or (old is None and entry is None):
-        return Change(path, False, None)
+        return SettingsChange(path, False, None)
     if "\r\n" in text:
         new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    return Change(path, True, _write(path, old, new.encode("utf-8")))
+    return SettingsChange(path, True, _write(path, old, new.encode("utf-8")))
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------
 
 
-def _json(
-    path: Path, text: str, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None
-) -> str | None:
+def _json(path: Path, text: str, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None) -> str | None:
     """The changed text; None when there is nothing to change."""
     bare = text.removeprefix(BOM)
     whole = _read_json(path, bare) if bare.strip() else {}
@@ -82,9 +86,9 @@ def _json(
         place = place.setdefault(key, {})
         if not isinstance(place, dict):
             raise UsageError(
-                f"{'.'.join(keys[: depth + 1])} is not an object there",
+                f"{'.'.join(keys[: depth + 1])} is not an object.",
                 where=str(path),
-                hint="put it right in the file, or put the entry in by hand",
+                hint="Correct the file, or add the entry by hand.",
             )
     if (entry is None and name not in place) or (entry is not None and place.get(name) == entry):
         return None
@@ -97,7 +101,7 @@ def _json(
 
 
 def _has_halves(whole: Mapping[str, Any]) -> bool:
-    """Whether a text in it has half of a pair of characters, which JSON can say and UTF-8 can't."""
+    """Whether a string has an unpaired surrogate, which JSON can express and UTF-8 can't."""
     try:
         json.dumps(whole, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -106,12 +110,12 @@ def _has_halves(whole: Mapping[str, Any]) -> bool:
 
 
 def _read_json(path: Path, text: str) -> dict[str, Any]:
-    by_hand = "put the entry in by hand: without --write it is printed"
+    by_hand = "Add the entry by hand; without --write it is printed."
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise UsageError("has a key twice, and one would be lost", where=str(path), hint=by_hand)
+            raise UsageError("The file has a duplicate key, which would be lost.", where=str(path), hint=by_hand)
         return found
 
     try:
@@ -122,19 +126,17 @@ def _read_json(path: Path, text: str) -> dict[str, Any]:
         except json.JSONDecodeError:
             where = f"{path}, line {error.lineno}, column {error.colno}"
             raise UsageError(
-                f"is no JSON: {error.msg}", where=where, hint="put it right there; nothing was changed"
+                f"The file is not JSON: {error.msg}.", where=where, hint="Correct it; nothing was changed."
             ) from error
         raise UsageError(
-            "has comments or trailing commas, which would be lost", where=str(path), hint=by_hand
+            "The file has comments or trailing commas, which would be lost.", where=str(path), hint=by_hand
         ) from error
     if not isinstance(whole, dict):
-        raise UsageError("is no object at its beginning", where=str(path), hint=by_hand)
+        raise UsageError("The file is not an object at its top level.", where=str(path), hint=by_hand)
     return whole
 
 
-_TOKEN = re.compile(
-    r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*[}\]])', re.DOTALL
-)
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:(?://[^\n]*|/\*.*?\*/)\s*)*[}\]])', re.DOTALL)
 
 
 def _without_comments(text: str) -> str:
@@ -142,46 +144,54 @@ def _without_comments(text: str) -> str:
 
 
 def _indent(text: str) -> int | str:
-    """As the file has it; two spaces where it has none."""
+    """The file's indentation; two spaces if it has none."""
     found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     return found.group(1) if found else 2
 
 
 # --- TOML ---------------------------------------------------------------------------------------------------
 
-_HEADER = re.compile(r"^\s*\[\[?(?P<keys>[^\[\]]+)\]\]?\s*(?:#.*)?$")
-_LONG_TEXTS = ("'''", '"""')
-"""What begins and ends a text of several lines, in which a line may look like a table's head."""
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-
-def _toml(
-    path: Path, text: str, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None
-) -> str | None:
-    """The changed text; None when there is nothing to change. The tables of the entry are lines of their own, and the
-    result is read again: it has to hold what was there before, and nothing but the entry more."""
+def _toml(path: Path, text: str, keys: Sequence[str], name: str, entry: Mapping[str, Any] | None) -> str | None:
+    """The changed text; None when there is nothing to change. Another parser reads the result again, to compare it."""
     old = _read_toml(path, text)
+    wanted = None if entry is None else _without_empty(entry)
     place: Any = old
     for key in keys:
         place = place.get(key, {}) if isinstance(place, dict) else {}
-    known = place.get(name) if isinstance(place, dict) else None
-    if known == (None if entry is None else dict(entry)):
+    if (place.get(name) if isinstance(place, dict) else None) == wanted:
         return None
-    rest = _without_table(text, (*keys, name))
-    new = rest.rstrip("\n") + "\n" if rest.strip() else ""
-    if entry is not None:
-        gap = "" if not rest.strip() else "\n" if rest.endswith("\n") else "\n\n"
-        new = rest + gap + _toml_table((*keys, name), entry)
-    expected = _replaced(old, keys, name, entry)
     try:
-        kept = _pruned(tomllib.loads(new), keys) == _pruned(expected, keys)
-    except tomllib.TOMLDecodeError:
+        document = tomlkit.parse(text)
+        # tomlkit joins tables that are separated by an array of tables, so such a file is only appended to.
+        whole = tomlkit.dumps(document) == text
+        found = list(_tables(document, (*keys, name)))
+        if wanted is None:
+            for container, index in found:
+                _remove(container, index)
+            new = tomlkit.dumps(document).rstrip("\r\n")
+            new += "\n" if new else ""
+        elif found:
+            for container, index in found[1:]:
+                _remove(container, index)
+            container, index = found[0]
+            _update(cast("Table", container.body[index][1]), wanted)
+            new = tomlkit.dumps(document)
+        else:
+            gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+            new = text + gap + _toml_table((*keys, name), wanted)
+            if whole and tomlkit.dumps(tomlkit.parse(new)) != new:
+                _add(document, keys, name, wanted)
+                new = tomlkit.dumps(document)
+            whole = True
+        kept = whole and _pruned(tomllib.loads(new), keys) == _pruned(_replaced(old, keys, name, wanted), keys)
+    except (TOMLKitError, tomllib.TOMLDecodeError):
         kept = False
     if not kept:
         raise UsageError(
-            f"names {'.'.join((*keys, name))} in a form that can't be changed safely",
+            f"The file has {'.'.join((*keys, name))} in a form that can't be changed safely.",
             where=str(path),
-            hint="change it by hand: without --write the entry is printed",
+            hint="Change it by hand; without --write the entry is printed.",
         )
     return new
 
@@ -191,78 +201,91 @@ def _read_toml(path: Path, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(
-            f"is no TOML: {error}", where=str(path), hint="put it right there; nothing was changed"
+            f"The file is not TOML: {error}.", where=str(path), hint="Correct it; nothing was changed."
         ) from error
 
 
-def _without_table(text: str, keys: tuple[str, ...]) -> str:
-    """The text without a table and the tables in it. Comments before the next table belong to that one."""
-    kept: list[str] = []
-    held: list[str] = []
-    inside, quoted = False, ""
-    for line in text.splitlines(keepends=True):
-        header = None if quoted else _HEADER.match(line)
-        if quoted:
-            quoted = "" if quoted in line else quoted
-        else:
-            quoted = next((mark for mark in _LONG_TEXTS if line.count(mark) % 2), "")
-        if header:
-            inside = _header_keys(header.group("keys"))[: len(keys)] == keys
-            kept += [] if inside else held
-            held = []
-        if not inside:
-            kept.append(line)
-        elif line.strip() and not line.lstrip().startswith("#"):
-            held = []
-        else:
-            held.append(line)
-    return "".join(kept + [line for line in held if line.strip()])
-
-
-def _header_keys(text: str) -> tuple[str, ...]:
-    try:
-        parsed: Any = tomllib.loads(f"[{text}]")
-    except tomllib.TOMLDecodeError:
-        return ()
-    keys: list[str] = []
-    while parsed:
-        ((key, parsed),) = parsed.items()
-        keys.append(key)
-    return tuple(keys)
-
-
 def _toml_table(keys: Sequence[str], entry: Mapping[str, Any]) -> str:
-    """A table with its values, and a table below it for each mapping in it."""
-    lines = [f"[{'.'.join(map(_key, keys))}]"]
-    lines += [
-        f"{_key(name)} = {_value(value)}" for name, value in entry.items() if not isinstance(value, Mapping)
-    ]
-    text = "\n".join(lines) + "\n"
-    for name, value in entry.items():
-        if isinstance(value, Mapping) and value:
-            text += "\n" + _toml_table((*keys, name), value)
-    return text
+    """A table with its values, and a subtable for each mapping in it."""
+    whole = _without_empty(entry)
+    for key in reversed(keys):
+        whole = {key: whole}
+    return tomlkit.dumps(whole)
 
 
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _value(name)
+def _without_empty(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if value != {}}
 
 
-def _value(value: object) -> str:
-    # A JSON string is a basic string of TOML too, but for DEL.
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return str(value)
+def _tables(container: Container, keys: Sequence[str]) -> Iterator[tuple[Container, int]]:
+    """The positions of a table, as container and index; several if other tables stand in between."""
+    for index, (key, item) in enumerate(container.body):
+        if key is not None and key.key == keys[0] and not key.is_dotted() and isinstance(item, Table):
+            if len(keys) == 1:
+                yield container, index
+            else:
+                yield from _tables(item.value, keys[1:])
+
+
+def _remove(container: Container, index: int) -> None:
+    """Remove a table, but not the comments below it, which belong to the next table."""
+    # As a Comment item they would give the table around them a header of its own.
+    container.body[index] = (None, Whitespace(_take_end(cast("Table", container.body[index][1]))))
+
+
+def _update(table: AbstractTable, entry: Mapping[str, Any]) -> None:
+    """Set the values of a table. Comments stay, those after a value with that value."""
+    end = _take_end(table)
+    for key in [key for key in table if key not in entry]:
+        table.remove(key)
+    between = _take_end(table)
+    if between.strip():  # comments stay; the blank line before a removed table goes
+        _put_end(table, between)
+    for key, value in entry.items():
+        inner = table.get(key)
+        if isinstance(inner, AbstractTable) and isinstance(value, Mapping):
+            _update(inner, value)
+        elif inner != value:
+            table[key] = value
+    _put_end(table, end)
+
+
+def _add(document: Container, keys: Sequence[str], name: str, entry: Mapping[str, Any]) -> None:
+    """Add a table below the last of its siblings."""
+    *_, (container, index) = _tables(document, keys)
+    around = cast("Table", container.body[index][1])
+    end = _take_end(around)
+    body = around.value.body
+    old = len(body)
+    around.add(name, entry)
+    # Without blank lines of its own, so that removing it leaves the file as it was.
+    body[old:] = [(key, item) for key, item in body[old:] if key is not None]
+    body[-1][1].trivia.indent = ""
+    _put_end(around, end)
+
+
+def _take_end(table: AbstractTable) -> str:
+    """Remove and return the comments and blank lines between a table's last value and the next table."""
+    body, end = table.value.body, ""
+    while body and body[-1][0] is None:
+        end = body.pop()[1].as_string() + end
+    if not end and body and isinstance(body[-1][1], Table):
+        return _take_end(body[-1][1])
+    return end
+
+
+def _put_end(table: AbstractTable, end: str) -> None:
+    body = table.value.body
+    if body and isinstance(body[-1][1], Table):
+        _put_end(body[-1][1], end)
+    else:
+        body.append((None, Whitespace(end)))
 
 
 def _replaced(
     whole: Mapping[str, Any], keys: Sequence[str], name: str, entry: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """A tree with an entry set or taken out, as a copy."""
+    """A copy of a tree with an entry set or removed."""
     copy = dict(whole)
     if keys:
         inner = copy.get(keys[0], {})
@@ -270,12 +293,12 @@ def _replaced(
     elif entry is None:
         copy.pop(name, None)
     else:
-        copy[name] = {key: value for key, value in entry.items() if value != {}}
+        copy[name] = entry
     return copy
 
 
 def _pruned(whole: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """A tree without the empty table that may be left at the end of ``keys``."""
+    """A copy of a tree without an empty table at the end of ``keys``."""
     copy = dict(whole)
     if keys and isinstance(copy.get(keys[0]), Mapping):
         inner = _pruned(copy[keys[0]], keys[1:])
@@ -290,11 +313,11 @@ def _pruned(whole: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _write(path: Path, old: bytes | None, new: bytes) -> Path | None:
-    """Replace a file whole, after a copy of it was made; where the copy is.
+    """Copy a file and replace it atomically. Returns the path of the copy.
 
     Raises:
-        StoreError: it can't be written.
-        UsageError: it was changed by another program meanwhile.
+        StoreError: The file can't be written.
+        UsageError: Another program has changed the file meanwhile.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     backup = None
@@ -312,13 +335,11 @@ def _write(path: Path, old: bytes | None, new: bytes) -> Path | None:
         if old is not None:
             shutil.copymode(path, temporary)
             if path.read_bytes() != old:
-                raise UsageError(
-                    "was changed by another program meanwhile", where=str(path), hint="try again"
-                )
+                raise UsageError("Another program has changed the file meanwhile.", where=str(path), hint="Try again.")
         os.replace(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
-        raise StoreError(f"can't be written ({error.strerror})", where=str(error.filename or path)) from error
+        raise StoreError(f"The file can't be written ({error.strerror}).", where=str(error.filename or path)) from error
     finally:
         temporary.unlink(missing_ok=True)
     return backup

@@ -1,7 +1,7 @@
-"""MCP over stdin and stdout, for one client that started this process.
+"""MCP over stdin and stdout, for the client that started this process.
 
-Nothing but the protocol goes to stdout: while serving, whatever else is printed goes to stderr. It ends when stdin
-does, after the calls under way were answered, or when a signal tells it to.
+Only the protocol goes to stdout; anything else that is printed goes to stderr. Serving ends with stdin, after pending
+calls have been answered, or on a signal.
 """
 
 from __future__ import annotations
@@ -23,50 +23,52 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from appliance.server.mcp.opening import Opening
-from appliance.server.mcp.protocol import server
+from appliance.server.mcp.memory_lease import MemoryLease
+from appliance.server.mcp.protocol import build_server
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from appliance.server.service import Grant
+    from appliance.server.access.grants import Grant
 
-LAST_ANSWERS = 30.0
-"""Seconds that calls under way have to end after stdin did: who closes it has often asked something just before."""
+DRAIN_TIMEOUT_SECONDS = 30.0
+"""Seconds for pending calls to finish after stdin has closed: clients often close it right after a call."""
 
-READ = 65_536
-"""Bytes that are read from stdin at once."""
+READ_SIZE_BYTES = 65_536
+"""Bytes read from stdin at once."""
 
-_GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""What is raised when the client does not read any more."""
+_CLIENT_GONE_ERRORS = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""Raised when the client no longer reads."""
 
 
 def serve(home: str | None, grant: Grant) -> None:
     """Serve until stdin ends, the client is gone, or a signal comes."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(name)s: %(message)s")
-    opening = Opening(home, "appliance mcp")
+    memory_lease = MemoryLease(home, "appliance mcp")
     try:
-        anyio.run(_serve, opening, grant)
+        anyio.run(_serve, memory_lease, grant)
     finally:
-        opening.close()
+        memory_lease.close()
 
 
-async def _serve(opening: Opening, grant: Grant) -> None:
+async def _serve(memory_lease: MemoryLease, grant: Grant) -> None:
     conversation = f"mcp-{secrets.token_hex(6)}"
-    serving = server(opening.lease, lambda _: grant, lambda _: conversation, listed=_once(opening.warm))
+    mcp_server = build_server(
+        memory_lease.lease, lambda _: grant, lambda _: conversation, on_listed=_once(memory_lease.preload)
+    )
     try:
         async with anyio.create_task_group() as group:
-            group.start_soon(_ended_by_signals, group.cancel_scope)
-            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", _lines())) as (incoming, outgoing):
-                waiting = _Waiting()
-                options = serving.create_initialization_options()
-                await serving.run(_In(incoming, waiting), _Out(outgoing, waiting), options)
+            group.start_soon(_cancel_on_signal, group.cancel_scope)
+            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", _stdin_lines())) as (incoming, outgoing):
+                pending = _PendingRequests()
+                options = mcp_server.create_initialization_options()
+                await mcp_server.run(_InputStream(incoming, pending), _OutputStream(outgoing, pending), options)
             group.cancel_scope.cancel()
-    except* _GONE:
+    except* _CLIENT_GONE_ERRORS:
         pass
 
 
-async def _ended_by_signals(scope: anyio.CancelScope) -> None:
+async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             scope.cancel()
@@ -74,45 +76,45 @@ async def _ended_by_signals(scope: anyio.CancelScope) -> None:
 
 
 def _once(call: Callable[[], None]) -> Callable[[], None]:
-    left = [call]
+    pending = [call]
 
-    def first() -> None:
-        if left:
-            left.pop()()
+    def run_once() -> None:
+        if pending:
+            pending.pop()()
 
-    return first
+    return run_once
 
 
 # --- stdin ------------------------------------------------------------------------------------------------
 
 
-async def _lines() -> AsyncIterator[str]:
-    """The lines of stdin. A thread of its own reads them, because one that waits for a line can't be cancelled: it
-    holds no lock and no object that the end of the program would wait for."""
+async def _stdin_lines() -> AsyncIterator[str]:
+    """The lines of stdin. A daemon thread reads them, because a blocked read can't be cancelled; it holds no lock or
+    object that would delay the end of the program."""
     send, receive = anyio.create_memory_object_stream[str](0)
-    wire = os.dup(0)
-    # Whoever else reads stdin while the protocol owns it finds its end.
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    stdin_fd = os.dup(0)
+    # Other readers of stdin find it at its end while the protocol owns it.
+    null_fd = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_fd, 0)
+    os.close(null_fd)
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_read, args=(wire, loop, send), name="stdin", daemon=True).start()
+    threading.Thread(target=_read_stdin, args=(stdin_fd, loop, send), name="stdin", daemon=True).start()
     async with receive:
         async for line in receive:
             yield line
 
 
-def _read(wire: int, loop: asyncio.AbstractEventLoop, send: MemoryObjectSendStream[str]) -> None:
+def _read_stdin(stdin_fd: int, loop: asyncio.AbstractEventLoop, send: MemoryObjectSendStream[str]) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    rest = ""
+    partial_line = ""
     try:
-        while data := os.read(wire, READ):
-            *lines, rest = (rest + decoder.decode(data)).split("\n")
+        while data := os.read(stdin_fd, READ_SIZE_BYTES):
+            *lines, partial_line = (partial_line + decoder.decode(data)).split("\n")
             for line in lines:
                 asyncio.run_coroutine_threadsafe(send.send(line), loop).result()
-        if rest:
-            asyncio.run_coroutine_threadsafe(send.send(rest), loop).result()
-    except (*_GONE, RuntimeError, asyncio.CancelledError):
+        if partial_line:
+            asyncio.run_coroutine_threadsafe(send.send(partial_line), loop).result()
+    except (*_CLIENT_GONE_ERRORS, RuntimeError, asyncio.CancelledError):
         return  # the program ends
     finally:
         try:
@@ -124,41 +126,41 @@ def _read(wire: int, loop: asyncio.AbstractEventLoop, send: MemoryObjectSendStre
 # --- answers under way at the end -----------------------------------------------------------------------------
 
 
-class _Waiting:
+class _PendingRequests:
     """The requests that have no answer yet."""
 
     def __init__(self) -> None:
         self._ids: set[int | str] = set()
         self._changed = anyio.Event()
 
-    def heard(self, message: object) -> None:
+    def add_request(self, message: object) -> None:
         if isinstance(message, JSONRPCRequest):
             self._ids.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._drop((message.params or {}).get("requestId"))
+            self._remove((message.params or {}).get("requestId"))
 
-    def told(self, message: object) -> None:
+    def remove_answered(self, message: object) -> None:
         if isinstance(message, JSONRPCResponse | JSONRPCError):
-            self._drop(message.id)
+            self._remove(message.id)
 
-    async def done(self) -> None:
-        """Return when every request was answered, or after a while."""
-        with anyio.move_on_after(LAST_ANSWERS):
+    async def wait_until_answered(self) -> None:
+        """Return when every request has been answered, or after ``DRAIN_TIMEOUT_SECONDS``."""
+        with anyio.move_on_after(DRAIN_TIMEOUT_SECONDS):
             while self._ids:
                 await self._changed.wait()
 
-    def _drop(self, id: object) -> None:
-        self._ids = {one for one in self._ids if str(one) != str(id)}
+    def _remove(self, id: object) -> None:
+        self._ids = {pending_id for pending_id in self._ids if str(pending_id) != str(id)}
         self._changed.set()
         self._changed = anyio.Event()
 
 
-class _Stream:
-    """A stream of the protocol, for as long as a connection lasts."""
+class _ProtocolStream:
+    """A stream of the protocol that keeps track of pending requests."""
 
-    def __init__(self, inner: Any, waiting: _Waiting) -> None:
+    def __init__(self, inner: Any, pending: _PendingRequests) -> None:
         self._inner = inner
-        self._waiting = waiting
+        self._pending = pending
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -172,17 +174,17 @@ class _Stream:
         await self.aclose()
 
 
-class _In(_Stream):
-    """What the client sends; it ends after everything that it asked was answered."""
+class _InputStream(_ProtocolStream):
+    """Messages from the client; the stream ends after every request has been answered."""
 
     async def receive(self) -> SessionMessage | Exception:
         try:
             item: SessionMessage | Exception = await self._inner.__anext__()
         except StopAsyncIteration:
-            await self._waiting.done()
+            await self._pending.wait_until_answered()
             raise
         if isinstance(item, SessionMessage):
-            self._waiting.heard(item.message)
+            self._pending.add_request(item.message)
         return item
 
     def __aiter__(self) -> Self:
@@ -192,9 +194,9 @@ class _In(_Stream):
         return await self.receive()
 
 
-class _Out(_Stream):
-    """What the client is told."""
+class _OutputStream(_ProtocolStream):
+    """Messages to the client."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
-        self._waiting.told(item.message)
+        self._pending.remove_answered(item.message)

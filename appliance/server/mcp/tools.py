@@ -1,4 +1,4 @@
-"""The nine tools: names, what a model is told of each, what they may do, and the functions behind them."""
+"""The nine tools: names, descriptions for models, permissions and handlers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
-from appliance.server.mcp import passing, reading, shapes, writing
+from appliance.server.mcp import read_tools, schemas, timeline, write_tools
 
 if TYPE_CHECKING:
-    from appliance.server.mcp.reach import Reach
-    from appliance.server.service import Grant
+    from appliance.server.access.grants import Grant
+    from appliance.server.mcp.access import McpAccess
 
 INSTRUCTIONS = """\
 The person's own memory of past conversations, kept on this machine.
@@ -28,153 +28,153 @@ preview.\
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A tool. ``writes`` keeps it from those who may only read; ``reader`` is what these get instead, if anything."""
+class ToolSpec:
+    """A tool. A read-only grant gets the ``read_only_variant`` of a tool that ``writes``, if there is one."""
 
     name: str
     title: str
-    told: str
-    asked: type[shapes.Asked]
-    given: type[shapes.Given]
-    call: Callable[[Reach, Any], shapes.Given]
+    description: str
+    arguments_type: type[schemas.ToolArguments]
+    result_type: type[schemas.ToolResult]
+    handler: Callable[[McpAccess, Any], schemas.ToolResult]
     writes: bool = False
-    destroys: bool = False
-    repeats: bool = True
-    reader: Named | None = None
+    is_destructive: bool = False
+    is_idempotent: bool = True
+    read_only_variant: ToolSpec | None = None
 
-    def told_as(self) -> Tool:
-        """The tool as a client sees it."""
+    def to_mcp_tool(self) -> Tool:
+        """The tool in the protocol's shape."""
         return Tool(
             name=self.name,
             title=self.title,
-            description=self.told,
-            input_schema=shapes.schema(self.asked),
-            output_schema=shapes.schema(self.given),
+            description=self.description,
+            input_schema=schemas.schema(self.arguments_type),
+            output_schema=schemas.schema(self.result_type),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=not self.writes,
-                destructive_hint=self.destroys,
-                idempotent_hint=self.repeats,
+                destructive_hint=self.is_destructive,
+                idempotent_hint=self.is_idempotent,
                 open_world_hint=False,
             ),
         )
 
 
-SEARCH = Named(
+SEARCH = ToolSpec(
     "memory_search",
     "Search memory",
     "Find what was said in past conversations. Use it first when a question may depend on something said earlier:"
     " people, dates, decisions, preferences, code. Gives an index, best first: message id, time, speaker, session,"
     " matching words. Next: memory_get for full text, memory_timeline for what was said around a hit.",
-    shapes.Search,
-    shapes.Found,
-    reading.search,
+    schemas.SearchArguments,
+    schemas.SearchResult,
+    read_tools.search,
 )
 
-CONTEXT = Named(
+CONTEXT = ToolSpec(
     "memory_context",
     "Build context",
     "Get what is known and remembered for one question, ready to read, within a budget of tokens: facts about the"
     " person, then excerpts of past conversations. Use it to answer at once; use memory_search to look around.",
-    shapes.Context,
-    shapes.Built,
-    reading.context,
+    schemas.ContextArguments,
+    schemas.ContextResult,
+    read_tools.context,
 )
 
-GET = Named(
+GET = ToolSpec(
     "memory_get",
     "Read messages",
     "Read messages in full by their ids (m12), as memory_search and memory_timeline give them. Long texts come in"
     " pages: repeat the ids with the cursor to go on.",
-    shapes.Get,
-    shapes.Read,
-    reading.get,
+    schemas.GetArguments,
+    schemas.GetResult,
+    read_tools.get,
 )
 
-TIMELINE = Named(
+TIMELINE = ToolSpec(
     "memory_timeline",
     "Read around",
     "See what was said in order, as an index of short lines. Give around (a message id) for what was said before and"
     " after it, or session for a whole conversation, or since and until for a stretch of time. Next: memory_get for"
     " full text.",
-    shapes.Timeline,
-    shapes.Passed,
-    passing.timeline,
+    schemas.TimelineArguments,
+    schemas.TimelineResult,
+    timeline.timeline,
 )
 
-ADD = Named(
+ADD = ToolSpec(
     "memory_add",
     "Remember a turn",
     "Remember something that was said, word for word. Use it when the person asks to remember something, or says"
     " what will matter later. Gives the message id and the session to name with further turns of this conversation.",
-    shapes.Add,
-    shapes.Stored,
-    writing.add,
+    schemas.AddArguments,
+    schemas.AddResult,
+    write_tools.add,
     writes=True,
-    repeats=False,
+    is_idempotent=False,
 )
 
-SESSIONS = Named(
+SESSIONS = ToolSpec(
     "memory_sessions",
     "List conversations",
     "List past conversations, the last active first, by words in the title, time or source; or give session for one"
     " with its summary. Next: memory_timeline with session to read it.",
-    shapes.Sessions,
-    shapes.Listed,
-    reading.sessions,
+    schemas.SessionsArguments,
+    schemas.SessionsResult,
+    read_tools.sessions,
 )
 
-READ_FACTS = Named(
+READ_FACTS = ToolSpec(
     "memory_facts",
     "Known facts",
     "List what is known about the person (home, work, family, dates, tools, preferences, standing instructions) with"
     " the messages it is from. history with an id shows what was so before, review what contradicts.",
-    shapes.ReadFacts,
-    shapes.Known,
-    reading.facts,
+    schemas.ReadFactsArguments,
+    schemas.FactsResult,
+    read_tools.facts,
 )
 
-FACTS = Named(
+FACTS = ToolSpec(
     "memory_facts",
     "Known facts",
     "List what is known about the person (home, work, family, dates, tools, preferences, standing instructions) with"
     " the messages it is from. history with an id shows what was so before, review what contradicts. When the person"
     " says so: add a fact (text), or confirm, correct (text) or reject one by its id. Nothing is erased by this.",
-    shapes.Facts,
-    shapes.Known,
-    writing.settle,
+    schemas.FactsArguments,
+    schemas.FactsResult,
+    write_tools.update_facts,
     writes=True,
-    reader=READ_FACTS,
+    read_only_variant=READ_FACTS,
 )
 
-FORGET = Named(
+FORGET = ToolSpec(
     "memory_forget",
     "Forget for good",
     "Erase messages for good, only when the person asks for it. First call without confirm: a preview of what would"
     " go, with a code. Show it; if the person agrees, call again with the same arguments and confirm set to the code.",
-    shapes.Forget,
-    shapes.Forgotten,
-    writing.forget,
+    schemas.ForgetArguments,
+    schemas.ForgetResult,
+    write_tools.forget,
     writes=True,
-    destroys=True,
+    is_destructive=True,
 )
 
-STATUS = Named(
+STATUS = ToolSpec(
     "memory_status",
     "State of memory",
     "See whether the memory is well, how much is in it, and what this access may do. Use it when another tool fails"
     " or finds nothing.",
-    shapes.Status,
-    shapes.State,
-    reading.status,
+    schemas.StatusArguments,
+    schemas.StatusResult,
+    read_tools.status,
 )
 
-TOOLS = {one.name: one for one in (SEARCH, CONTEXT, GET, TIMELINE, ADD, SESSIONS, FACTS, FORGET, STATUS)}
+TOOLS = {tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, ADD, SESSIONS, FACTS, FORGET, STATUS)}
 
 
-def allowed(grant: Grant) -> dict[str, Named]:
-    """The tools that a grant opens, by name: those that write have a reading form for read-only ones, or none."""
+def allowed(grant: Grant) -> dict[str, ToolSpec]:
+    """The tools that a grant may call, by name."""
     if not grant.read_only:
         return TOOLS
-    readers = ((name, one.reader if one.writes else one) for name, one in TOOLS.items())
-    return {name: one for name, one in readers if one is not None}
+    variants = (tool.read_only_variant if tool.writes else tool for tool in TOOLS.values())
+    return {tool.name: tool for tool in variants if tool is not None}

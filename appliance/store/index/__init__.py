@@ -1,1 +1,1 @@
-"""The vector index: one protocol (``base``), an embedded engine (``edge``) and a server (``remote``)."""
+"""The vector index: one protocol (``protocol``), an embedded engine (``edge``) and a server (``remote``)."""

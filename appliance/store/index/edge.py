@@ -1,10 +1,10 @@
-"""The embedded index: qdrant-edge, flat and exact, in one folder.
+"""The embedded index: qdrant-edge, flat and exact, in one folder (see ``shard``).
 
-Every search scans the 4-bit codes of the points that pass the filter and rescores three times as many
-candidates as are wanted with the stored vectors; no graph is ever built. ``shard`` keeps it on disk.
+Every search scans the 4-bit codes of the points that pass the filter, and rescores three times as many candidates as it
+returns with the stored vectors; no graph is ever built.
 
-New points are written to a segment that is held in memory and is built up again, point by point, at each
-open. ``settle`` turns it into one that is only mapped: see there for what that costs and gives.
+New points enter a segment in memory that is built again, point by point, at each open. ``optimize`` turns it into a
+memory-mapped one.
 """
 
 from __future__ import annotations
@@ -20,64 +20,49 @@ import qdrant_edge as q
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreError
-from appliance.store.index import sparse
-from appliance.store.index.base import Leg, LegQuery, Point, Scored
-from appliance.store.index.checks import (
-    check_dimension,
-    check_filters,
-    check_ids,
-    check_limit,
-    check_points,
-    check_queries,
-    check_scope,
-)
-from appliance.store.index.narrow import (
-    Between,
-    Condition,
-    Equal,
-    OneOf,
-    conditions,
-    corpus,
-    payload,
-)
-from appliance.store.index.shard import REINDEX, open_shard, translated
+from appliance.store.index import conditions, sparse, validation
+from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
+from appliance.store.index.shard import REINDEX_HINT, open_shard, translate_errors
 from appliance.types import LEVELS, Filters, Scope
 
-# A search waits for the batch under way (250 points of 384 dimensions: about 0.1 s), and a log record is held
-# in memory several times over while it is written.
+# A search waits for the running batch (250 points of 384 dimensions: about 0.1 s), and a log record is several times in
+# memory while it is written.
 _POINTS_A_BATCH = 250
 _FLOATS_A_BATCH = 250_000
 _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
 
-_RESCORED = q.SearchParams(quantization=q.QuantizationSearchParams(rescore=True, oversampling=3.0))
-_EXACT = q.SearchParams(exact=True, quantization=q.QuantizationSearchParams(ignore=True))
+_RESCORED_PARAMS = q.SearchParams(quantization=q.QuantizationSearchParams(rescore=True, oversampling=3.0))
+_EXACT_PARAMS = q.SearchParams(exact=True, quantization=q.QuantizationSearchParams(ignore=True))
 
 _T = TypeVar("_T")
 
 
 def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeIndex:
-    """Open the index in ``folder``, or create it there (then ``is_fresh`` is True: it lacks every point).
+    """Open the index in ``folder``, or create it (then ``is_fresh`` is True).
 
-    Raises HomeLocked when another process has it, StoreVersion when another version, schema or dimension
-    made it, StoreCorrupt when it can't be read; the last two are cured by ``discard`` and a rebuild.
+    Raises:
+        HomeLocked: Another process has it open.
+        StoreVersion: Another version, schema or dimension made it; ``discard`` it and rebuild.
+        StoreCorrupt: It can't be read; ``discard`` it and rebuild.
     """
-    check_dimension(dimension)
+    validation.check_dimension(dimension)
     shard, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
     try:
         return EdgeIndex(shard, dimension, is_fresh=is_fresh)
     except StoreError as error:
-        with suppress(StoreError), translated("close"):
+        with suppress(StoreError), translate_errors("close"):
             shard.close()
-        raise StoreCorrupt(str(error), where=str(folder), hint=REINDEX) from error
+        raise StoreCorrupt(str(error), where=str(folder), hint=REINDEX_HINT) from error
 
 
 class EdgeIndex:
-    """The embedded engine behind the ``Index`` protocol. Safe to call from several threads.
+    """The embedded engine as a ``VectorIndex``; safe to call from several threads.
 
-    ``is_fresh`` is True when the index has just been created, ``opened_with`` are the points it had. The engine
-    keeps the interpreter lock while it searches (in threads of its own), so ours take turns anyhow; our lock keeps
-    updates and searches apart.
+    ``is_fresh`` is True if the index has just been created; ``opened_with`` is its number of points when it was opened.
+    The engine keeps the interpreter lock while it searches (in threads of its own), so searches take turns anyhow; the
+    lock of this class separates updates from searches.
     """
 
     def __init__(self, shard: q.EdgeShard, dimension: int, *, is_fresh: bool) -> None:
@@ -87,21 +72,21 @@ class EdgeIndex:
         self._lock = threading.Lock()
         self._scopes = self._find_scopes()
         self.opened_with = self.count()
-        summaries = self._count([OneOf("level", LEVELS)])
+        summaries = self._count([AnyOfCondition("level", LEVELS)])
         self._has_summaries = summaries > 0
-        talk = self._count([OneOf("talk", tuple(self._scopes))])
-        self._is_all_talk = self.opened_with - summaries == talk
+        conversational = self._count([AnyOfCondition("talk", tuple(self._scopes))])
+        self._is_all_conversational = self.opened_with - summaries == conversational
 
-    def upsert(self, points: Sequence[Point]) -> None:
-        check_points(points, self.dimension)
+    def upsert(self, points: Sequence[IndexPoint]) -> None:
+        validation.check_points(points, self.dimension)
         for batch in _batches(points, max(1, min(_POINTS_A_BATCH, _FLOATS_A_BATCH // self.dimension))):
             operation = q.UpdateOperation.upsert_points([_point(point) for point in batch])
             with self._engine("add points") as shard:
-                self._note(batch)
+                self._track_points(batch)
                 shard.update(operation)
 
     def delete(self, ids: Sequence[int]) -> None:
-        check_ids(ids)
+        validation.check_ids(ids)
         for batch in _batches(ids, _IDS_A_BATCH):
             operation = q.UpdateOperation.delete_points(list(batch))
             with self._engine("delete points") as shard:
@@ -111,57 +96,49 @@ class EdgeIndex:
         with self._engine("flush") as shard:
             shard.flush()
 
-    def settle(self) -> bool:
-        """Give new points their final form on disk and drop what was deleted; True if there was any to do.
+    def optimize(self) -> bool:
+        """Give new points their final form on disk and remove deleted ones; returns whether there was anything to do.
 
-        Only segments of more than 10,000 points, or with a fifth deleted, are touched; otherwise the call
-        costs nothing. Settled, 100,000 points open in 0.1 s with 20 MB of memory instead of 1 s with 210 MB.
-        But the engine keeps the interpreter lock meanwhile: about 1.5 s for 7,000 points, 10 s for 100,000.
-        So call it often while much is added, and at rest: never while somebody waits for an answer.
+        Touches only segments of more than 10,000 points, or with a fifth deleted; otherwise the call costs nothing.
+        After it, 100,000 points open in 0.1 s with 20 MB of memory instead of 1 s with 210 MB. But the engine keeps the
+        interpreter lock meanwhile: about 1.5 s for 7,000 points, 10 s for 100,000. So call it often while many points
+        are added, and never while a query is waiting.
         """
-        with self._engine("settle") as shard:
+        with self._engine("be optimized") as shard:
             changed = shard.optimize()
             shard.flush()
         return changed
 
-    def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[Scored]]:
-        check_queries(queries, self.dimension)
-        check_limit(limit)
-        if filters is not None:
-            check_filters(filters)
+    def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[ScoredPoint]]:
+        validation.check_search(queries, self.dimension, filters, limit)
         with self._engine("search") as shard:
-            wanted = conditions(filters)
+            required = conditions.filter_conditions(filters)
             statistics = self._statistics(None if filters is None else filters.scope)
             requests = [
-                _request(query, self._narrowed(wanted, query.leg), limit, _RESCORED, statistics)
+                _request(query, self._filter_for_leg(required, query.leg), limit, _RESCORED_PARAMS, statistics)
                 for query in queries
             ]
-            answers = _answers(shard, requests)
+            answers = _run_requests(shard, requests)
         return [_ranked(answer) for answer in answers]
 
     def score(
         self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:
-        check_queries(queries, self.dimension)
-        for some in ids:
-            check_ids(some)
-        if scope is not None:
-            check_scope(scope)
+        validation.check_scoring(queries, self.dimension, ids, scope)
         with self._engine("search") as shard:
             statistics = self._statistics(scope)
             requests = [
-                _request(query, q.Filter(must=[q.HasIdCondition(set(some))]), len(some), _EXACT, statistics)
-                if some
+                _request(query, q.Filter(must=[q.HasIdCondition(set(scored))]), len(scored), _EXACT_PARAMS, statistics)
+                if scored
                 else None
-                for query, some in zip(queries, ids, strict=True)
+                for query, scored in zip(queries, ids, strict=True)
             ]
-            answers = _answers(shard, requests)
-        return [dict(_pairs(answer)) for answer in answers]
+            answers = _run_requests(shard, requests)
+        return [dict(_scored_ids(answer)) for answer in answers]
 
     def count(self, filters: Filters | None = None) -> int:
-        if filters is not None:
-            check_filters(filters)
-        return self._count(conditions(filters))
+        validation.check_filters(filters)
+        return self._count(conditions.filter_conditions(filters))
 
     def ids(self) -> Iterator[int]:
         offset: q.PointId | None = None
@@ -174,10 +151,10 @@ class EdgeIndex:
                 return
 
     def vectors(self, ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
-        wanted = list(ids)
-        check_ids(wanted)
+        requested = list(ids)
+        validation.check_ids(requested)
         found: dict[int, NDArray[np.float32]] = {}
-        for batch in _batches(wanted, _VECTORS_A_BATCH):
+        for batch in _batches(requested, _VECTORS_A_BATCH):
             with self._engine("read vectors") as shard:
                 records = shard.retrieve(list(batch), False, ["dense"])
             for record in records:
@@ -186,125 +163,119 @@ class EdgeIndex:
         return found
 
     def close(self) -> None:
-        """Flush and let go of the folder; a second call does nothing."""
+        """Flush and close the index; a second call does nothing."""
         with self._lock:
             shard, self._shard = self._shard, None
             if shard is not None:
-                with translated("close"):
+                with translate_errors("close"):
                     shard.flush()
                     shard.close()
 
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
-        """Whose texts the inverse document frequency is counted over; None for everybody's, which is the
-        same and three times as fast while the index holds one user's only."""
-        narrowed = None if scope is None else self._narrowed(corpus(scope), "own")
+        """The texts over which the inverse document frequency is computed; None for all texts, which is the same and
+        three times as fast while the index has the points of one user only."""
+        narrowed = None if scope is None else self._filter_for_leg(conditions.statistics_conditions(scope), "own")
         return None if narrowed is None else q.SearchParams(idf=q.IdfParams(corpus=narrowed))
 
-    def _narrowed(self, wanted: Sequence[Condition], leg: Leg) -> q.Filter | None:
-        """A filter of the conditions that not every point of a leg passes: without one, a flat scan of 100,000
-        points takes two thirds of the time."""
-        return _filter([one for one in wanted if not self._is_passed_by_all(one, leg)])
+    def _filter_for_leg(self, required: Sequence[Condition], leg: Leg) -> q.Filter | None:
+        """A filter of only those conditions that some points of the leg fail: without any condition, a flat scan of
+        100,000 points takes two thirds of the time."""
+        return _filter([condition for condition in required if not self._is_passed_by_all(condition, leg)])
 
     def _is_passed_by_all(self, condition: Condition, leg: Leg) -> bool:
         match condition:
-            case Equal("scope", whose):
-                return self._scopes <= {whose}
-            case Equal("talk", whose):
-                return self._is_talk_of(leg) and self._scopes <= {whose}
-            case OneOf("scope", several):
-                return self._scopes <= set(several)
-            case OneOf("talk", several):
-                return self._is_talk_of(leg) and self._scopes <= set(several)
-        return False
+            case EqualCondition("scope" | "talk" as field, scope):
+                scopes = {scope}
+            case AnyOfCondition("scope" | "talk" as field, several):
+                scopes = set(several)
+            case _:
+                return False
+        return self._scopes <= scopes and (field == "scope" or self._is_leg_conversational(leg))
 
-    def _is_talk_of(self, leg: Leg) -> bool:
-        """Whether all points of a leg are talk. Of the legs of words, own and window are those of messages alone."""
-        return self._is_all_talk and (leg in ("own", "window") or not self._has_summaries)
+    def _is_leg_conversational(self, leg: Leg) -> bool:
+        """Whether all points of a leg are conversational messages; only messages have the legs own and window."""
+        return self._is_all_conversational and (leg in ("own", "window") or not self._has_summaries)
 
     def _find_scopes(self) -> set[str]:
-        """Scopes that have points, a session's own among them: all if there is at most one, else two."""
+        """The scopes that have points, including those of withheld ones; at most two of them."""
         with self._engine("list its users") as shard:
             return {str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits}
 
-    def _count(self, wanted: Sequence[Condition]) -> int:
+    def _count(self, required: Sequence[Condition]) -> int:
         with self._engine("count") as shard:
-            return shard.count(q.CountRequest(exact=True, filter=_filter(wanted)))
+            return shard.count(q.CountRequest(exact=True, filter=_filter(required)))
 
-    def _note(self, added: Sequence[Point]) -> None:
+    def _track_points(self, added: Sequence[IndexPoint]) -> None:
         if len(self._scopes) < 2:
-            self._scopes |= {str(payload(point.fields)["scope"]) for point in added}
-        messages = [point.fields.talk for point in added if point.fields.level is None]
+            self._scopes |= {str(conditions.payload(point.fields)["scope"]) for point in added}
+        messages = [point.fields.conversational for point in added if point.fields.level is None]
         self._has_summaries = self._has_summaries or len(messages) < len(added)
-        self._is_all_talk = self._is_all_talk and all(messages)
+        self._is_all_conversational = self._is_all_conversational and all(messages)
 
     @contextmanager
     def _engine(self, what: str) -> Iterator[q.EdgeShard]:
-        with self._lock, translated(what):
+        with self._lock, translate_errors(what):
             if self._shard is None:
-                raise StoreError(f"the index is closed, it can't {what}")
+                raise StoreError(f"The index is closed and can't {what}.")
             yield self._shard
 
 
 # --- between our values and the engine's -----------------------------------------------------------
 
 
-def _point(point: Point) -> q.Point:
+def _point(point: IndexPoint) -> q.Point:
     vectors: dict[str, Any] = {
         "dense": point.vector.tolist(),
-        **sparse.documents(point.own, point.window, point.gist),
+        **sparse.encode_document_fields(point.own, point.window, point.summary),
     }
-    return q.Point(point.id, vectors, payload(point.fields))
+    return q.Point(point.id, vectors, conditions.payload(point.fields))
 
 
 def _request(
-    query: LegQuery,
-    narrowed: q.Filter | None,
-    limit: int,
-    dense: q.SearchParams,
-    statistics: q.SearchParams | None,
+    query: LegQuery, narrowed: q.Filter | None, limit: int, dense: q.SearchParams, statistics: q.SearchParams | None
 ) -> q.QueryRequest | None:
     if query.leg == "dense":
         assert query.vector is not None
         nearest = q.Query.Nearest(query.vector.tolist(), using="dense")
         return q.QueryRequest(limit=limit, query=nearest, filter=narrowed, params=dense)
     assert query.text is not None
-    terms = sparse.query(query.text)
+    terms = sparse.encode_query(query.text)
     if not terms.indices:
         return None
     nearest = q.Query.Nearest(terms, using=query.leg)
     return q.QueryRequest(limit=limit, query=nearest, filter=narrowed, params=statistics)
 
 
-def _answers(shard: q.EdgeShard, requests: Sequence[q.QueryRequest | None]) -> list[list[q.ScoredPoint]]:
-    """What each request finds, in one pass over the segments. None stands for what finds nothing: a query without
-    a term, or of no point."""
-    asked = [request for request in requests if request is not None]
-    found = iter(shard.query_batch(q.QueryBatchRequest(asked)) if asked else ())
+def _run_requests(shard: q.EdgeShard, requests: Sequence[q.QueryRequest | None]) -> list[list[q.ScoredPoint]]:
+    """The results of requests, from one pass over the segments. None is a request that finds nothing: without a term,
+    or without a point to score."""
+    present = [request for request in requests if request is not None]
+    found = iter(shard.query_batch(q.QueryBatchRequest(present)) if present else ())
     return [[] if request is None else next(found) for request in requests]
 
 
-def _filter(wanted: Sequence[Condition]) -> q.Filter | None:
-    return q.Filter(must=[_condition(one) for one in wanted]) if wanted else None
+def _filter(required: Sequence[Condition]) -> q.Filter | None:
+    return q.Filter(must=[_condition(condition) for condition in required]) if required else None
 
 
 def _condition(condition: Condition) -> q.FieldCondition:
     match condition:
-        case Equal(field, value):
+        case EqualCondition(field, value):
             return q.FieldCondition(field, match=q.MatchValue(value))
-        case OneOf(field, values):
+        case AnyOfCondition(field, values):
             return q.FieldCondition(field, match=q.MatchAny([*values]))
-        case Between(field, since, until):
+        case RangeCondition(field, since, until):
             return q.FieldCondition(field, range=q.RangeFloat(gte=since, lt=until))
 
 
-def _ranked(points: Sequence[q.ScoredPoint]) -> list[Scored]:
-    """Best first; equal scores by id, because the engine leaves their order open."""
-    ordered = sorted([(-score, id) for id, score in _pairs(points)])
-    return [Scored(id, -negated) for negated, id in ordered]
+def _ranked(points: Sequence[q.ScoredPoint]) -> list[ScoredPoint]:
+    """Best first; equal scores by id, because their order in the engine is undefined."""
+    ordered = sorted([(-score, id) for id, score in _scored_ids(points)])
+    return [ScoredPoint(id, -negated) for negated, id in ordered]
 
 
-def _pairs(points: Sequence[q.ScoredPoint]) -> list[tuple[int, float]]:
-    # Ids are ours, all integers: to ask each of some hundred takes as long as all else here.
+def _scored_ids(points: Sequence[q.ScoredPoint]) -> list[tuple[int, float]]:
+    # All ids are integers; checking each of several hundred would take as long as the rest of this function.
     return [(point.id, point.score) for point in points]  # type: ignore[misc]
 
 

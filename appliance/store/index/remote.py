@@ -1,7 +1,7 @@
-"""The index on a Qdrant server or cluster, through qdrant-client, for those who outgrow one folder.
+"""The index on a Qdrant server or cluster, through qdrant-client, for memories that outgrow one folder.
 
-The same points, vectors and filters as the embedded index has, in one collection. qdrant-client is imported
-only when an index is opened: that takes two seconds, the embedded engine 0.02.
+One collection has the same points, vectors and filters as the embedded index. qdrant-client is imported only when an
+index is opened: the import takes two seconds, that of the embedded engine 0.02.
 """
 
 from __future__ import annotations
@@ -14,18 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import ApplianceError, StoreError, StoreVersion
-from appliance.store.index import sparse
-from appliance.store.index.base import SCHEMA, LegQuery, Point, Scored
-from appliance.store.index.checks import (
-    check_dimension,
-    check_filters,
-    check_ids,
-    check_limit,
-    check_points,
-    check_queries,
-    check_scope,
-)
-from appliance.store.index.narrow import Between, Condition, Equal, OneOf, conditions, corpus, payload
+from appliance.store.index import conditions, sparse, validation
+from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.protocol import SCHEMA_VERSION, IndexPoint, LegQuery, ScoredPoint
 from appliance.types import Filters, Scope
 
 if TYPE_CHECKING:
@@ -38,24 +29,28 @@ _VECTORS_A_REQUEST = 500
 
 
 def connect(url: str, api_key: str | None = None, *, timeout: int = 30) -> QdrantClient:
-    """A client for the server at ``url``; seconds to wait for each answer."""
+    """Return a client for the server at ``url``, which waits ``timeout`` seconds for each response."""
     from qdrant_client import QdrantClient
 
-    with _translated("be reached"):
+    with _translate_errors("be reached"):
         return QdrantClient(url=url, api_key=api_key, timeout=timeout)
 
 
 def open_remote(server: str | QdrantClient, collection: str, dimension: int) -> RemoteIndex:
-    """The index in ``collection``, which is created if the server lacks it (then ``is_fresh`` is True).
+    """Open the index in ``collection``, or create it (then ``is_fresh`` is True).
 
-    ``server`` is a URL, or a client from ``connect``; either way the index closes it.
+    Args:
+        server: A URL, or a client from ``connect``, which the index closes.
+        collection: The name of the collection.
+        dimension: The dimension of the vectors.
 
-    Raises StoreVersion when the collection was made for another dimension or schema, StoreError when the
-    server can't be reached.
+    Raises:
+        StoreVersion: The collection was made for another dimension or schema.
+        StoreError: The server can't be reached.
     """
-    check_dimension(dimension)
+    validation.check_dimension(dimension)
     client = connect(server) if isinstance(server, str) else server
-    with _translated("be opened"):
+    with _translate_errors("be opened"):
         is_fresh = not client.collection_exists(collection)
         if is_fresh:
             _create(client, collection, dimension)
@@ -65,10 +60,10 @@ def open_remote(server: str | QdrantClient, collection: str, dimension: int) -> 
 
 
 class RemoteIndex:
-    """A server's collection behind the ``Index`` protocol.
+    """A collection on a server as a ``VectorIndex``.
 
-    Updates are acknowledged when the server has applied them; how long they outlive a power cut there is
-    the server's own affair, so ``flush`` has nothing to do.
+    The server acknowledges an update when it has applied it, and is responsible for its durability, so ``flush`` has
+    nothing to do.
     """
 
     def __init__(self, client: QdrantClient, collection: str, dimension: int, *, is_fresh: bool) -> None:
@@ -77,15 +72,15 @@ class RemoteIndex:
         self._client: QdrantClient | None = client
         self._collection = collection
 
-    def upsert(self, points: Sequence[Point]) -> None:
-        check_points(points, self.dimension)
+    def upsert(self, points: Sequence[IndexPoint]) -> None:
+        validation.check_points(points, self.dimension)
         for start in range(0, len(points), _POINTS_A_REQUEST):
             batch = [_point(point) for point in points[start : start + _POINTS_A_REQUEST]]
             with self._server("add points") as client:
                 client.upsert(self._collection, batch, wait=True)
 
     def delete(self, ids: Sequence[int]) -> None:
-        check_ids(ids)
+        validation.check_ids(ids)
         for start in range(0, len(ids), _IDS_A_REQUEST):
             with self._server("delete points") as client:
                 client.delete(self._collection, list(ids[start : start + _IDS_A_REQUEST]), wait=True)
@@ -94,16 +89,13 @@ class RemoteIndex:
         with self._server("flush"):
             pass
 
-    def settle(self) -> bool:
-        """A server settles its segments by itself."""
+    def optimize(self) -> bool:
+        """Do nothing: a server optimizes its segments by itself."""
         return False
 
-    def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[Scored]]:
-        check_queries(queries, self.dimension)
-        check_limit(limit)
-        if filters is not None:
-            check_filters(filters)
-        narrowed = _filter(conditions(filters))
+    def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[ScoredPoint]]:
+        validation.check_search(queries, self.dimension, filters, limit)
+        narrowed = _filter(conditions.filter_conditions(filters))
         scope = None if filters is None else filters.scope
         return self._query([_request(query, narrowed, limit, scope, exact=False) for query in queries])
 
@@ -112,25 +104,18 @@ class RemoteIndex:
     ) -> list[dict[int, float]]:
         from qdrant_client import models
 
-        check_queries(queries, self.dimension)
-        for some in ids:
-            check_ids(some)
-        if scope is not None:
-            check_scope(scope)
-        narrowed = [models.Filter(must=[models.HasIdCondition(has_id=sorted(set(some)))]) for some in ids]
-        answers = self._query(
-            [
-                _request(query, among, len(some), scope, exact=True) if some else None
-                for query, among, some in zip(queries, narrowed, ids, strict=True)
-            ]
-        )
-        return [{scored.id: scored.score for scored in answer} for answer in answers]
+        validation.check_scoring(queries, self.dimension, ids, scope)
+        narrowed = [models.Filter(must=[models.HasIdCondition(has_id=sorted(set(scored)))]) for scored in ids]
+        requests = [
+            _request(query, among, len(scored), scope, exact=True) if scored else None
+            for query, among, scored in zip(queries, narrowed, ids, strict=True)
+        ]
+        return [{point.id: point.score for point in points} for points in self._query(requests)]
 
     def count(self, filters: Filters | None = None) -> int:
-        if filters is not None:
-            check_filters(filters)
+        validation.check_filters(filters)
         with self._server("count") as client:
-            return client.count(self._collection, _filter(conditions(filters)), exact=True).count
+            return client.count(self._collection, _filter(conditions.filter_conditions(filters)), exact=True).count
 
     def ids(self) -> Iterator[int]:
         offset: Any = None
@@ -144,11 +129,11 @@ class RemoteIndex:
                 return
 
     def vectors(self, ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
-        wanted = list(ids)
-        check_ids(wanted)
+        requested = list(ids)
+        validation.check_ids(requested)
         found: dict[int, NDArray[np.float32]] = {}
-        for start in range(0, len(wanted), _VECTORS_A_REQUEST):
-            batch = wanted[start : start + _VECTORS_A_REQUEST]
+        for start in range(0, len(requested), _VECTORS_A_REQUEST):
+            batch = requested[start : start + _VECTORS_A_REQUEST]
             with self._server("read vectors") as client:
                 records = client.retrieve(self._collection, batch, with_payload=False, with_vectors=["dense"])
             for record in records:
@@ -159,23 +144,23 @@ class RemoteIndex:
     def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            with _translated("close"):
+            with _translate_errors("close"):
                 client.close()
 
-    def _query(self, requests: Sequence[models.QueryRequest | None]) -> list[list[Scored]]:
-        """One round trip for all legs. None stands for a query without a term, which finds nothing."""
-        asked = [request for request in requests if request is not None]
-        if not asked:
+    def _query(self, requests: Sequence[models.QueryRequest | None]) -> list[list[ScoredPoint]]:
+        """The results of all legs from one round trip. None is a request without a term, which finds nothing."""
+        present = [request for request in requests if request is not None]
+        if not present:
             return [[] for _ in requests]
         with self._server("search") as client:
-            answers = iter(client.query_batch_points(self._collection, asked))
+            answers = iter(client.query_batch_points(self._collection, present))
         return [[] if request is None else _ranked(next(answers).points) for request in requests]
 
     @contextmanager
     def _server(self, what: str) -> Iterator[QdrantClient]:
-        with _translated(what):
+        with _translate_errors(what):
             if self._client is None:
-                raise StoreError(f"the index is closed, it can't {what}")
+                raise StoreError(f"The index is closed and can't {what}.")
             yield self._client
 
 
@@ -201,20 +186,17 @@ def _create(client: QdrantClient, collection: str, dimension: int) -> None:
             )
         },
         sparse_vectors_config={
-            leg: models.SparseVectorParams(
-                modifier=models.Modifier.IDF, index=models.SparseIndexParams(on_disk=True)
-            )
+            leg: models.SparseVectorParams(modifier=models.Modifier.IDF, index=models.SparseIndexParams(on_disk=True))
             for leg in sparse.LEGS
         },
         on_disk_payload=True,
-        metadata={"schema": SCHEMA},
+        metadata={"schema": SCHEMA_VERSION},
     )
     keyword, integer = models.KeywordIndexParams, models.IntegerIndexParams
     schemas: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
-        "scope": keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=True),
         **{
-            name: keyword(type=models.KeywordIndexType.KEYWORD)
-            for name in ("talk", "agent_id", "role", "level", "source")
+            name: keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=name == "scope" or None)
+            for name in ("scope", "talk", "agent_id", "role", "level", "source")
         },
         "session": integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False),
         "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),
@@ -227,16 +209,13 @@ def _check_collection(client: QdrantClient, collection: str, dimension: int) -> 
     config = client.get_collection(collection).config
     vectors = config.params.vectors
     dense = vectors.get("dense") if isinstance(vectors, dict) else None
-    found = {
-        "dimension": None if dense is None else dense.size,
-        "schema": (config.metadata or {}).get("schema"),
-    }
-    for name, expected in {"dimension": dimension, "schema": SCHEMA}.items():
+    found = {"dimension": None if dense is None else dense.size, "schema": (config.metadata or {}).get("schema")}
+    for name, expected in {"dimension": dimension, "schema": SCHEMA_VERSION}.items():
         if found[name] != expected:
             raise StoreVersion(
-                f"the collection was made with {name} {found[name]}, this is {expected}",
+                f"The collection was made with {name} {found[name]}, but this memory uses {name} {expected}.",
                 where=collection,
-                hint="name another collection in the config, or remove this one and run `appliance reindex`",
+                hint="Name another collection in the settings, or delete this one and run 'appliance reindex'.",
             )
 
 
@@ -244,15 +223,14 @@ def _check_collection(client: QdrantClient, collection: str, dimension: int) -> 
 
 
 @contextmanager
-def _translated(what: str) -> Iterator[None]:
+def _translate_errors(what: str) -> Iterator[None]:
     try:
         yield
     except ApplianceError:
         raise
     except Exception as error:
-        raise StoreError(
-            f"the index on the server can't {what}: {error}", hint="is the server at `index.url` running?"
-        ) from error
+        hint = "Check that the server at 'index.url' is running."
+        raise StoreError(f"The index on the server can't {what}: {error}.", hint=hint) from error
 
 
 def _sparse(vector: Any) -> models.SparseVector:
@@ -261,13 +239,13 @@ def _sparse(vector: Any) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
 
 
-def _point(point: Point) -> models.PointStruct:
+def _point(point: IndexPoint) -> models.PointStruct:
     from qdrant_client import models
 
     vectors: dict[str, Any] = {"dense": point.vector.tolist()}
-    texts = sparse.documents(point.own, point.window, point.gist)
+    texts = sparse.encode_document_fields(point.own, point.window, point.summary)
     vectors |= {leg: _sparse(vector) for leg, vector in texts.items()}
-    return models.PointStruct(id=point.id, vector=vectors, payload=payload(point.fields))
+    return models.PointStruct(id=point.id, vector=vectors, payload=conditions.payload(point.fields))
 
 
 def _request(
@@ -280,37 +258,36 @@ def _request(
         assert query.vector is not None
         vector: Any = query.vector.tolist()
         params = models.SearchParams(
-            exact=exact,
-            quantization=models.QuantizationSearchParams(ignore=exact, rescore=True, oversampling=3.0),
+            exact=exact, quantization=models.QuantizationSearchParams(ignore=exact, rescore=True, oversampling=3.0)
         )
     else:
         assert query.text is not None
-        terms = sparse.query(query.text)
+        terms = sparse.encode_query(query.text)
         if not terms.indices:
             return None
         vector = _sparse(terms)
-        counted = None if scope is None else _filter(corpus(scope))
+        counted = None if scope is None else _filter(conditions.statistics_conditions(scope))
         params = None if counted is None else models.SearchParams(idf=models.IdfCorpusParams(corpus=counted))
     return models.QueryRequest(
         query=vector, using=query.leg, filter=narrowed, limit=limit, params=params, with_payload=False
     )
 
 
-def _filter(wanted: Sequence[Condition]) -> models.Filter | None:
+def _filter(required: Sequence[Condition]) -> models.Filter | None:
     from qdrant_client import models
 
-    def written(condition: Condition) -> models.FieldCondition:
+    def to_field_condition(condition: Condition) -> models.FieldCondition:
         match condition:
-            case Equal(field, value):
+            case EqualCondition(field, value):
                 return models.FieldCondition(key=field, match=models.MatchValue(value=value))
-            case OneOf(field, values):
+            case AnyOfCondition(field, values):
                 return models.FieldCondition(key=field, match=models.MatchAny(any=[*values]))
-            case Between(field, since, until):
+            case RangeCondition(field, since, until):
                 return models.FieldCondition(key=field, range=models.Range(gte=since, lt=until))
 
-    return models.Filter(must=[written(condition) for condition in wanted]) if wanted else None
+    return models.Filter(must=[to_field_condition(condition) for condition in required]) if required else None
 
 
-def _ranked(points: Iterable[models.ScoredPoint]) -> list[Scored]:
-    found = [Scored(int(point.id), point.score) for point in points]
+def _ranked(points: Iterable[models.ScoredPoint]) -> list[ScoredPoint]:
+    found = [ScoredPoint(int(point.id), point.score) for point in points]
     return sorted(found, key=lambda scored: (-scored.score, scored.id))

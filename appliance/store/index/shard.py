@@ -1,9 +1,9 @@
-"""The embedded index on disk: making its folder, opening it, throwing it away.
+"""The embedded index on disk: creates, opens and discards its folder.
 
-    <folder>/engine.json    what made it: engine version, dimension, schema number
-    <folder>/shard/         the engine's own files
+    <folder>/engine.json    engine version, dimension and schema number
+    <folder>/shard/         the files of the engine
 
-The folder can always be thrown away: truth and vector ledger hold everything that is in it.
+The folder can always be discarded: database and vector ledger have everything that is in it.
 """
 
 from __future__ import annotations
@@ -18,51 +18,56 @@ from pathlib import Path
 import qdrant_edge as q
 
 from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreError, StoreVersion
-from appliance.paths import FOLDER_MODE, write_small_file
-from appliance.store.index import ahead, sparse
-from appliance.store.index.base import SCHEMA
+from appliance.paths import FOLDER_MODE, write_file_atomically
+from appliance.store.index import readahead, sparse
+from appliance.store.index.protocol import SCHEMA_VERSION
 
-REINDEX = "run `appliance reindex`: it rebuilds the index from the stored messages and vectors"
+REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
 
 _MARKER = "engine.json"
-_SHARD = "shard"
+_SHARD_FOLDER = "shard"
 
-# Past this many points of 2-byte floats a segment is settled. Opening 10,000 unsettled points takes 0.1 s and
-# 20 MB; settling that few takes about 2 s.
-_SETTLED_FROM = 10_000
-# Settling merges the smallest segments beyond this number; with two, every call would rewrite everything.
-_SEGMENTS = 8
-_NEVER_KB = 10**9
+# From this number of points of 2-byte floats on, a segment is optimized. Opening 10,000 points that are not optimized
+# takes 0.1 s and 20 MB; optimizing them takes about 2 s.
+_MIN_OPTIMIZED_POINTS = 10_000
+# Optimizing merges the smallest segments beyond this number; with two, every call would rewrite everything.
+_MAX_SEGMENTS = 8
+_NO_GRAPH_THRESHOLD_KB = 10**9
 
 
 def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
-    """The engine's shard in ``folder``, made there if there is none, and whether it is new.
+    """Open the engine's shard in ``folder``, or create it; returns the shard and whether it is new.
+
+    Args:
+        folder: The folder of the index.
+        dimension: The dimension of the vectors.
+        prewarm: Whether to read the files ahead (see ``readahead``).
 
     Raises:
-        HomeLocked: another process has it.
-        StoreVersion: another version, schema or dimension made it.
-        StoreCorrupt: it can't be read.
+        HomeLocked: Another process has it open.
+        StoreVersion: Another version, schema or dimension made it.
+        StoreCorrupt: It can't be read.
     """
-    shard = folder / _SHARD
+    shard = folder / _SHARD_FOLDER
     if not shard.exists():
         return _create(folder, dimension), True
     _check_marker(folder / _MARKER, dimension)
     if prewarm:
-        ahead.finish(shard)
+        readahead.wait_until_read(shard)
     return _load(shard), False
 
 
 def discard(folder: Path) -> None:
-    """Remove an index that isn't open, so that ``open_edge`` makes a new one. No folder is no error."""
+    """Delete an index that is not open, so that ``open_edge`` creates a new one. A missing folder is no error."""
     try:
         if folder.exists():
-            # Renamed first: a removal cut short leaves no half index behind under the old name.
-            doomed = folder.with_name(f"{folder.name}.discarded")
-            shutil.rmtree(doomed, ignore_errors=True)
-            folder.rename(doomed)
-            shutil.rmtree(doomed)
+            # Renamed first, so that an interrupted removal does not leave half an index under the old name.
+            discarded = folder.with_name(f"{folder.name}.discarded")
+            shutil.rmtree(discarded, ignore_errors=True)
+            folder.rename(discarded)
+            shutil.rmtree(discarded)
     except OSError as error:
-        raise HomeError(f"the index can't be removed: {error}", where=str(folder)) from error
+        raise HomeError(f"The index can't be deleted: {error}.", where=str(folder)) from error
 
 
 def _config(dimension: int) -> q.EdgeConfig:
@@ -79,14 +84,14 @@ def _config(dimension: int) -> q.EdgeConfig:
             )
         },
         sparse_vectors={
-            leg: q.EdgeSparseVectorParams(modifier=q.Modifier.Idf, memory=q.Memory.Cold)
-            for leg in sparse.LEGS
+            leg: q.EdgeSparseVectorParams(modifier=q.Modifier.Idf, memory=q.Memory.Cold) for leg in sparse.LEGS
         },
         payload_memory=q.Memory.Cold,
-        # m=0: a segment is settled without a graph.
-        hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NEVER_KB),
+        # m=0: a segment is optimized without building a graph.
+        hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NO_GRAPH_THRESHOLD_KB),
         optimizers=q.EdgeOptimizersConfig(
-            indexing_threshold=max(1, _SETTLED_FROM * dimension * 2 // 1024), default_segment_number=_SEGMENTS
+            indexing_threshold=max(1, _MIN_OPTIMIZED_POINTS * dimension * 2 // 1024),
+            default_segment_number=_MAX_SEGMENTS,
         ),
     )
 
@@ -96,43 +101,40 @@ def _field_indexes() -> list[q.UpdateOperation]:
     cold = q.Memory.Cold
     return [
         create("scope", q.KeywordIndexParams(is_tenant=True, memory=cold)),
-        *(
-            create(name, q.KeywordIndexParams(memory=cold))
-            for name in ("talk", "agent_id", "role", "level", "source")
-        ),
+        *(create(name, q.KeywordIndexParams(memory=cold)) for name in ("talk", "agent_id", "role", "level", "source")),
         create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
         create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
     ]
 
 
 def _create(folder: Path, dimension: int) -> q.EdgeShard:
-    """Make the shard in its place and write the marker last: a shard without one was never finished."""
-    shard_folder = folder / _SHARD
+    """Create the shard and write the marker last: a shard without a marker was never finished."""
+    shard_folder = folder / _SHARD_FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(FOLDER_MODE)
         shard_folder.mkdir(mode=FOLDER_MODE)
-        with translated("be created"):
+        with translate_errors("be created"):
             shard = q.EdgeShard.create(str(shard_folder), _config(dimension))
             for operation in _field_indexes():
                 shard.update(operation)
             shard.flush()
-        write_small_file(folder / _MARKER, json.dumps(_identity(dimension)).encode() + b"\n")
+        write_file_atomically(folder / _MARKER, json.dumps(_identity(dimension)).encode() + b"\n")
     except OSError as error:
-        raise HomeError(f"the index can't be created: {error}", where=str(folder)) from error
+        raise HomeError(f"The index can't be created: {error}.", where=str(folder)) from error
     return shard
 
 
 def _load(shard: Path) -> q.EdgeShard:
     where = str(shard.parent)
     try:
-        with translated("be opened"):
+        with translate_errors("be opened"):
             return q.EdgeShard.load(str(shard))
     except StoreError as error:
         if "WouldBlock" in str(error):
-            hint = "close the other one, or let it answer: `appliance serve` is made to be shared"
-            raise HomeLocked("another process has the index open", where=where, hint=hint) from error
-        raise StoreCorrupt(str(error), where=where, hint=REINDEX) from error
+            hint = "Close the other process, or share the memory through 'appliance serve'."
+            raise HomeLocked("Another process has the index open.", where=where, hint=hint) from error
+        raise StoreCorrupt(str(error), where=where, hint=REINDEX_HINT) from error
 
 
 def _identity(dimension: int) -> dict[str, str | int]:
@@ -140,42 +142,37 @@ def _identity(dimension: int) -> dict[str, str | int]:
         "engine": "qdrant-edge",
         "version": distribution_version("qdrant-edge-py"),
         "dimension": dimension,
-        "schema": SCHEMA,
+        "schema": SCHEMA_VERSION,
     }
 
 
 def _check_marker(path: Path, dimension: int) -> None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise StoreCorrupt(
-            "the index has lost the note of what made it", where=str(path), hint=REINDEX
-        ) from None
+        identity = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise StoreCorrupt(f"can't be read: {error}", where=str(path), hint=REINDEX) from error
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
+        raise StoreCorrupt(f"The marker of the index {reason}.", where=str(path), hint=REINDEX_HINT) from error
     expected = _identity(dimension)
-    if not isinstance(found, dict) or found.keys() != expected.keys():
-        raise StoreCorrupt("does not say what made the index", where=str(path), hint=REINDEX)
+    if not isinstance(identity, dict) or identity.keys() != expected.keys():
+        raise StoreCorrupt("The marker of the index is invalid.", where=str(path), hint=REINDEX_HINT)
     for name, value in expected.items():
-        if _comparable(name, found[name]) != _comparable(name, value):
-            raise StoreVersion(
-                f"the index was made with {name} {found[name]}, this is {value}",
-                where=str(path),
-                hint=REINDEX,
-            )
+        if _comparable(name, identity[name]) != _comparable(name, value):
+            message = f"The index was made with {name} {identity[name]}, but this program uses {name} {value}."
+            raise StoreVersion(message, where=str(path), hint=REINDEX_HINT)
 
 
 def _comparable(name: str, value: object) -> object:
-    """Releases that differ in the last place only read each other's files."""
+    """Patch releases of the engine read each other's files."""
     return str(value).split(".")[:2] if name == "version" else value
 
 
 @contextmanager
-def translated(what: str) -> Iterator[None]:
-    """Whatever the engine raises, its panics too (which are no Exception), comes out as StoreError."""
+def translate_errors(what: str) -> Iterator[None]:
+    """Raise everything that the engine raises as StoreError, including its panics, which are not Exceptions. ``what``
+    completes "The index can't …"."""
     try:
         yield
     except (ApplianceError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        raise StoreError(f"the index can't {what}: {error}") from error
+        raise StoreError(f"The index can't {what}: {error}.") from error

@@ -1,11 +1,11 @@
-"""Text to BM25 sparse vectors, the same for the embedded index and for a server.
+"""BM25 sparse vectors of texts, the same for the embedded index and a server.
 
-A document's vector holds each term's saturated frequency, a query's holds 1 a term, and the index multiplies
-by the inverse document frequency when it searches. So ``k``, ``b`` and the usual length are fixed when a
-document is encoded: whoever changes them, or anything else here, raises ``base.SCHEMA``.
+The vector of a document has the saturated frequency of each term, that of a query has 1 for each term; the index
+multiplies by the inverse document frequency when it searches. So ``k``, ``b`` and the average length are fixed when a
+document is encoded: a change of them, or of anything else here, must raise ``protocol.SCHEMA_VERSION``.
 
-Terms are runs of letters and digits (``snake_case``, paths and ``v1.2`` fall into their parts), lower-cased,
-without accents, without a closing ``'s``, stemmed as English.
+Terms are runs of letters and digits (``snake_case``, paths and ``v1.2`` are split), in lower case, without accents,
+without a final ``'s``, stemmed as English.
 """
 
 from __future__ import annotations
@@ -15,70 +15,65 @@ from typing import Literal
 
 import qdrant_edge as q
 
-from appliance.store.scripts import single_characters, spaced
+from appliance.store.scripts import single_characters, split_unspaced
 
-Lexical = Literal["own", "window", "gist"]
+SparseLeg = Literal["own", "window", "summary"]
 
-_NOTHING = q.StopwordsSet()
+_NO_STOPWORDS = q.StopwordsSet()
 
 
 def _encoder(*, stopwords: q.Stopwords, b: float = 0.0, average: float = 1.0) -> q.Bm25:
     return q.Bm25(
         q.Bm25Config(
-            k=1.2,
-            b=b,
-            avg_len=average,
-            tokenizer=q.TokenizerType.Word,
-            language="english",
-            ascii_folding=True,
+            k=1.2, b=b, avg_len=average, tokenizer=q.TokenizerType.Word, language="english", ascii_folding=True,
             stopwords=stopwords,
         )
-    )
+    )  # fmt: skip
 
 
-# Fitted roughly on turn-level recall@10. Chats reward a small ``b`` for single messages (LoCoMo: 0.600 with
-# 0.3, 0.592 with 0.5, 0.577 with 0.75), long assistant answers a large one (BEAM: 0.486, 0.505, 0.537);
-# windows hardly care. Documents keep their stop words, so that a query of nothing else finds something:
-# that costs no recall (0.576 without, 0.577 with) and 1.7 times the terms.
-_DOCUMENTS = {
-    "own": _encoder(stopwords=_NOTHING, b=0.5, average=25.0),
-    "window": _encoder(stopwords=_NOTHING, b=0.75, average=115.0),
-    # A summary's piece is about as long as a window; there is no set to fit it on.
-    "gist": _encoder(stopwords=_NOTHING, b=0.75, average=115.0),
+# Roughly fitted to turn-level recall@10. For single messages, chats favour a small ``b`` (LoCoMo: 0.600 with 0.3, 0.592
+# with 0.5, 0.577 with 0.75), long assistant answers a large one (BEAM: 0.486, 0.505, 0.537); for windows it hardly
+# matters. Documents keep their stop words, so that a query of stop words alone finds something: that does not change
+# recall (0.576 without, 0.577 with) and takes 1.7 times the terms.
+_DOCUMENT_ENCODERS = {
+    "own": _encoder(stopwords=_NO_STOPWORDS, b=0.5, average=25.0),
+    "window": _encoder(stopwords=_NO_STOPWORDS, b=0.75, average=115.0),
+    # A summary's chunk is about as long as a window; there is no data set to fit this.
+    "summary": _encoder(stopwords=_NO_STOPWORDS, b=0.75, average=115.0),
 }
-LEGS = tuple(_DOCUMENTS)
+LEGS = tuple(_DOCUMENT_ENCODERS)
 
-# Stop words in a query cost 2 to 5 points of recall@10.
-_QUERY = _encoder(stopwords=q.Language.English)
-_QUERY_OF_STOPWORDS = _encoder(stopwords=_NOTHING)
+# Stop words in a query lower recall@10 by 2 to 5 points.
+_QUERY_ENCODER = _encoder(stopwords=q.Language.English)
+_STOPWORD_QUERY_ENCODER = _encoder(stopwords=_NO_STOPWORDS)
 
 
-def documents(own: str, window: str, gist: str = "") -> dict[str, q.SparseVector]:
-    """The sparse vectors of a point by leg. A text without a word gets none: an empty one would count in the
-    statistics of one engine and not of the other."""
-    texts: dict[Lexical, str] = {"own": own, "window": window, "gist": gist}
-    vectors = {leg: document(text, leg) for leg, text in texts.items() if text}
+def encode_document_fields(own: str, window: str, summary: str = "") -> dict[str, q.SparseVector]:
+    """Return the sparse vectors of a point by leg. A text without words has none: an empty vector would count in the
+    statistics of one engine but not of the other."""
+    texts: dict[SparseLeg, str] = {"own": own, "window": window, "summary": summary}
+    vectors = {leg: encode_document(text, leg) for leg, text in texts.items() if text}
     return {leg: vector for leg, vector in vectors.items() if vector.indices}
 
 
-def document(text: str, leg: Lexical) -> q.SparseVector:
-    """The vector of an indexed text; empty when the text has no word (punctuation, emoji)."""
-    plain = _plain(text)
+def encode_document(text: str, leg: SparseLeg) -> q.SparseVector:
+    """Return the vector of an indexed text; empty if the text has no words (punctuation, emoji)."""
+    plain = _normalize_text(text)
     singles = single_characters(text)
-    return _DOCUMENTS[leg].embed_document(f"{plain} {singles}" if singles else plain)
+    return _DOCUMENT_ENCODERS[leg].embed_document(f"{plain} {singles}" if singles else plain)
 
 
-def query(text: str) -> q.SparseVector:
-    """The vector of a question, without stop words unless it has nothing else ("who am I")."""
-    plain = _plain(text)
-    vector = _QUERY.embed_query(plain)
-    return vector if vector.indices else _QUERY_OF_STOPWORDS.embed_query(plain)
+def encode_query(text: str) -> q.SparseVector:
+    """Return the vector of a query, without stop words unless it has no other words ("who am I")."""
+    plain = _normalize_text(text)
+    vector = _QUERY_ENCODER.embed_query(plain)
+    return vector if vector.indices else _STOPWORD_QUERY_ENCODER.embed_query(plain)
 
 
-def _plain(text: str) -> str:
-    """The text as the tokeniser needs it: encodable, composed, scripts without spaces as pairs."""
+def _normalize_text(text: str) -> str:
+    """The text as the tokenizer needs it: encodable, composed, scripts without spaces as pairs."""
     if text.isascii():
         return text
-    # Half of a surrogate pair, as a cut emoji leaves it, can't be handed to the engine.
+    # The engine can't take half of a surrogate pair, which a truncated emoji leaves.
     encodable = text.encode("utf-8", "replace").decode("utf-8")
-    return spaced(unicodedata.normalize("NFKC", encodable))
+    return split_unspaced(unicodedata.normalize("NFKC", encodable))

@@ -1,4 +1,4 @@
-"""Context: what an assistant would be told for what the user would say, where it is from, and what it costs."""
+"""Context: what an assistant would get for a message of the user, its sources and its tokens."""
 
 from __future__ import annotations
 
@@ -14,36 +14,44 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from appliance_tui.frame import Frame
-from appliance_tui.messages import Happened
-from appliance_tui.screens.present import Chosen
-from appliance_tui.sharing import PRESETS, STEP, Shares, moved, shares_of, stepped
-from appliance_tui.widgets.layers import Head, LayerRow, Left, One, drawn, is_head, key, rows
-from appliance_tui.widgets.prompt import PromptView, lines
-from appliance_tui.widgets.rows import MUTED, Rows
-from appliance_tui.widgets.search_line import SearchLine
-from appliance_tui.widgets.words import one_line
-from appliance_tui.working import OneAtATime, begin
+from appliance_tui.budget_shares import PRESETS, SHARE_STEP, Shares, adjust_share, next_budget, preset_shares
+from appliance_tui.frame import FrameScreen
+from appliance_tui.screens.session_picker import SessionChoice
+from appliance_tui.widgets.display_text import one_line, pluralize
+from appliance_tui.widgets.layers import (
+    DroppedEntry,
+    LayerEntry,
+    LayerHead,
+    LayerRow,
+    is_plain_line,
+    layer_rows,
+    render_row,
+    row_key,
+)
+from appliance_tui.widgets.prompt_view import PromptView, prompt_lines
+from appliance_tui.widgets.rows import MUTED, RowList
+from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import Context, Message
 
-PAUSE = 0.05
-"""Seconds without a key before the context is made anew."""
+TYPING_PAUSE_SECONDS = 0.05
+"""Seconds without a key before the context is built."""
 
-SETTLES = 0.5
-"""The same for changes in the memory, of which an import makes many."""
+CHANGE_PAUSE_SECONDS = 0.5
+"""Seconds after a change in the memory before the context is built: an import makes many."""
 
-WORDS_OF = 500
-"""So many of what was left out are shown with their words, as many as the memory gives at once."""
+MAX_DROPPED_TEXTS = 500
+"""Left-out messages that are shown with their text, as many as the memory returns at once."""
 
-EMPTY = "Type what the user would say: below is what an assistant is told with it, layer by layer."
+EMPTY_HINT = "Type a message of the user. Below is the context that an assistant gets with it, layer by layer."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a context is asked for with; what the settings say until ``ready``."""
+class ContextOptions:
+    """The options of a context. They are defaults until they are ``ready``: read from the settings."""
 
     preset: str = "assistant"
     shares: Shares = field(default_factory=lambda: PRESETS["assistant"])
@@ -53,258 +61,230 @@ class Asked:
     ready: bool = False
 
 
-class ContextScreen(Frame):
+class ContextScreen(FrameScreen):
     """The prompt on the left, its layers on the right."""
 
     CSS_PATH = "context.tcss"
     PLACE = "context"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
 
-    asked: var[Asked] = var(Asked())
+    options: var[ContextOptions] = var(ContextOptions())
 
     def body(self) -> ComposeResult:
-        line = SearchLine(id="said")
-        line.placeholder = "What the user would say"
+        line = SearchInput(id="context-query")
+        line.placeholder = "A message of the user"
         yield line
-        yield Static("", id="asked", markup=False)
+        yield Static("", id="context-options", markup=False)
         with Horizontal(id="context"):
             yield PromptView(id="prompt")
             with Vertical(id="layers-pane"):
-                yield Rows[LayerRow](drawn, key=key, heads=is_head, id="layers")
-        yield Static(EMPTY, id="context-note", markup=False)
+                yield RowList[LayerRow](render_row, key=row_key, is_head=is_plain_line, id="layers")
+        yield Static(EMPTY_HINT, id="context-note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._questions = OneAtATime(self, self.appliance.link)
-        self._shown: Context | None = None
+        self._queries = SerialWorker(self, self.appliance.memory_worker)
+        self._shown_context: Context | None = None
         self.query_one("#layers-pane").border_title = "Layers"
-        self.watch(self.app, "user", lambda user: self._look(), init=False)
-        self.query_one(SearchLine).focus()
-        self._look()
+        self.watch(self.app, "user", lambda user: self._schedule_build(), init=False)
+        self.query_one(SearchInput).focus()
+        self._schedule_build()
 
     def on_screen_resume(self) -> None:
-        if self._shown is not None:  # something may have changed while another screen was looked at
-            self._look()
+        if self._shown_context is not None:  # the memory may have changed while another screen was shown
+            self._schedule_build()
 
-    # --- asking ---------------------------------------------------------------------------------------
+    @on(Input.Changed, "#context-query")
+    def _query_changed(self) -> None:
+        self._schedule_build()
 
-    @on(Input.Changed, "#said")
-    def _typed(self) -> None:
-        self._look()
+    def watch_options(self, previous: ContextOptions, current: ContextOptions) -> None:
+        if self.is_mounted and previous.ready:
+            self._schedule_build()
 
-    def watch_asked(self, before: Asked, now: Asked) -> None:
-        if self.is_mounted and before.ready:
-            self._look()
-
-    def on_happened(self, message: Happened) -> None:
+    def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("embedded", "ingested", "forgotten", "deleted", "summarised"):
-            self._look(SETTLES)
+            self._schedule_build(CHANGE_PAUSE_SECONDS)
 
-    def _look(self, pause: float = PAUSE) -> None:
-        """Make the context anew; an earlier one that is not there yet is not waited for."""
-        query = self.query_one(SearchLine).value
-        begin(self, partial(self._make, query, pause), "context", anew=True)
+    def _schedule_build(self, pause: float = TYPING_PAUSE_SECONDS) -> None:
+        """Build the context again; an unfinished earlier one is cancelled."""
+        query = self.query_one(SearchInput).value
+        begin(self, partial(self._build_context, query, pause), "context", exclusive=True)
 
-    async def _make(self, query: str, pause: float) -> None:
-        from appliance.errors import ApplianceError
-
+    async def _build_context(self, query: str, pause: float) -> None:
         await asyncio.sleep(pause)
-        asked, user, width = self.asked, self.appliance.user, self.query_one(PromptView).room
-        try:
-            answer = await self._questions.ask(lambda memory: _answer(memory, query, asked, user, width))
-        except ApplianceError as error:
-            self._say(". ".join(filter(None, [str(error), error.hint])))
-            return
-        self._show(answer)
+        options, user, width = self.options, self.appliance.user, self.query_one(PromptView).text_width
+        with show_errors(self._show_note):
+            answer = await self._queries.run_query(lambda memory: _load_answer(memory, query, options, user, width))
+            self._show(answer, width)
 
-    # --- showing --------------------------------------------------------------------------------------
-
-    def _show(self, answer: _Answer) -> None:
-        context, asked = answer.context, answer.asked
-        self._shown = context
-        if not self.asked.ready:
-            self.set_reactive(ContextScreen.asked, asked)
-        self._say_asked(context)
-        told: dict[str, str] = {
-            layer.name: f"{layer.tokens:,} of {int(context.budget * asked.shares[layer.name]):,}"
+    def _show(self, answer: _ContextAnswer, width: int) -> None:
+        context, options = answer.context, answer.options
+        self._shown_context = context
+        if not self.options.ready:
+            self.set_reactive(ContextScreen.options, options)
+        self._show_options(context)
+        layer_notes: dict[str, str] = {
+            layer.name: f"{layer.tokens:,} of {int(context.budget * options.shares[layer.name]):,}"
             for layer in context.layers
         }
-        self.query_one(PromptView).show(answer.lines, told)
-        self._rows.show(rows(context, asked.shares, answer.left_out))
-        self._mark()
-        known = sum(len(layer.items) for layer in context.layers)
-        left = len(context.dropped)
-        self._say(
-            " · ".join(
-                [
-                    *([] if context.query.strip() else [EMPTY]),
-                    f"{known} in, {left} left out",
-                    *map(one_line, context.notes),
-                ]
-            )
-        )
+        self.query_one(PromptView).show(answer.lines, width, layer_notes)
+        self._rows.show(list(layer_rows(context, options.shares, answer.left_out)))
+        self._mark_in_prompt()
+        included = sum(len(layer.items) for layer in context.layers)
+        notes = [] if context.query.strip() else [EMPTY_HINT]
+        notes.append(f"{included} included, {len(context.dropped)} left out")
+        self._show_note(" · ".join([*notes, *map(one_line, context.notes)]))
 
-    def _say_asked(self, context: Context) -> None:
-        asked = self.asked
-        own = dict(asked.shares) != dict(PRESETS[asked.preset])
-        self.query_one("#asked", Static).update(
+    def _show_options(self, context: Context) -> None:
+        options = self.options
+        is_changed = dict(options.shares) != dict(PRESETS[options.preset])
+        self.query_one("#context-options", Static).update(
             Content.assemble(
                 (" preset ", MUTED),
-                (asked.preset + (", changed" if own else ""), "bold"),
+                (options.preset + (", changed" if is_changed else ""), "bold"),
                 ("   budget ", MUTED),
-                (f"{asked.budget:,}", "bold"),
+                (f"{options.budget:,}", "bold"),
                 ("   conversation ", MUTED),
-                (f"{asked.session} {one_line(asked.title)[:40]}" if asked.session else "none", "bold"),
+                (f"{options.session} {one_line(options.title)[:40]}" if options.session else "none", "bold"),
                 (f"   tokens of {context.encoding}", MUTED),
             )
         )
 
-    def _say(self, words: str) -> None:
-        self.query_one("#context-note", Static).update(words)
+    def _show_note(self, text: str) -> None:
+        self.query_one("#context-note", Static).update(text)
 
-    @on(PromptView.Wrap)
-    def _wrap(self) -> None:
-        """The window is another: the prompt is broken anew, on a thread, for it may be long."""
-        begin(self, self._wrapped, "wrap", anew=True)
+    @on(PromptView.WrapRequested)
+    def _schedule_rewrap(self) -> None:
+        """Break the prompt for the new width, on a thread because it may be long."""
+        begin(self, self._rewrap, "wrap", exclusive=True)
 
-    async def _wrapped(self) -> None:
-        context, view = self._shown, self.query_one(PromptView)
+    async def _rewrap(self) -> None:
+        context, view = self._shown_context, self.query_one(PromptView)
         if context is None:
             return
-        found = await asyncio.to_thread(lines, context.text, view.room)
-        if context is self._shown:
-            view.show(found, view.told)
-            self._mark()
+        width = view.text_width
+        wrapped = await asyncio.to_thread(prompt_lines, context.text, width)
+        if context is self._shown_context:
+            view.show(wrapped, width, view.layer_notes)
+            self._mark_in_prompt()
 
     @property
-    def _rows(self) -> Rows[LayerRow]:
-        return self.query_one("#layers", Rows)
+    def _rows(self) -> RowList[LayerRow]:
+        return self.query_one("#layers", RowList)
 
-    @on(Rows.Moved, "#layers")
-    def _mark(self) -> None:
+    @on(RowList.Moved, "#layers")
+    def _mark_in_prompt(self) -> None:
         match self._rows.chosen:
-            case Head(name):
+            case LayerHead(name):
                 self.query_one(PromptView).mark(name, "")
-            case One(layer, item):
+            case LayerEntry(layer, item):
                 self.query_one(PromptView).mark(layer, item.message_id)
 
-    @on(SearchLine.Move)
-    def _moved(self, event: SearchLine.Move) -> None:
+    @on(SearchInput.Move)
+    def _move_mark(self, event: SearchInput.Move) -> None:
         self._rows.action_step(event.by)
 
-    @on(Input.Submitted, "#said")
-    @on(SearchLine.Left)
-    def _to_rows(self) -> None:
+    @on(Input.Submitted, "#context-query")
+    @on(SearchInput.Exited)
+    def _focus_rows(self) -> None:
         self._rows.focus()
 
-    # --- actions --------------------------------------------------------------------------------------
-
     def action_say(self) -> None:
-        """Go to the line in which one types."""
-        self.query_one(SearchLine).focus()
+        self.query_one(SearchInput).focus()
 
-    def action_share(self, way: int) -> None:
-        """Give the marked layer more of the budget, or less; the others share what is left."""
+    def action_share(self, direction: int) -> None:
+        """Give the selected layer a larger (1) or smaller (-1) share; the others divide the rest."""
         match self._rows.chosen:
-            case Head(layer) | One(layer, _):
-                shares = moved(self.asked.shares, layer, way * STEP)
-                self.asked = replace(self.asked, shares=shares)
+            case LayerHead(layer) | LayerEntry(layer, _):
+                shares = adjust_share(self.options.shares, layer, direction * SHARE_STEP)
+                self.options = replace(self.options, shares=shares)
             case _:
-                self.notify("Mark a layer, or something in it: its share is changed then.", timeout=3)
+                self.notify("Select a layer or one of its items first.", timeout=3)
 
-    def action_budget(self, up: bool) -> None:
-        """A larger or a smaller budget."""
-        self.asked = replace(self.asked, budget=stepped(self.asked.budget, up))
+    def action_budget(self, larger: bool) -> None:
+        self.options = replace(self.options, budget=next_budget(self.options.budget, larger))
 
     def action_preset(self) -> None:
-        """Share the budget out as the next preset does."""
         names = list(PRESETS)
-        preset = names[(names.index(self.asked.preset) + 1) % len(names)]
-        self.asked = replace(self.asked, preset=preset, shares=PRESETS[preset])
+        preset = names[(names.index(self.options.preset) + 1) % len(names)]
+        self.options = replace(self.options, preset=preset, shares=PRESETS[preset])
 
     def action_reset(self) -> None:
-        """The shares of the preset again, without what was changed."""
-        self.asked = replace(self.asked, shares=PRESETS[self.asked.preset])
+        self.options = replace(self.options, shares=PRESETS[self.options.preset])
 
     def action_session(self) -> None:
-        """Choose the conversation that goes on."""
-        from appliance_tui.screens.present import Present
+        from appliance_tui.screens.session_picker import SessionPickerScreen
 
-        def choose(chosen: Chosen | None) -> None:
+        def choose(chosen: SessionChoice | None) -> None:
             if chosen is not None:
-                self.asked = replace(self.asked, session=chosen.id, title=chosen.title if chosen.id else "")
+                self.options = replace(self.options, session=chosen.id, title=chosen.title if chosen.id else "")
 
-        self.app.push_screen(Present(), choose)
+        self.app.push_screen(SessionPickerScreen(), choose)
 
     def action_copy(self) -> None:
-        """Copy the whole prompt, as it is and not as it is broken here."""
-        if self._shown is not None and self._shown.text:
-            self.app.copy_to_clipboard(self._shown.text)
-            self.notify(f"Copied the prompt: {self._shown.tokens:,} tokens", timeout=3)
+        """Copy the whole prompt, without the screen's line breaks."""
+        if self._shown_context is not None and self._shown_context.text:
+            self.app.copy_to_clipboard(self._shown_context.text)
+            self.notify(f"Copied {pluralize(self._shown_context.tokens, 'token')}", timeout=3)
 
-    @on(Rows.Opened, "#layers")
+    @on(RowList.Opened, "#layers")
     def action_open(self) -> None:
-        """Open the marked message in its conversation; of a fact or a summary the message that it is from."""
+        """Open the selected message in its conversation; for a fact or a summary, its latest source."""
         match self._rows.chosen:
-            case One(_, item):
-                self._open([item.message_id, *map(str, list(item.why.get("messages", ()))[::-1])])
-            case Left(dropped, _):
-                self._open([dropped.message_id])
+            case LayerEntry(_, item):
+                self._schedule_open([item.message_id, *map(str, list(item.why.get("messages", ()))[::-1])])
+            case DroppedEntry(dropped, _):
+                self._schedule_open([dropped.message_id])
 
-    def _open(self, ids: list[str]) -> None:
-        begin(self, partial(self._opened, ids), "open", anew=True)
+    def _schedule_open(self, ids: list[str]) -> None:
+        begin(self, partial(self._open_message, ids), "open", exclusive=True)
 
-    async def _opened(self, ids: list[str]) -> None:
-        from appliance.errors import ApplianceError
-
-        try:
-            found = await self.appliance.link.ask(lambda memory: _message(memory, ids))
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        if found is None:
-            self.notify("No message says it: it is your own word.", timeout=3)
-        else:
-            self.appliance.read(found.session_id, found.id)
-
-
-# --- on a thread ------------------------------------------------------------------------------------------
+    async def _open_message(self, ids: list[str]) -> None:
+        with self.appliance.report_errors():
+            message = await self.appliance.memory_worker.run_query(lambda memory: _source_message(memory, ids))
+            if message is None:
+                self.notify("No evidence: you entered this fact.", timeout=3)
+            else:
+                self.appliance.read(message.session_id, message.id)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ContextAnswer:
     context: Context
-    asked: Asked
+    options: ContextOptions
     left_out: dict[str, Message]
     lines: list[Any]
 
 
-def _answer(memory: Appliance, query: str, asked: Asked, user: str | None, width: int) -> _Answer:
-    """A context, with what the screen shows of it that takes its time."""
-    if not asked.ready:
-        here = memory.settings.context
-        asked = Asked(
-            here.preset,
-            shares_of(here.preset, {str(k): v for k, v in here.shares.items()}),
-            here.budget,
+def _load_answer(
+    memory: Appliance, query: str, options: ContextOptions, user: str | None, width: int
+) -> _ContextAnswer:
+    """Build a context, and prepare what is slow to show."""
+    if not options.ready:
+        settings = memory.settings.context
+        options = ContextOptions(
+            settings.preset,
+            preset_shares(settings.preset, {str(k): v for k, v in settings.shares.items()}),
+            settings.budget,
             ready=True,
         )
     context = memory.context(
         query,
-        session_id=asked.session or None,
+        session_id=options.session or None,
         user_id=user,
-        budget=asked.budget,
-        shares=asked.shares,
-        preset=asked.preset,
+        budget=options.budget,
+        shares=options.shares,
+        preset=options.preset,
         counted=False,
     )
-    ids = [one.message_id for one in context.dropped[:WORDS_OF]]
-    left_out = {one.id: one for one in memory.browsing.messages(ids)} if ids else {}
-    return _Answer(context, asked, left_out, lines(context.text, width))
+    ids = [dropped.message_id for dropped in context.dropped[:MAX_DROPPED_TEXTS]]
+    left_out = {message.id: message for message in memory.overview.messages(ids)} if ids else {}
+    return _ContextAnswer(context, options, left_out, prompt_lines(context.text, width))
 
 
-def _message(memory: Appliance, ids: list[str]) -> Message | None:
-    """The first message of some ids: of a fact or a summary, its latest; None where nothing was said."""
+def _source_message(memory: Appliance, ids: list[str]) -> Message | None:
+    """The first message of some ids, else the first source of a summary or the latest evidence of a fact."""
     messages = [id for id in ids if id.startswith("m")]
     for id in ids:
         if not messages and id.startswith("sum"):

@@ -1,68 +1,67 @@
-"""Conversations: listed in the order that one wants, branches under what they left, looked into, read and tended."""
+"""Conversations: a sorted and filtered list with branches, a preview, and changes to a conversation."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from appliance_tui.frame import Frame
-from appliance_tui.messages import Happened
-from appliance_tui.screens.choosing import Choice, Choosing
-from appliance_tui.widgets.asking import AskLine
-from appliance_tui.widgets.session_list import SessionList, about
-from appliance_tui.widgets.words import minute, one_line, shown
-from appliance_tui.working import begin
+from appliance_tui.frame import FrameScreen
+from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.widgets.display_text import minute, one_line, pluralize, sanitize
+from appliance_tui.widgets.prompt_line import QuestionLine
+from appliance_tui.widgets.session_list import SessionList, session_details
+from appliance_tui.workers import MemoryChanged, begin, show_errors
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
-    from appliance.types import Choices, Message, SessionInfo
+    from appliance.client import Appliance
+    from appliance.types import SessionInfo
 
-PAGE = 100
-"""Conversations that are listed at once: two screens of a large terminal, in some milliseconds."""
+PAGE_SIZE = 100
+"""Conversations that are loaded at once: two screens of a large terminal, in some milliseconds."""
 
-SORTS = {
+SORT_LABELS = {
     "active": "last message",
-    "created": "beginning here",
+    "created": "start",
     "title": "title",
     "messages": "length",
     "importance": "importance",
 }
-"""What the memory sorts conversations by, in words."""
+"""The sort orders of the memory, with their labels."""
 
-PREVIEWED = 6
-"""Messages at the beginning that stand beside the list."""
+PREVIEW_MESSAGES = 6
+"""First messages of a conversation in the preview."""
 
-CHARACTERS = 600
-"""Characters of each of them."""
+PREVIEW_CHARACTERS = 600
+"""Characters of each message in the preview."""
 
-PREVIEW_AFTER = 0.12
-"""Seconds that a conversation is marked before it is looked into: who moves on does not want it."""
+PREVIEW_DELAY_SECONDS = 0.12
+"""Seconds that the selection rests on a conversation before its preview is loaded."""
 
-PREVIEWS_KEPT = 32
+MAX_CACHED_PREVIEWS = 32
 
-RENEWED_EVERY = 1.0
-"""Seconds between two looks at what has become of the list, however much happens."""
+REFRESH_INTERVAL_SECONDS = 1.0
+"""Seconds between two refreshes of the list at least, however much changes."""
 
-SPEAKERS = 8
-"""Names of those who said most."""
+MAX_AUTHORS = 8
+"""Authors in the preview, those with most messages."""
 
-EMPTY = "No conversations yet: 'appliance ingest PATH' reads an export, 'appliance demo' shows what there could be."
+EMPTY_HINT = "No conversations yet. 'appliance ingest PATH' imports an export; F9 shows sample chats."
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What is listed, and in which order."""
+class ConversationView:
+    """Filters and order of the list."""
 
     sort: str = "active"
     reverse: bool = False
@@ -71,12 +70,11 @@ class View:
     pinned: bool = False
 
     @property
-    def narrowed(self) -> bool:
-        """Whether it is a part of all."""
+    def is_filtered(self) -> bool:
         return bool(self.title or self.source or self.pinned)
 
-    def asked(self, user: str | None) -> dict[str, Any]:
-        """As the memory takes it."""
+    def list_arguments(self, user: str | None) -> dict[str, Any]:
+        """The view as arguments of ``sessions.list``."""
         return {
             "user_id": user,
             "sort": self.sort,
@@ -88,31 +86,22 @@ class View:
 
 
 @dataclass(slots=True)
-class Listed:
-    """The conversations of a view as far as they were asked for; ``past`` are those that branches of them left."""
+class ConversationListing:
+    """The conversations of a view that are loaded. ``ancestors`` are parents of branches among them."""
 
-    infos: list[SessionInfo] = field(default_factory=list)
-    past: list[SessionInfo] = field(default_factory=list)
-    next: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What stands beside the list: who speaks, what it is about, how it begins."""
-
-    speakers: Sequence[tuple[str, int]]
-    summary: str
-    first: Sequence[Message]
+    sessions: list[SessionInfo] = field(default_factory=list)
+    ancestors: list[SessionInfo] = field(default_factory=list)
+    next_cursor: str | None = None
 
 
-class Conversations(Frame):
-    """The list of conversations."""
+class ConversationsScreen(FrameScreen):
+    """The list of conversations and a preview."""
 
     CSS_PATH = "conversations.tcss"
     PLACE = "conversations"
     AUTO_FOCUS = "#sessions"
 
-    view: var[View] = var(View())
+    view: var[ConversationView] = var(ConversationView())
 
     def body(self) -> ComposeResult:
         yield Static("", id="sessions-view", markup=False)
@@ -120,147 +109,132 @@ class Conversations(Frame):
             yield SessionList(id="sessions")
             with VerticalScroll(id="sessions-preview", can_focus=False):
                 yield Static("", id="sessions-text", markup=False)
-        yield AskLine(id="sessions-ask")
+        yield QuestionLine(id="sessions-ask")
         yield Static("", id="sessions-note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.listed = Listed()
-        self._previews: OrderedDict[tuple[str, int, str | None], Preview] = OrderedDict()
-        self._stale = False
-        self._more = False
-        self._loaded = False
-        self._before = ""
-        self.watch(self.app, "user", self._begin, init=False)
-        self._begin()
+        self.listing = ConversationListing()
+        self._previews: OrderedDict[tuple[object, ...], Content] = OrderedDict()
+        self._refresh_pending = False
+        self._loading_more = False
+        self._is_loaded = False
+        self._previous_title = ""
+        self.watch(self.app, "user", self._reload, init=False)
+        self._reload()
 
     @property
     def sessions(self) -> SessionList:
         return self.query_one(SessionList)
 
-    # --- the list -------------------------------------------------------------------------------------
-
     def watch_view(self) -> None:
         if self.is_mounted:
-            self._begin()
+            self._reload()
 
-    def _begin(self) -> None:
-        """List anew from the beginning."""
-        self._tell_view()
-        begin(self, partial(self._list, keep=False), "list", anew=True)
+    def _reload(self) -> None:
+        """Load the list from its start."""
+        self._show_view()
+        begin(self, partial(self._load_list, keep_mark=False), "list", exclusive=True)
 
-    async def _list(self, *, keep: bool) -> None:
-        from appliance.errors import ApplianceError
-
+    async def _load_list(self, *, keep_mark: bool) -> None:
         view, user = self.view, self.appliance.user
-        many = max(PAGE, len(self.listed.infos)) if keep else PAGE
-        try:
-            found = await self.appliance.link.ask(lambda memory: page(memory, view, user, many, Listed()))
-        except ApplianceError as error:
-            self._say(str(error))
-            return
-        self.listed = found
-        self._show(keep=keep)
+        limit = max(PAGE_SIZE, len(self.listing.sessions)) if keep_mark else PAGE_SIZE
+        with show_errors(self._show_note):
+            self.listing = await self.appliance.memory_worker.run_query(
+                lambda memory: load_page(memory, view, user, limit, ConversationListing())
+            )
+            self._show(keep_mark=keep_mark)
 
-    async def _list_more(self) -> None:
-        from appliance.errors import ApplianceError
-
-        view, user, before = self.view, self.appliance.user, self.listed
+    async def _load_more(self) -> None:
+        view, user, previous = self.view, self.appliance.user, self.listing
         try:
-            found = await self.appliance.link.ask(lambda memory: page(memory, view, user, PAGE, before))
-        except ApplianceError as error:
-            self._say(str(error))
-            return
+            with show_errors(self._show_note):
+                listing = await self.appliance.memory_worker.run_query(
+                    lambda memory: load_page(memory, view, user, PAGE_SIZE, previous)
+                )
+                if self.listing is previous:
+                    self.listing = listing
+                    self._show(keep_mark=True)
         finally:
-            self._more = False
-        if self.listed is before:
-            self.listed = found
-            self._show(keep=True)
+            self._loading_more = False
 
-    def _show(self, *, keep: bool) -> None:
-        self._loaded = True
-        self.sessions.show([*self.listed.infos, *self.listed.past], keep=keep)
-        count = len(self.listed.infos)
+    def _show(self, *, keep_mark: bool) -> None:
+        self._is_loaded = True
+        self.sessions.show([*self.listing.sessions, *self.listing.ancestors], keep_mark=keep_mark)
+        count = len(self.listing.sessions)
         if not count:
-            self._say("No conversation is like that: x shows all." if self.view.narrowed else EMPTY)
+            self._show_note(
+                "No conversations match. Press x to clear the filters." if self.view.is_filtered else EMPTY_HINT
+            )
         else:
-            more = ", more as you scroll" if self.listed.next else ""
-            self._say(f"{count:,} conversation{'' if count == 1 else 's'}{more}")
+            more = ", more as you scroll" if self.listing.next_cursor else ""
+            self._show_note(pluralize(count, "conversation") + more)
 
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:
-        if self.listed.next is not None and not self._more:
-            self._more = True
-            begin(self, self._list_more, "more")
+        if self.listing.next_cursor is not None and not self._loading_more:
+            self._loading_more = True
+            begin(self, self._load_more, "more")
 
-    def on_happened(self, message: Happened) -> None:
+    def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
-            self._renew()
+            self._schedule_refresh()
 
     def on_screen_resume(self) -> None:
-        if self._loaded:
-            self._renew()
+        if self._is_loaded:
+            self._schedule_refresh()
 
-    def _renew(self) -> None:
-        """Look what has become of the list, soon, the mark and the place kept."""
-        if not self._stale:
-            self._stale = True
-            begin(self, self._renewed, "renew")
+    def _schedule_refresh(self) -> None:
+        """Refresh the list soon, keeping selection and position."""
+        if not self._refresh_pending:
+            self._refresh_pending = True
+            begin(self, self._refresh_list, "renew")
 
-    async def _renewed(self) -> None:
-        self._stale = False
+    async def _refresh_list(self) -> None:
+        self._refresh_pending = False
         self._previews.clear()
-        await self._list(keep=True)
-        await asyncio.sleep(RENEWED_EVERY)
+        await self._load_list(keep_mark=True)
+        await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
-    def _say(self, words: str) -> None:
-        self.query_one("#sessions-note", Static).update(words)
+    def _show_note(self, text: str) -> None:
+        self.query_one("#sessions-note", Static).update(text)
 
-    def _tell_view(self) -> None:
+    def _show_view(self) -> None:
         view = self.view
-        parts = [f"by {SORTS[view.sort]}{', from the other end' if view.reverse else ''}"]
+        parts = [f"by {SORT_LABELS[view.sort]}{', reversed' if view.reverse else ''}"]
         parts += [f"source: {one_line(view.source)}"] if view.source else []
-        parts += ["★ pinned only"] if view.pinned else []
-        parts += [f"titles with “{one_line(view.title)}”"] if view.title else []
+        parts += ["★ pinned"] if view.pinned else []
+        parts += [f"title: “{one_line(view.title)}”"] if view.title else []
         self.query_one("#sessions-view", Static).update(
-            Content.assemble(
-                ("Conversations ", "bold $text-primary"), (" · ".join(parts), "$foreground-muted")
-            )
+            Content.assemble(("Conversations ", "bold $text-primary"), (" · ".join(parts), "$foreground-muted"))
         )
 
-    # --- beside the list ------------------------------------------------------------------------------
-
     @on(SessionList.Marked)
-    def _look_into(self) -> None:
+    def _preview_marked(self) -> None:
         if self.query_one("#sessions-preview").display:
-            begin(self, partial(self._preview, self.sessions.marked), "preview", anew=True)
+            begin(self, partial(self._load_preview, self.sessions.marked), "preview", exclusive=True)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._look_into)
+        self.call_after_refresh(self._preview_marked)
 
-    async def _preview(self, info: SessionInfo | None) -> None:
-        from appliance.errors import ApplianceError
-
+    async def _load_preview(self, info: SessionInfo | None) -> None:
         if info is None:
-            self._show_preview(Content(""))
+            self._show_preview("")
             return
-        key = (info.id, info.messages, info.last_at)
-        if key not in self._previews:
-            await asyncio.sleep(PREVIEW_AFTER)
-            try:
-                self._previews[key] = await self.appliance.link.ask(lambda memory: preview(memory, info.id))
-            except ApplianceError as error:
-                self._show_preview(Content(str(error)))
-                return
-            while len(self._previews) > PREVIEWS_KEPT:
-                self._previews.popitem(last=False)
-        self._show_preview(previewed(info, self._previews[key]))
+        with show_errors(self._show_preview):
+            key = (info.id, info.messages, info.last_at, info.title, info.pinned)
+            if key not in self._previews:
+                await asyncio.sleep(PREVIEW_DELAY_SECONDS)
+                self._previews[key] = await self.appliance.memory_worker.run_query(
+                    lambda memory: load_preview(memory, info)
+                )
+                while len(self._previews) > MAX_CACHED_PREVIEWS:
+                    self._previews.popitem(last=False)
+            self._show_preview(self._previews[key])
 
-    def _show_preview(self, content: Content) -> None:
+    def _show_preview(self, content: str | Content) -> None:
         self.query_one("#sessions-text", Static).update(content)
         self.query_one("#sessions-preview").scroll_home(animate=False)
-
-    # --- actions --------------------------------------------------------------------------------------
 
     @on(SessionList.Chosen)
     def action_read(self) -> None:
@@ -271,7 +245,7 @@ class Conversations(Frame):
         self.sessions.move(by)
 
     def action_page(self, by: int) -> None:
-        self.sessions.move(by * self.sessions.page)
+        self.sessions.move(by * self.sessions.rows_per_page)
 
     def action_first(self) -> None:
         self.sessions.move(-len(self.sessions.rows))
@@ -280,7 +254,7 @@ class Conversations(Frame):
         self.sessions.move(len(self.sessions.rows))
 
     def action_sort(self) -> None:
-        names = list(SORTS)
+        names = list(SORT_LABELS)
         self.view = replace(self.view, sort=names[(names.index(self.view.sort) + 1) % len(names)])
 
     def action_reverse(self) -> None:
@@ -292,47 +266,42 @@ class Conversations(Frame):
     def action_clear(self) -> None:
         self.view = replace(self.view, title="", source=None, pinned=False)
 
-    def action_source(self) -> None:
-        begin(self, self._choose_source, "source", anew=True)
-
-    async def _choose_source(self) -> None:
+    @work(exclusive=True, group="source")
+    async def action_source(self) -> None:
         user = self.appliance.user
-        with self.appliance.telling():
-            choices = await self.appliance.link.ask(lambda memory: memory.browsing.choices(user_id=user))
-            await self._narrow(choices)
-
-    async def _narrow(self, choices: Choices) -> None:
-        offered = [Choice("", name, f"{count:,} messages") for name, count in choices.sources.items()]
-        chosen = await self.app.push_screen_wait(Choosing("Only of one source", offered))
-        if chosen is not None:
-            self.view = replace(self.view, source=chosen.value)
+        with self.appliance.report_errors():
+            choices = await self.appliance.memory_worker.run_query(
+                lambda memory: memory.overview.filter_choices(user_id=user)
+            )
+            options = [PickerOption("", name, pluralize(count, "message")) for name, count in choices.sources.items()]
+            chosen = await self.app.push_screen_wait(PickerScreen("Filter by source", options))
+            if chosen is not None:
+                self.view = replace(self.view, source=chosen.value)
 
     def action_title(self) -> None:
-        self._before = self.view.title
-        self.query_one(AskLine).ask("title", "Words of the title", self.view.title)
+        self._previous_title = self.view.title
+        self.query_one(QuestionLine).ask("title", "Words of the title", self.view.title)
 
     @on(Input.Changed, "#sessions-ask")
-    def _typed(self, event: Input.Changed) -> None:
-        line = self.query_one(AskLine)
+    def _title_changed(self, event: Input.Changed) -> None:
+        line = self.query_one(QuestionLine)
         if line.display and line.about == "title":
             self.view = replace(self.view, title=event.value.strip())
 
     def action_rename(self) -> None:
         if (info := self.sessions.marked) is not None:
-            self.query_one(AskLine).ask(f"rename {info.id}", "Its title", one_line(info.title or ""))
+            self.query_one(QuestionLine).ask(f"rename {info.id}", "New title", one_line(info.title or ""))
 
-    @on(AskLine.Answered)
-    def _answered(self, event: AskLine.Answered) -> None:
-        what, _, id = event.about.partition(" ")
-        if what == "rename":
-            begin(
-                self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do"
-            )
+    @on(QuestionLine.Answered)
+    def _rename_answered(self, event: QuestionLine.Answered) -> None:
+        purpose, _, id = event.about.partition(" ")
+        if purpose == "rename":
+            begin(self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do")
 
-    @on(AskLine.Left)
-    def _left(self, event: AskLine.Left) -> None:
+    @on(QuestionLine.Cancelled)
+    def _restore_title(self, event: QuestionLine.Cancelled) -> None:
         if event.about == "title":
-            self.view = replace(self.view, title=self._before)
+            self.view = replace(self.view, title=self._previous_title)
 
     def action_pin(self) -> None:
         if (info := self.sessions.marked) is None:
@@ -342,78 +311,64 @@ class Conversations(Frame):
             session = memory.sessions.get(info.id)
             session.unpin() if info.pinned else session.pin()
 
-        begin(self, partial(self._change, pin, "Not pinned any more" if info.pinned else "Pinned"), "do")
+        begin(self, partial(self._change, pin, "Unpinned" if info.pinned else "Pinned"), "do")
 
     def action_forget(self) -> None:
         if (info := self.sessions.marked) is not None:
             self.appliance.forget(info.id)
 
-    async def _change(self, work: Callable[[Appliance], None], said: str = "") -> None:
-        with self.appliance.telling():
-            await self.appliance.link.do(work)
-            if said:
-                self.notify(said, timeout=2)
-            await self._list(keep=True)
+    async def _change(self, work: Callable[[Appliance], None], notice: str = "") -> None:
+        with self.appliance.report_errors():
+            await self.appliance.memory_worker.run_command(work)
+            if notice:
+                self.notify(notice, timeout=2)
+            await self._load_list(keep_mark=True)
 
 
-# --- asked of the memory, on threads ----------------------------------------------------------------------
-
-
-def page(memory: Appliance, view: View, user: str | None, many: int, before: Listed) -> Listed:
-    """The conversations behind those that are listed. All of them are shown with what they branched from; of a part of
-    all only what belongs to it."""
-    found = memory.sessions.list(**view.asked(user), limit=many, after=before.next)
-    infos = [*before.infos, *found]
-    past = {one.id: one for one in before.past}
-    if not view.narrowed:
-        known = {one.id for one in infos} | set(past)
-        for info in found:
+def load_page(
+    memory: Appliance, view: ConversationView, user: str | None, limit: int, previous: ConversationListing
+) -> ConversationListing:
+    """Load the next conversations of a view, without filters also the ancestors of branches."""
+    page = memory.sessions.list(**view.list_arguments(user), limit=limit, after=previous.next_cursor)
+    infos = [*previous.sessions, *page]
+    ancestors = {info.id: info for info in previous.ancestors}
+    if not view.is_filtered:
+        known = {info.id for info in infos} | set(ancestors)
+        for info in page:
             parent = info.branch_of
             while parent is not None and parent not in known:
-                past[parent] = memory.sessions.info(parent)
+                ancestors[parent] = memory.sessions.info(parent)
                 known.add(parent)
-                parent = past[parent].branch_of
-    listed = {one.id for one in infos}
-    return Listed(infos, [one for id, one in past.items() if id not in listed], found.next)
+                parent = ancestors[parent].branch_of
+    listed = {info.id for info in infos}
+    return ConversationListing(infos, [info for id, info in ancestors.items() if id not in listed], page.next)
 
 
-def preview(memory: Appliance, id: str) -> Preview:
-    """A conversation's speakers, summary and first messages."""
-    outline = memory.browsing.outline(id)
-    names = Counter(author or role for author, role in zip(outline.authors, outline.roles, strict=True))
-    summary = next(iter(memory.summaries.list(session_id=id, level="session", limit=1)), None)
-    first = memory.browsing.messages(outline.ids[:PREVIEWED])
-    return Preview(names.most_common(SPEAKERS), summary.text if summary else "", first)
-
-
-def previewed(info: SessionInfo, preview: Preview) -> Content:
-    """A preview in words."""
-    parts = [
+def load_preview(memory: Appliance, info: SessionInfo) -> Content:
+    """Title, authors with message counts, summary and first messages of a conversation."""
+    outline = memory.overview.outline(info.id)
+    authors = Counter(author or role for author, role in zip(outline.authors, outline.roles, strict=True))
+    lines = [
         Content.assemble(
-            ("★ " if info.pinned else "", "$warning"),
-            (one_line(info.title or info.external_id), "bold $text-primary"),
+            ("★ " if info.pinned else "", "$warning"), (one_line(info.title or info.external_id), "bold $text-primary")
         ),
-        Content.assemble((f"{one_line(info.format)}{about(info)} · {info.id}", "$foreground-muted")),
+        Content.styled(f"{one_line(info.format)}{session_details(info)} · {info.id}", "$foreground-muted"),
         Content.assemble(
             *(
                 part
-                for name, count in preview.speakers
+                for name, count in authors.most_common(MAX_AUTHORS)
                 for part in ((one_line(name)[:40], "bold"), (f" {count:,}   ", "$foreground-muted"))
             )
         ),
     ]
-    if preview.summary:
-        parts += [
+    for summary in memory.summaries.list(session_id=info.id, level="session", limit=1):
+        lines += [Content(""), Content.styled("Summary", "bold $text-accent"), Content(sanitize(summary.text))]
+    for message in memory.overview.messages(outline.ids[:PREVIEW_MESSAGES]):
+        author = one_line(message.author or message.role)[:40]
+        text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
+        lines += [
             Content(""),
-            Content.assemble(("Summary", "bold $text-accent")),
-            Content(shown(preview.summary)),
+            Content.assemble((author, "bold"), (f"  {minute(message.timestamp)}", "$foreground-muted")),
+            Content(text + ("…" if len(message.text) > PREVIEW_CHARACTERS else "")),
         ]
-    for message in preview.first:
-        text = shown(message.text[:CHARACTERS]).strip()
-        who = one_line(message.author or message.role)[:40]
-        parts += [
-            Content(""),
-            Content.assemble((who, "bold"), (f"  {minute(message.timestamp)}", "$foreground-muted")),
-            Content(text + ("…" if len(message.text) > CHARACTERS else "")),
-        ]
-    return Content("\n").join(parts)
+    return Content("\n").join(lines)

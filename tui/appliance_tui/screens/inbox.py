@@ -1,4 +1,4 @@
-"""Inbox: the folders that are watched, what became of each file, and what is being read now."""
+"""Inbox: watched folders, the result of each file, and the running import."""
 
 from __future__ import annotations
 
@@ -14,240 +14,200 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from appliance_tui.frame import Frame
-from appliance_tui.messages import Happened, Read
-from appliance_tui.rates import amount, spoken
-from appliance_tui.screens.offer import preview_told, taken_in
-from appliance_tui.widgets.bars import bar
-from appliance_tui.widgets.files import FileList, Row, file_row, outcome_rows
-from appliance_tui.widgets.words import fitted, from_home, one_line
-from appliance_tui.working import Looking, begin
+from appliance_tui.frame import FrameScreen
+from appliance_tui.path_input import source_file
+from appliance_tui.screens.import_preview import import_and_notify, preview_content
+from appliance_tui.throughput import format_bytes, format_duration
+from appliance_tui.widgets.display_text import abbreviate_home, fit_width, one_line, pluralize, render_bar
+from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, outcome_rows
+from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import FileReport, WatchedFile
 
-SHOWN = 500
-"""Files in the list, those first that wait and then the latest: the rest is counted."""
+MAX_LISTED_FILES = 500
+"""Files that are listed, first the queue and then the latest; the others are counted."""
 
-EVERY = 0.5
-"""Seconds between two looks at the clock while something is read: the speed and the time left go on."""
+CLOCK_INTERVAL_SECONDS = 0.5
+"""Seconds between two updates of speed and remaining time."""
 
-BAR = 20
+BAR_WIDTH = 20
 
-EMPTY = "No file has landed here yet. Put an export into a watched folder, drop it on this window, or type its path: a."
-NONE_READ = "Nothing was read since the start."
+EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
+NONE_READ_HINT = "No imports since the start."
 
 
-class Inbox(Frame):
-    """The files."""
+class InboxScreen(FrameScreen):
+    """Files in watched folders and imports since the start."""
 
     CSS_PATH = "inbox.tcss"
     PLACE = "inbox"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
-        # Kept by name: an answer may come when the screen is being left, and nothing can be found on it any more.
-        self._folders = Static("", id="inbox-folders", markup=False)
-        self._now = Static("", id="inbox-now", markup=False)
-        self._files = FileList("inbox-files", "Files in watched folders", EMPTY)
-        self._read = FileList("inbox-read", "Read since the start", NONE_READ)
-        self._said = Static("", id="inbox-told", markup=False)
-        yield self._folders
-        yield self._now
+        # As attributes: an answer may come while the screen is being removed, when queries find nothing.
+        self._folder_text = Static("", id="inbox-folders", markup=False)
+        self._progress_text = Static("", id="inbox-progress", markup=False)
+        self._file_list = FileList("inbox-files", "Files in watched folders", EMPTY_HINT)
+        self._import_list = FileList("inbox-imports", "Imported since the start", NONE_READ_HINT)
+        self._detail_text = Static("", id="inbox-text", markup=False)
+        yield self._folder_text
+        yield self._progress_text
         with Container(id="inbox-lists"):
-            yield self._files
-            yield self._read
-        with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail:
-            yield self._said
+            yield self._file_list
+            yield self._import_list
+        with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail_pane:
+            yield self._detail_text
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._look = Looking(self, self._ask)
-        self._previewed = ("", Content(""))
-        self._found: list[WatchedFile] = []
-        self._counts: dict[str, Any] = {}
-        self._files.focus()
-        self._ticking = self.set_interval(EVERY, self._write_now, pause=True)
+        self._refresh_soon = CoalescingRefresh(self, self._reload)
+        self._shown_preview = ("", Content(""))
+        self._watched_files: list[WatchedFile] = []
+        self._file_list.focus()
+        self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
 
     def on_screen_resume(self) -> None:
-        self._ticking.resume()
-        self._look()
+        self._clock_timer.resume()
+        self._refresh_soon()
 
     def on_screen_suspend(self) -> None:
-        self._ticking.pause()
+        self._clock_timer.pause()
 
-    def on_happened(self, message: Happened) -> None:
+    def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("ingested", "embedded"):
-            self._look()
+            self._refresh_soon()
 
-    def on_read(self, message: Read) -> None:
-        self._write_now()
-        self._write_read()
-        if self.appliance.intake.now is None:
-            self._look()
+    def on_import_progressed(self, message: ImportProgressed) -> None:
+        self._show_progress()
+        self._show_imports()
+        if self.appliance.import_queue.current is None:
+            self._refresh_soon()
 
-    # --- what is shown --------------------------------------------------------------------------------
+    async def _reload(self) -> None:
+        def load(memory: Appliance) -> tuple[list[str], list[WatchedFile], dict[str, Any]]:
+            return memory.overview.folders(), memory.overview.files(limit=MAX_LISTED_FILES), memory.status()
 
-    async def _ask(self) -> None:
-        from appliance.errors import ApplianceError
+        with self.appliance.report_errors():
+            folders, self._watched_files, status = await self.appliance.memory_worker.run_query(load)
+            self.appliance.import_queue.pending = status["queues"]["chunks"]
+            self._show_folders(folders, status["files"])
+            self._show_progress()
+            self._show_imports()
 
-        def look(memory: Appliance) -> tuple[list[str], list[WatchedFile], dict[str, Any]]:
-            return memory.browsing.folders(), memory.browsing.files(limit=SHOWN), memory.status()
-
-        try:
-            folders, self._found, status = await self.appliance.link.ask(look)
-        except ApplianceError as error:
-            self.notify(one_line(str(error)), severity="error", markup=False)
-            return
-        self._counts = status["files"]
-        self.appliance.intake.pending = status["queues"]["chunks"]
-        self._write_folders(folders)
-        self._write_now()
-        self._write_read()
-
-    def _write_folders(self, folders: list[str]) -> None:
-        counts = self._counts
-        words = {
-            "queued": "wait",
-            "read": "read",
-            "partial": "in part",
-            "skipped": "passed over",
-            "failed": "failed",
-        }
-        told = [f"{counts[state]:,} {word}" for state, word in words.items() if counts.get(state)]
-        every = sum(counts.get(state, 0) for state in words)
-        if every > SHOWN:
-            told.append(f"the latest {SHOWN} of {every:,} are listed")
-        lines = [Content.assemble(("Watched  ", "bold"), one_line(from_home(folder))) for folder in folders]
+    def _show_folders(self, folders: list[str], counts: dict[str, int]) -> None:
+        states = ("queued", "read", "partial", "skipped", "failed")
+        parts = [f"{counts[state]:,} {STATES[state][1]}" for state in states if counts.get(state)]
+        total = sum(counts.get(state, 0) for state in states)
+        if total > MAX_LISTED_FILES:
+            parts.append(f"the latest {MAX_LISTED_FILES} of {total:,} are listed")
+        lines = [Content.assemble(("Watched  ", "bold"), one_line(abbreviate_home(folder))) for folder in folders]
         lines += [
-            Content.assemble(("Trouble  ", "$text-warning"), one_line(one))
-            for one in self.appliance.intake.troubles
+            Content.assemble(("Problem  ", "$text-warning"), one_line(problem))
+            for problem in self.appliance.import_queue.problems
         ]
-        if told:
-            lines.append(Content.assemble(("Files    ", "bold"), ", ".join(told)))
-        self._folders.update(Content("\n").join(lines))
+        if parts:
+            lines.append(Content.assemble(("Files    ", "bold"), ", ".join(parts)))
+        self._folder_text.update(Content("\n").join(lines))
 
-    def _write_now(self) -> None:
-        """What is being read and embedded, how fast, and how long it takes yet."""
-        intake, width = self.appliance.intake, self.size.width
+    def _show_progress(self) -> None:
+        """Show what is being imported and embedded, the speed and the remaining time."""
+        imports, width = self.appliance.import_queue, self.size.width
         lines = []
-        if (now := intake.now) is not None:
-            speed = intake.speed.a_second
-            named = one_line(os.path.basename(now.file or str(now.paths[0])))
-            facts = [f"{now.total:,} messages"]
-            if speed:
-                facts.append(f"{speed:,.0f}/s")
-            facts.append(f"for {spoken(time.monotonic() - now.began)}")
-            if now.size:
-                facts.append(f"of {amount(now.size)}")
-            if intake.waiting:
-                facts.append(f"{len(intake.waiting)} more wait")
-            told = " · ".join(facts)
-            verb = "Looking " if now.dry else "Reading "
-            lines.append(
-                Content.assemble(
-                    (f"▶ {verb} ", "bold $text-accent"),
-                    fitted(named, max(12, width - len(told) - 16)),
-                    "  ",
-                    told,
-                )
-            )
-        if intake.pending:
-            speed, left = intake.embedding.a_second, intake.embedding.left(intake.pending)
-            share = intake.embedded / (intake.embedded + intake.pending)
-            facts = [f"{intake.pending:,} pieces wait for their vectors"]
+        if (current := imports.current) is not None:
+            speed = imports.throughput.per_second
+            facts = [pluralize(current.total, "message")]
             facts += [f"{speed:,.0f}/s"] if speed else []
-            facts += [f"{spoken(left)} left"] if left else []
+            facts += [f"for {format_duration(time.monotonic() - current.started_at)}"]
+            facts += [f"of {format_bytes(current.total_bytes)}"] if current.total_bytes else []
+            facts += [f"{len(imports.queue)} more queued"] if imports.queue else []
+            text = " · ".join(facts)
+            name = fit_width(os.path.basename(current.file or str(current.paths[0])), max(12, width - len(text) - 16))
+            verb = "Preview " if current.dry_run else "Reading "
+            lines.append(Content.assemble((f"▶ {verb} ", "bold $text-accent"), name, "  ", text))
+        if imports.pending:
+            speed = imports.embedding_throughput.per_second
+            seconds_left = imports.embedding_throughput.seconds_left(imports.pending)
+            share = imports.embedded / (imports.embedded + imports.pending)
+            facts = [f"{pluralize(imports.pending, 'chunk')} to embed"]
+            facts += [f"{speed:,.0f}/s"] if speed else []
+            facts += [f"{format_duration(seconds_left)} left"] if seconds_left else []
+            bar = (render_bar(share, BAR_WIDTH) + "▏", "$accent")
             lines.append(
-                Content.assemble(
-                    ("▶ Embedding ", "bold $text-accent"),
-                    (bar(share, BAR) + "▏", "$accent"),
-                    f" {share:4.0%}  " + " · ".join(facts),
-                )
+                Content.assemble(("▶ Embedding ", "bold $text-accent"), bar, f" {share:4.0%}  " + " · ".join(facts))
             )
-        self._now.update(Content("\n").join(lines))
-        self._now.display = bool(lines)
+        self._progress_text.update(Content("\n").join(lines))
+        self._progress_text.display = bool(lines)
 
-    def _write_read(self) -> None:
-        outcomes = self.appliance.intake.outcomes
-        since: dict[str, FileReport] = {
-            report.path: report for outcome in reversed(outcomes) if outcome.asked for report in outcome.files
+    def _show_imports(self) -> None:
+        outcomes = self.appliance.import_queue.outcomes
+        reports: dict[str, FileReport] = {
+            report.path: report for outcome in reversed(outcomes) if outcome.requested for report in outcome.files
         }
-        self._files.show([file_row(file, since.get(file.path)) for file in self._found])
-        self._read.show([row for one in outcomes for row in outcome_rows(one)][:SHOWN])
+        self._file_list.show([file_row(file, reports.get(file.path)) for file in self._watched_files])
+        self._import_list.show([row for outcome in outcomes for row in outcome_rows(outcome)][:MAX_LISTED_FILES])
 
     @on(OptionList.OptionHighlighted)
-    def _tell(self) -> None:
-        row = self._row
-        if row is None or row.path != self._previewed[0]:
-            self._previewed = ("", Content(""))
-        self._told(self._previewed[1] or (Content("") if row is None else row.told))
-
-    def _told(self, words: Content) -> None:
-        self._said.update(words)
-        self._detail.display = bool(words)
+    def _show_detail(self) -> None:
+        row = self._marked_row
+        if row is None or row.path != self._shown_preview[0]:
+            self._shown_preview = ("", Content(""))
+        content = self._shown_preview[1] or (Content("") if row is None else row.details)
+        self._detail_text.update(content)
+        self._detail_pane.display = bool(content)
 
     @property
-    def _row(self) -> Row | None:
+    def _marked_row(self) -> FileRow | None:
         focused = self.focused
-        chosen = focused if isinstance(focused, FileList) else self._files
-        return chosen.chosen
+        file_list = focused if isinstance(focused, FileList) else self._file_list
+        return file_list.chosen
 
     def on_descendant_focus(self) -> None:
-        self._tell()
+        self._show_detail()
 
-    # --- actions --------------------------------------------------------------------------------------
-
-    def _paths(self) -> list[Path]:
-        """The file that is marked; a document in a zip is its zip."""
-        if (row := self._row) is None or not row.path:
+    def _marked_paths(self) -> list[Path]:
+        """The selected file; for a member of a zip, the zip."""
+        if (row := self._marked_row) is None or not row.path:
             return []
-        path = Path(row.path)
-        return [path if path.exists() else Path(row.path.partition("!")[0])]
+        return [source_file(row.path)]
 
     @on(OptionList.OptionSelected)
     def action_retry(self) -> None:
-        """Read the marked file again."""
-        if paths := self._paths():
-            self._take(paths)
+        if paths := self._marked_paths():
+            self._import_paths(paths)
 
     def action_retry_all(self) -> None:
-        """Read all again that failed."""
-        paths = [Path(file.path) for file in self._found if file.state in ("failed", "partial")]
+        paths = [Path(file.path) for file in self._watched_files if file.state in ("failed", "partial")]
         if paths:
-            self._take(paths)
+            self._import_paths(paths)
         else:
-            self.notify("No file has failed.", timeout=3)
+            self.notify("No files have failed.", timeout=3)
 
-    def _take(self, paths: list[Path]) -> None:
-        begin(self.appliance, partial(taken_in, self.appliance, paths))
+    def _import_paths(self, paths: list[Path]) -> None:
+        begin(self.appliance, partial(import_and_notify, self.appliance, paths))
 
     def action_add(self) -> None:
-        """Read a file whose path the person types."""
-        self.appliance.offer()
+        self.appliance.offer_import()
 
     def action_preview(self) -> None:
-        """Look what reading the marked file would bring."""
-        if paths := self._paths():
-            begin(self, partial(self._preview, paths), "preview", anew=True)
+        if paths := self._marked_paths():
+            begin(self, partial(self._load_preview, paths), "preview", exclusive=True)
 
-    async def _preview(self, paths: list[Path]) -> None:
-        row = self._row
+    async def _load_preview(self, paths: list[Path]) -> None:
+        row = self._marked_row
         assert row is not None
-        self._previewed = (row.path, Content("Looking …"))
-        self._tell()
-        outcome = await self.appliance.intake.read(paths, self.appliance.user, dry=True)
-        self._previewed = (row.path, preview_told(outcome))
-        self._tell()
+        self._shown_preview = (row.path, Content("Reading …"))
+        self._show_detail()
+        outcome = await self.appliance.import_queue.import_files(paths, self.appliance.user, dry_run=True)
+        self._shown_preview = (row.path, preview_content(outcome))
+        self._show_detail()
 
     def action_stop(self) -> None:
-        """Break off what is being read."""
-        if not self.appliance.intake.stop():
-            self.notify("Nothing is being read.", timeout=3)
+        if not self.appliance.import_queue.stop():
+            self.notify("No import is running.", timeout=3)
 
     def action_copy(self) -> None:
-        """Copy the marked file's path."""
-        if (row := self._row) is not None and row.path:
+        if (row := self._marked_row) is not None and row.path:
             self.app.copy_to_clipboard(row.path)
-            self.notify("The path is copied.", timeout=2)
+            self.notify("Copied the path.", timeout=2)

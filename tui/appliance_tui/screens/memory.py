@@ -1,4 +1,4 @@
-"""Memory: what is known of the person and from where, what waits for their word, summaries, and what is pinned."""
+"""Memory: facts about the person with their evidence, conflicts to review, summaries, and pinned messages."""
 
 from __future__ import annotations
 
@@ -14,82 +14,82 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
-from appliance_tui import about
-from appliance_tui.frame import Frame
-from appliance_tui.messages import Happened
-from appliance_tui.widgets.answer import Answer
-from appliance_tui.widgets.detail import Detail, Part
+from appliance.errors import ApplianceError
+from appliance_tui import details
+from appliance_tui.details import DetailList, DetailPart
+from appliance_tui.frame import FrameScreen
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.entries import (
     Entry,
-    Group,
-    Known,
-    Pin,
-    Told,
-    drawn,
-    is_group,
-    key,
-    narrowed,
-    of_facts,
-    of_summaries,
+    FactEntry,
+    GroupHead,
+    PinEntry,
+    SummaryEntry,
+    entry_key,
+    fact_entries,
+    filter_entries,
+    is_group_head,
+    render_entry,
+    summary_entries,
 )  # fmt: skip
-from appliance_tui.widgets.rows import Rows
-from appliance_tui.widgets.words import one_line
-from appliance_tui.working import OneAtATime, begin
+from appliance_tui.widgets.prompt_line import PromptLine
+from appliance_tui.widgets.rows import RowList
+from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
 
 if TYPE_CHECKING:
-    from appliance.server.client import Appliance
+    from appliance.client import Appliance
     from appliance.types import Fact, FactState, Level, Message
 
-VIEWS = {"facts": "Facts", "review": "Review", "summaries": "Summaries", "pinned": "Pinned"}
+VIEWS = ("facts", "review", "summaries", "pinned")
 
 STATES: tuple[FactState, ...] = ("held", "ended", "superseded", "rejected")
 LEVELS: tuple[Level | None, ...] = (None, "session", "topic", "exchange", "procedure")
 
-PAGE = 500
-"""Summaries that are read at once; the key for more reads as many again."""
+PAGE_SIZE = 500
+"""Summaries that are loaded at once; the key for more loads as many again."""
 
-AT_ONCE = 500
-"""Messages that the memory gives at once."""
+MAX_MESSAGES_PER_READ = 500
+"""Messages that the memory returns at once."""
 
-PAUSE = 0.03
-"""Seconds that the mark rests on something before it is read up."""
+DETAIL_PAUSE_SECONDS = 0.03
+"""Seconds that the selection rests on an entry before its details are loaded."""
 
-SETTLES = 0.5
-"""The same for changes in the memory, of which an import makes many."""
+CHANGE_PAUSE_SECONDS = 0.5
+"""Seconds after a change in the memory before the list is reloaded: an import makes many."""
 
-NOTHING = {
-    "facts": "Nothing is known like that. Talk, import what was said, or press n and say something yourself.",
-    "review": "Nothing waits for you: nothing that was said contradicts what holds.",
-    "summaries": "No summaries of that kind yet. They are made when a conversation has been silent for a while.",
-    "pinned": "Nothing is pinned. p pins a message wherever one is marked, so that it counts as important.",
+EMPTY_HINTS = {
+    "facts": "No facts. Chat, import conversations, or press n to add a fact.",
+    "review": "Nothing to review.",
+    "summaries": "No summaries of this level yet. They are made when a conversation has been quiet for a while.",
+    "pinned": "No pinned messages. Press p on any message to pin it, so that it counts as important.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """What a view lists, and what there is to say of it."""
+class MemoryListing:
+    """The entries of a view, a note about them, and how many statements are to be reviewed."""
 
     entries: Sequence[Entry]
     note: str
-    waiting: int
+    review_count: int
 
 
-class MemoryScreen(Frame):
-    """One list, which shows one of four views, and what is known of the marked entry beside it."""
+class MemoryScreen(FrameScreen):
+    """A list with four views, and the details of the selected entry."""
 
     CSS_PATH = "memory.tcss"
     PLACE = "memory"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
-        yield Tabs(*(Tab(name, id=view) for view, name in VIEWS.items()), id="views")
+        yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="views")
         with Horizontal(id="memory"):
             with Vertical(id="entries-pane"):
-                yield Rows[Entry](drawn, key=key, heads=is_group, id="entries")
+                yield RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
             with Horizontal(id="about"):
-                yield Detail(id="rivals")
-                yield Detail(id="detail")
-        yield Answer(id="answer")
+                yield DetailList(id="conflicts")
+                yield DetailList(id="detail")
+        yield PromptLine(id="answer")
         yield Static("", id="memory-note", markup=False)
 
     def on_mount(self) -> None:
@@ -97,210 +97,181 @@ class MemoryScreen(Frame):
         self._view = "facts"
         self._state: FactState = "held"
         self._level: Level | None = None
-        self._limit = PAGE
+        self._limit = PAGE_SIZE
         self._filter = ""
-        self._loaded = Loaded((), "", 0)
-        self._places: dict[str, object] = {}
-        self._lists = OneAtATime(self, self.appliance.link)
-        self._details = OneAtATime(self, self.appliance.link)
+        self._listing = MemoryListing((), "", 0)
+        self._marks: dict[str, object] = {}
+        self._list_queries = SerialWorker(self, self.appliance.memory_worker)
+        self._detail_queries = SerialWorker(self, self.appliance.memory_worker)
         self.watch(self.app, "user", lambda user: self._load(), init=False)
         self._rows.focus()
         self._load()
 
     def on_screen_resume(self) -> None:
-        self._load()  # something may have changed while another screen was looked at
+        self._load()  # the memory may have changed while another screen was shown
 
-    def on_happened(self, message: Happened) -> None:
-        self._load(SETTLES)
+    def on_memory_changed(self, message: MemoryChanged) -> None:
+        self._load(CHANGE_PAUSE_SECONDS)
 
     @property
-    def _rows(self) -> Rows[Entry]:
-        return self.query_one("#entries", Rows)
-
-    # --- the list -------------------------------------------------------------------------------------
+    def _rows(self) -> RowList[Entry]:
+        return self.query_one("#entries", RowList)
 
     def _load(self, pause: float = 0.0) -> None:
-        """Read the present view's list anew."""
-        begin(self, partial(self._list, self._view, pause), "entries", anew=True)
+        """Load the list of the current view."""
+        begin(self, partial(self._load_list, self._view, pause), "entries", exclusive=True)
 
-    async def _list(self, view: str, pause: float) -> None:
-        from appliance.errors import ApplianceError
-
+    async def _load_list(self, view: str, pause: float) -> None:
         await asyncio.sleep(pause)
         user, state, level, limit = self.appliance.user, self._state, self._level, self._limit
-        try:
-            loaded = await self._lists.ask(lambda memory: _loaded(memory, view, user, state, level, limit))
-        except ApplianceError as error:
-            self._say(str(error))
-            return
-        self._loaded = loaded
-        self._show()
+        with show_errors(self._show_note):
+            self._listing = await self._list_queries.run_query(
+                lambda memory: _load_listing(memory, view, user, state, level, limit)
+            )
+            self._show()
 
     def _show(self) -> None:
-        entries = narrowed(self._loaded.entries, self._filter)
-        if (place := self._places.pop(self._view, None)) is not None:
+        entries = filter_entries(self._listing.entries, self._filter)
+        if (marked_key := self._marks.pop(self._view, None)) is not None:
             self._rows.show(entries, first=True)
-            self._rows.mark(cast("str", place))
+            self._rows.mark(cast("str", marked_key))
         else:
             self._rows.show(entries)
-        waiting = self._loaded.waiting
-        self.query_one("#review", Tab).label = Content(f"Review {waiting:,}" if waiting else "Review")
-        which = {
-            "facts": f"what is {self._state}",
-            "summaries": f"{self._level or 'all'} levels" if self._level is None else f"level {self._level}",
-        }.get(self._view, "")
-        count = sum(not isinstance(one, Group) for one in entries)
-        self.query_one("#entries-pane").border_title = " · ".join(filter(None, [f"{count:,}", which]))
-        narrow = f"only with {self._filter!r}" if self._filter else ""
-        nothing = NOTHING[self._view] if not entries and not self._filter else ""
-        self._say(" · ".join(filter(None, [nothing, narrow, self._loaded.note])))
+        review_count = self._listing.review_count
+        self.query_one("#review", Tab).label = Content(f"Review {review_count:,}" if review_count else "Review")
+        count = sum(not isinstance(entry, GroupHead) for entry in entries)
+        titles = {
+            "facts": f"{details.state_label(self._state)} facts",
+            "summaries": f"level {self._level}" if self._level else "all levels",
+        }
+        self.query_one("#entries-pane").border_title = " · ".join(
+            [f"{count:,}", *filter(None, [titles.get(self._view)])]
+        )
+        filter_note = f"filter: {self._filter}" if self._filter else ""
+        hint = EMPTY_HINTS[self._view] if not entries and not self._filter else ""
+        self._show_note(" · ".join(filter(None, [hint, filter_note, self._listing.note])))
 
-    def _say(self, words: str) -> None:
-        self.query_one("#memory-note", Static).update(words)
+    def _show_note(self, text: str) -> None:
+        self.query_one("#memory-note", Static).update(text)
 
     @on(Tabs.TabActivated)
-    def _another_view(self, event: Tabs.TabActivated) -> None:
+    def _switch_view(self, event: Tabs.TabActivated) -> None:
         view = event.tab.id or "facts"
         if view == self._view:
             return
         if (chosen := self._rows.chosen) is not None:
-            self._places[self._view] = key(chosen)
+            self._marks[self._view] = entry_key(chosen)
         self._view = view
-        self.query_one("#rivals").display = view == "review"
+        self.query_one("#conflicts").display = view == "review"
         self._rows.show(())
         self._load()
 
-    # --- what is known of the marked one --------------------------------------------------------------
+    @on(RowList.Moved, "#entries")
+    def _schedule_details(self) -> None:
+        begin(self, partial(self._show_details, self._rows.chosen), "about", exclusive=True)
 
-    @on(Rows.Moved, "#entries")
-    def _read_up(self) -> None:
-        begin(self, partial(self._tell, self._rows.chosen), "about", anew=True)
-
-    async def _tell(self, entry: Entry | None, importance_of: str = "") -> None:
-        from appliance.errors import ApplianceError
-
-        await asyncio.sleep(PAUSE)
-        contested = self._view == "review"
+    async def _show_details(self, entry: Entry | None, importance_of: str = "") -> None:
+        await asyncio.sleep(DETAIL_PAUSE_SECONDS)
+        with_conflicts = self._view == "review"
         try:
-            rivals, parts = await self._details.ask(
-                lambda memory: _about(memory, entry, contested, importance_of)
+            conflicts, parts = await self._detail_queries.run_query(
+                lambda memory: _load_details(memory, entry, with_conflicts, importance_of)
             )
-        except ApplianceError as error:  # it went meanwhile
-            rivals, parts = [], [Part(Content(str(error)))]
-        self.query_one("#rivals", Detail).show(rivals)
-        self.query_one("#detail", Detail).show(parts)
+        except ApplianceError as error:  # the entry is gone
+            conflicts, parts = [], [DetailPart(Content(error_text(error)))]
+        self.query_one("#conflicts", DetailList).show(conflicts)
+        self.query_one("#detail", DetailList).show(parts)
 
-    def _message(self) -> str:
-        """The id of the message that is marked, or that the marked entry is from; "" without one."""
-        if isinstance(self.focused, Detail) and self.focused.message:
-            return self.focused.message
+    def _marked_message_id(self) -> str:
+        """The id of the selected message, or of the one that the selected entry comes from; "" without one."""
+        if isinstance(self.focused, DetailList) and self.focused.message_id:
+            return self.focused.message_id
         match self._rows.chosen:
-            case Known(fact):
+            case FactEntry(fact):
                 return fact.evidence[-1].message_id if fact.evidence else ""
-            case Told(summary, _):
+            case SummaryEntry(summary, _):
                 return summary.first_id
-            case Pin(message):
+            case PinEntry(message):
                 return message.id
         return ""
 
     @property
-    def _fact(self) -> Fact | None:
-        """The marked fact; a word to the person where none is."""
-        if isinstance(entry := self._rows.chosen, Known):
+    def _marked_fact(self) -> Fact | None:
+        """The selected fact; without one, a notification says so."""
+        if isinstance(entry := self._rows.chosen, FactEntry):
             return entry.fact
-        self.notify("Mark a fact first (1 shows them).", timeout=3)
+        self.notify("Select a fact first (press 1 for facts).", timeout=3)
         return None
 
-    # --- changing -------------------------------------------------------------------------------------
-
-    def _do(self, work: Callable[[Appliance], str], done: Callable[[], None] = lambda: None) -> None:
-        """Change something, say what it came to, and look anew. ``done`` is called when it worked."""
+    def _change(self, work: Callable[[Appliance], str], on_done: Callable[[], None] = lambda: None) -> None:
+        """Run a change, show the notice it returns, and reload. ``on_done`` is called when it succeeded."""
 
         async def run() -> None:
-            from appliance.errors import ApplianceError
-
-            try:
-                said = await self.appliance.link.do(work)
-            except ApplianceError as error:
-                words = ". ".join(filter(None, [str(error), error.hint]))
-                self.notify(words, severity="error", markup=False)
-            else:
-                done()
-                self.notify(said, timeout=3, markup=False)
+            with self.appliance.report_errors():
+                notice = await self.appliance.memory_worker.run_command(work)
+                on_done()
+                self.notify(notice, timeout=3, markup=False)
             self._load()
 
         begin(self, run, "change")
 
     def action_accept(self) -> None:
-        """Say that the marked fact is so."""
-        if (fact := self._fact) is not None:
+        if (fact := self._marked_fact) is not None:
             id, user = fact.id, self.appliance.user
-            self._do(lambda memory: _became(memory.facts.confirm(id, user_id=user)))
+            self._change(lambda memory: _fact_line(memory.facts.confirm(id, user_id=user)))
 
     def action_reject(self) -> None:
-        """Say that the marked fact is not so."""
-        if (fact := self._fact) is not None:
+        if (fact := self._marked_fact) is not None:
             id, user = fact.id, self.appliance.user
-            self._do(lambda memory: _became(memory.facts.reject(id, user_id=user)))
+            self._change(lambda memory: _fact_line(memory.facts.reject(id, user_id=user)))
 
     def action_correct(self) -> None:
-        """Say what the marked fact should have been."""
-        if (fact := self._fact) is not None:
-            self._ask(f"correct {fact.id}", f"{fact.id} should be", fact.value)
+        if (fact := self._marked_fact) is not None:
+            self.query_one(PromptLine).ask(f"correct {fact.id}", f"{fact.id} should be", fact.value)
 
     def action_add(self) -> None:
-        """Say something oneself."""
-        self._ask("add", "Say it", "", "I live in Berlin   or   shoe size = 43")
+        self.query_one(PromptLine).ask("add", "Add", "", "I live in Berlin   or   shoe size = 43")
 
     def action_filter(self) -> None:
-        """Show only what holds some words."""
-        self._ask("filter", "Only with", self._filter)
+        self.query_one(PromptLine).ask("filter", "Filter", self._filter)
 
-    def _ask(self, purpose: str, label: str, value: str, example: str = "") -> None:
-        self.query_one(Answer).ask(purpose, label, value, example)
-
-    @on(Answer.Typed)
-    def _typed(self, event: Answer.Typed) -> None:
+    @on(PromptLine.Changed)
+    def _filter_changed(self, event: PromptLine.Changed) -> None:
         if event.purpose == "filter":
             self._filter = event.text
             self._show()
 
-    @on(Answer.Left)
-    def _left(self, event: Answer.Left) -> None:
+    @on(PromptLine.Closed)
+    def _prompt_closed(self, event: PromptLine.Closed) -> None:
         self._rows.focus()
 
-    @on(Answer.Given)
-    def _answered(self, event: Answer.Given) -> None:
-        answer, user, text = self.query_one(Answer), self.appliance.user, event.text.strip()
+    @on(PromptLine.Submitted)
+    def _prompt_submitted(self, event: PromptLine.Submitted) -> None:
+        prompt_line, user, text = self.query_one(PromptLine), self.appliance.user, event.text.strip()
         verb, _, id = event.purpose.partition(" ")
         if verb == "filter":
-            answer.close()
+            prompt_line.close()
         elif not text:
-            self.notify("Nothing is typed yet.", timeout=3)
+            self.notify("Type something first.", timeout=3)
         elif verb == "correct":
-            self._do(lambda memory: _became(memory.facts.correct(id, text, user_id=user)), answer.done)
+            self._change(lambda memory: _fact_line(memory.facts.correct(id, text, user_id=user)), prompt_line.finish)
         else:
-            self._do(lambda memory: _added(memory, text, user), answer.done)
+            self._change(lambda memory: _add_fact(memory, text, user), prompt_line.finish)
 
     def action_pin(self) -> None:
-        """Pin the marked message, or let it go again."""
-        if id := self._message():
-            self._do(lambda memory: _pinned(memory, id))
+        if id := self._marked_message_id():
+            self._change(lambda memory: _toggle_pin(memory, id))
 
     def action_forget(self) -> None:
-        """Erase the marked message, or what is named then."""
-        id = self._message()
+        id = self._marked_message_id()
         self.appliance.forget(*([id] if id else []))
 
-    # --- looking --------------------------------------------------------------------------------------
-
     def action_view(self, view: str) -> None:
-        """Look at another of the views."""
         self.query_one(Tabs).active = view
         self._rows.focus()
 
     def action_which(self) -> None:
-        """The next state of facts, or the next level of summaries."""
+        """Show the next state of facts, or the next level of summaries."""
         if self._view == "facts":
             self._state = STATES[(STATES.index(self._state) + 1) % len(STATES)]
         elif self._view == "summaries":
@@ -308,107 +279,95 @@ class MemoryScreen(Frame):
         self._load()
 
     def action_more(self) -> None:
-        """Read more of the summaries."""
-        self._limit += PAGE
+        self._limit += PAGE_SIZE
         self._load()
 
     def action_importance(self) -> None:
-        """Show what the importance of the marked message is made of."""
-        if id := self._message():
-            begin(self, partial(self._tell, self._rows.chosen, id), "about", anew=True)
+        if id := self._marked_message_id():
+            begin(self, partial(self._show_details, self._rows.chosen, id), "about", exclusive=True)
 
-    @on(Rows.Opened, "#entries")
-    @on(Detail.OptionSelected)
+    @on(RowList.Opened, "#entries")
+    @on(DetailList.OptionSelected)
     def action_open(self) -> None:
-        """Open the marked message, or the one that the marked entry is from."""
-        if id := self._message():
-            begin(self, partial(self._open, id), "open", anew=True)
+        if id := self._marked_message_id():
+            begin(self, partial(self._open_message, id), "open", exclusive=True)
 
-    async def _open(self, id: str) -> None:
-        from appliance.errors import ApplianceError
-
-        try:
-            message = await self.appliance.link.ask(lambda memory: memory.message(id))
-        except ApplianceError as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        self.appliance.read(message.session_id, message.id)
+    async def _open_message(self, id: str) -> None:
+        with self.appliance.report_errors():
+            message = await self.appliance.memory_worker.run_query(lambda memory: memory.message(id))
+            self.appliance.read(message.session_id, message.id)
 
 
-# --- on a thread ------------------------------------------------------------------------------------------
-
-
-def _loaded(
+def _load_listing(
     memory: Appliance, view: str, user: str | None, state: FactState, level: Level | None, limit: int
-) -> Loaded:
-    waiting = memory.facts.review(user)
-    note = ""
+) -> MemoryListing:
+    review = memory.facts.review(user)
+    notes = []
     entries: Iterable[Entry]
     if view == "facts":
-        entries = of_facts(
-            memory.facts.profile(user) if state == "held" else memory.facts.list(user, state=state)
-        )
+        entries = fact_entries(memory.facts.profile(user) if state == "held" else memory.facts.list(user, state=state))
     elif view == "review":
-        entries = of_facts(waiting)
+        entries = fact_entries(review)
     elif view == "summaries":
-        found = memory.summaries.list(user_id=user, level=level, limit=limit)
-        titles = {id: memory.sessions.info(id).title or "" for id in {one.session_id for one in found}}
-        entries = of_summaries(found, titles)
-        note = f"the first {limit:,}, + reads more" if len(found) == limit else ""
+        summaries = memory.summaries.list(user_id=user, level=level, limit=limit)
+        titles = {id: memory.sessions.info(id).title or "" for id in {summary.session_id for summary in summaries}}
+        entries = summary_entries(summaries, titles)
+        notes += [f"first {limit:,}; press + for more"] if len(summaries) == limit else []
     else:
-        whose = memory.settings.user if user is None else user
-        entries = map(Pin, memory.keeping.pinned(whose))
-    pending = memory.facts.pending()
-    unread = f"{pending:,} messages still to be read for facts" if pending and view == "facts" else ""
-    return Loaded(list(entries), " · ".join(filter(None, [note, unread])), len(waiting))
+        user_id = memory.settings.user if user is None else user
+        entries = map(PinEntry, memory.pins.pinned(user_id))
+    if view == "facts" and (pending := memory.facts.pending()):
+        notes.append(f"{pluralize(pending, 'message')} not yet searched for facts")
+    return MemoryListing(list(entries), " · ".join(notes), len(review))
 
 
-def _about(
-    memory: Appliance, entry: Entry | None, contested: bool, importance_of: str
-) -> tuple[list[Part], list[Part]]:
-    """What stands in the two columns on the right: what an entry contradicts, and the entry."""
+def _load_details(
+    memory: Appliance, entry: Entry | None, with_conflicts: bool, importance_of: str
+) -> tuple[list[DetailPart], list[DetailPart]]:
+    """The two columns on the right: the facts that an entry contradicts, and the entry."""
     if importance_of:
         message = memory.message(importance_of)
-        return [], list(about.of_message(message, memory.keeping.importance(message.id)))
+        return [], list(details.message_parts(message, memory.pins.importance(message.id)))
     match entry:
-        case Known(fact):
+        case FactEntry(fact):
             history = memory.facts.history(fact.id)
-            if not contested:
-                return [], list(about.of_fact(fact, history, _messages(memory, [fact])))
-            held = [one for one in history if one.state == "held"]
-            messages = _messages(memory, [fact, *held])
-            return list(about.of_rivals(held, messages)), list(about.of_waiting(fact, messages))
-        case Told(summary, title):
-            ids = list(dict.fromkeys(quote.message_id for quote in summary.quotes))[:AT_ONCE]
-            said = {one.id: one for one in memory.browsing.messages(ids)}
-            return [], list(about.of_summary(summary, title, said))
-        case Pin(message):
-            return [], list(about.of_message(message, memory.keeping.importance(message.id)))
+            if not with_conflicts:
+                return [], list(details.fact_parts(fact, history, _evidence_messages(memory, [fact])))
+            held = [version for version in history if version.state == "held"]
+            messages = _evidence_messages(memory, [fact, *held])
+            statement = details.evidence_parts(fact, messages, "New statement: ")
+            return list(details.held_fact_parts(held, messages)), list(statement)
+        case SummaryEntry(summary, title):
+            ids = list(dict.fromkeys(quote.message_id for quote in summary.quotes))[:MAX_MESSAGES_PER_READ]
+            messages_by_id = {message.id: message for message in memory.overview.messages(ids)}
+            return [], list(details.summary_parts(summary, title, messages_by_id))
+        case PinEntry(message):
+            return [], list(details.message_parts(message, memory.pins.importance(message.id)))
     return [], []
 
 
-def _messages(memory: Appliance, facts: Sequence[Fact]) -> dict[str, Message]:
-    """The messages that facts are from."""
-    ids = dict.fromkeys(quote.message_id for fact in facts for quote in about.evidence(fact))
-    return {one.id: one for one in memory.browsing.messages(list(ids)[:AT_ONCE])}
+def _evidence_messages(memory: Appliance, facts: Sequence[Fact]) -> dict[str, Message]:
+    """The messages that facts rest on, by id."""
+    ids = dict.fromkeys(quote.message_id for fact in facts for quote in details.latest_evidence(fact))
+    return {message.id: message for message in memory.overview.messages(list(ids)[:MAX_MESSAGES_PER_READ])}
 
 
-def _became(fact: Fact) -> str:
-    return f"{fact.id} {fact.state}: {one_line(fact.text)}"
+def _fact_line(fact: Fact) -> str:
+    return f"{fact.id} {details.state_label(fact.state)}: {one_line(fact.text)}"
 
 
-def _added(memory: Appliance, text: str, user: str | None) -> str:
+def _add_fact(memory: Appliance, text: str, user: str | None) -> str:
     name, equals, value = (part.strip() for part in text.partition("="))
     if equals and name and value:
-        found = memory.facts.add(attribute=name, value=value, user_id=user)
+        facts = memory.facts.add(attribute=name, value=value, user_id=user)
     else:
-        found = memory.facts.add(text, user_id=user)
-    return "\n".join(map(_became, found))
+        facts = memory.facts.add(text, user_id=user)
+    return "\n".join(map(_fact_line, facts))
 
 
-def _pinned(memory: Appliance, id: str) -> str:
+def _toggle_pin(memory: Appliance, id: str) -> str:
     if memory.message(id).pinned:
-        memory.keeping.unpin(id)
-        return f"{id} is not pinned any more"
-    memory.keeping.pin(id)
-    return f"{id} is pinned"
+        memory.pins.unpin(id)
+        return f"Unpinned {id}"
+    memory.pins.pin(id)
+    return f"Pinned {id}"

@@ -1,4 +1,4 @@
-"""Plots in the colours of the theme."""
+"""Line and bar charts in the colours of the theme."""
 
 from __future__ import annotations
 
@@ -14,69 +14,66 @@ from textual.color import Color
 from textual.content import Content
 from textual.widgets import Static
 
-from appliance_tui.widgets.bars import bar
-from appliance_tui.widgets.words import fitted, one_line
-from appliance_tui.working import Looking
+from appliance_tui.widgets.display_text import fit_width, one_line, render_bar
+from appliance_tui.workers import CoalescingRefresh
 
-Lines = Mapping[str, Sequence[tuple[float, float]]]
-"""Points by the name of their line."""
+LineSeries = Mapping[str, Sequence[tuple[float, float]]]
+"""Points (x, y) by the name of their line."""
 
 COLOURS = ("primary", "secondary", "accent", "error", "foreground")
-MARKS = (("braille", "⠤"), ("hd", "▄"), ("dot", "•"), ("x", "x"), ("+", "+"))
-"""As plotext names them, and as the legend shows them. A line has a colour and a mark of its own: where there are no
-colours, the marks tell them apart."""
+LINE_MARKS = (("braille", "⠤"), ("hd", "▄"), ("dot", "•"), ("x", "x"), ("+", "+"))
+"""The marks of lines, as plotext names them and as the legend shows them. They tell lines apart without colours."""
 
-NAMED = 18
-"""Cells at most of a name beside a bar."""
+MAX_NAME_CELLS = 18
+"""Cells of a bar's name at most."""
 
-LEAST_WIDTH, LEAST_HEIGHT = 16, 4
-"""Cells below which there is nothing to be seen."""
+MIN_WIDTH, MIN_HEIGHT = 16, 4
+"""Cells below which nothing is drawn."""
 
-TICKS = 5
-LINES_A_TICK = 3
-CELLS_A_TICK = 12
-"""Room that a tick needs on the axes."""
+MAX_TICKS = 5
+LINES_PER_TICK = 3
+CELLS_PER_TICK = 12
+"""Space that a tick needs on each axis."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
-    """All that a plot is drawn from."""
+class PlotSpec:
+    """Everything that a plot is drawn from. Sizes are in cells, colours RGB from 0 to 255."""
 
-    lines: Lines
+    lines: LineSeries
     ticks: Sequence[tuple[float, str]]
     width: int
     height: int
     colours: Sequence[tuple[int, int, int]]
-    ink: tuple[int, int, int]
-    paper: tuple[int, int, int]
+    foreground: tuple[int, int, int]
+    background: tuple[int, int, int]
 
 
 class Chart(Static):
-    """Lines, with a title, a legend, and words for places on the axis below. It is drawn on a thread, for that takes up
-    to a tenth of a second."""
+    """A line chart with title, legend and labelled ticks. It is drawn on a thread, which takes up to 0.1 seconds."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__("", id=id, markup=False)
         self.title = title
         self._empty = empty
-        self._lines: Lines = {}
+        self._lines: LineSeries = {}
         self._ticks: Sequence[tuple[float, str]] = ()
-        self._draw = Looking(self, self._drawn)
+        self._redraw = CoalescingRefresh(self, self._update_plot)
 
     def on_mount(self) -> None:
-        self.watch(self.app, "theme", lambda: self._draw(), init=False)
-        self._draw()
+        self.watch(self.app, "theme", lambda: self._redraw(), init=False)
+        self._redraw()
 
     def on_resize(self) -> None:
-        self._draw()
+        self._redraw()
 
-    def show(self, lines: Lines, ticks: Sequence[tuple[float, str]]) -> None:
-        """Show other lines; ``ticks`` are what stands below."""
+    def show(self, lines: LineSeries, ticks: Sequence[tuple[float, str]]) -> None:
+        """Show other lines. ``ticks`` are positions on the x-axis with their labels."""
         if (lines, ticks) != (self._lines, self._ticks):
             self._lines, self._ticks = lines, ticks
-            self._draw()
+            self._redraw()
 
-    async def _drawn(self) -> None:
+    async def _update_plot(self) -> None:
         lines = {name: points for name, points in self._lines.items() if points}
         self.border_title = self.title
         if not lines:
@@ -85,59 +82,57 @@ class Chart(Static):
             return
         legend = [
             Content.assemble((f"{mark} ", f"${colour}"), one_line(name))
-            for name, colour, (_, mark) in zip(lines, cycle(COLOURS), cycle(MARKS), strict=False)
+            for name, colour, (_, mark) in zip(lines, cycle(COLOURS), cycle(LINE_MARKS), strict=False)
         ]
         self.border_subtitle = Content("  ").join(legend)
         width, height = self.content_size
-        if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        if width < MIN_WIDTH or height < MIN_HEIGHT:
             return
         theme = self.app.theme_variables
-        drawing = Drawing(
+        spec = PlotSpec(
             lines, self._ticks, width, height,
             [_rgb(theme[colour]) for colour in COLOURS], _rgb(theme["foreground"]), _rgb(theme["background"]),
         )  # fmt: skip
-        self.update(await asyncio.to_thread(plotted, drawing))
+        self.update(await asyncio.to_thread(render_plot, spec))
 
 
-def plotted(drawing: Drawing) -> Text:
-    """A plot as text. One at a time: the library behind it keeps some of its state for all plots."""
-    with _ONE_AT_A_TIME:
+def render_plot(spec: PlotSpec) -> Text:
+    """Draw a plot as text, one at a time: plotext shares some of its state among all plots."""
+    with _PLOT_LOCK:
         from textual_plotext import Plot
 
         plot = Plot()
-        plot.canvas_color(drawing.paper)
-        plot.axes_color(drawing.paper)
-        plot.ticks_color(drawing.ink)
+        plot.canvas_color(spec.background)
+        plot.axes_color(spec.background)
+        plot.ticks_color(spec.foreground)
         plot.frame(False)
-        top = max(value for points in drawing.lines.values() for _, value in points) or 1.0
-        for points, colour, (mark, _) in zip(
-            drawing.lines.values(), cycle(drawing.colours), cycle(MARKS), strict=False
-        ):
-            at, values = zip(*_thinned(points, drawing.width), strict=True)
-            plot.plot(list(at), list(values), color=colour, marker=mark)
+        top = max(value for points in spec.lines.values() for _, value in points) or 1.0
+        for points, colour, (mark, _) in zip(spec.lines.values(), cycle(spec.colours), cycle(LINE_MARKS), strict=False):
+            xs, ys = zip(*_downsample(points, spec.width), strict=True)
+            plot.plot(list(xs), list(ys), color=colour, marker=mark)
         plot.ylim(0, top)
-        count = max(2, min(TICKS, drawing.height // LINES_A_TICK))
+        count = max(2, min(MAX_TICKS, spec.height // LINES_PER_TICK))
         heights = [top * step / (count - 1) for step in range(count)]
-        plot.yticks(heights, [short(height) for height in heights])
-        step = max(1, -(-len(drawing.ticks) // max(2, drawing.width // CELLS_A_TICK)))
-        ticks = drawing.ticks[::step]
-        plot.xticks([at for at, _ in ticks], [word for _, word in ticks])
-        plot.plotsize(drawing.width, drawing.height)
-        plot._set_size(drawing.width, drawing.height)
+        plot.yticks(heights, [format_compact(height) for height in heights])
+        step = max(1, -(-len(spec.ticks) // max(2, spec.width // CELLS_PER_TICK)))
+        ticks = spec.ticks[::step]
+        plot.xticks([x for x, _ in ticks], [label for _, label in ticks])
+        plot.plotsize(spec.width, spec.height)
+        plot._set_size(spec.width, spec.height)
         return Text.from_ansi(plot.build())
 
 
-def _thinned(points: Sequence[tuple[float, float]], width: int) -> list[tuple[float, float]]:
-    """No more points than there are cells, the highest of those that share one: a peak stays to be seen."""
+def _downsample(points: Sequence[tuple[float, float]], width: int) -> list[tuple[float, float]]:
+    """At most one point a cell, the highest of its group, so that peaks remain visible."""
     group = -(-len(points) // max(1, width))
-    return [max(points[at : at + group], key=lambda point: point[1]) for at in range(0, len(points), group)]
+    return [max(points[start : start + group], key=lambda point: point[1]) for start in range(0, len(points), group)]
 
 
-_ONE_AT_A_TIME = threading.Lock()
+_PLOT_LOCK = threading.Lock()
 
 
-class Bars(Static):
-    """Counts by name as bars, largest first."""
+class BarChart(Static):
+    """A bar for each name, in the order given; rows that do not fit are summed up in a last one."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__("", id=id, markup=False)
@@ -146,14 +141,14 @@ class Bars(Static):
         self._counts: Sequence[tuple[str, float, str]] = ()
 
     def show(self, counts: Sequence[tuple[str, float, str]]) -> None:
-        """Names with their counts, and the counts in words."""
+        """Show names with their counts and the counts as text."""
         self._counts = counts
-        self._write()
+        self._show_bars()
 
     def on_resize(self) -> None:
-        self._write()
+        self._show_bars()
 
-    def _write(self) -> None:
+    def _show_bars(self) -> None:
         if not self._counts:
             self.update(Content.styled(self._empty, "$foreground-muted"))
             return
@@ -163,25 +158,25 @@ class Bars(Static):
             rest = rows[height - 1 :]
             rows = [*rows[: height - 1], (f"{len(rest)} more", 0.0, "")]
         top = max(count for _, count, _ in self._counts) or 1.0
-        named = min(NAMED, max(cell_len(name) for name, _, _ in rows))
-        told = max(len(words) for _, _, words in rows)
-        room = max(4, width - named - told - 2)
+        name_width = min(MAX_NAME_CELLS, max(cell_len(name) for name, _, _ in rows))
+        count_width = max(len(label) for _, _, label in rows)
+        bar_width = max(4, width - name_width - count_width - 2)
         self.update(
             Content("\n").join(
                 Content.assemble(
-                    (fitted(name, named), "$foreground"),
+                    (fit_width(name, name_width), "$foreground"),
                     " ",
-                    (bar(count / top, room), f"${COLOURS[0]}"),
+                    (render_bar(count / top, bar_width), f"${COLOURS[0]}"),
                     " ",
-                    (f"{words:>{told}}", "$foreground-muted"),
+                    (f"{label:>{count_width}}", "$foreground-muted"),
                 )
-                for name, count, words in rows
+                for name, count, label in rows
             )
         )
 
 
-def short(value: float) -> str:
-    """A number in few letters: 950, 1.2k, 3.4M."""
+def format_compact(value: float) -> str:
+    """A short number: 950, 1.2k, 3.4M."""
     for unit in ("", "k", "M"):
         if abs(value) < 1000 or unit == "M":
             return f"{value:.0f}{unit}" if value >= 10 or value == int(value) else f"{value:.1f}{unit}"

@@ -1,42 +1,41 @@
-"""What the memory screen lists: facts, summaries and pinned messages, a line each, under their heads."""
+"""The entries of the memory screen: facts, summaries and pinned messages, a line each, under headings."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from appliance.reasons import FACT_HEADS
-from appliance_tui.about import span, sure
+from appliance.types.labels import FACT_KIND_HEADINGS
+from appliance_tui.details import confidence_label, validity_period
+from appliance_tui.widgets.display_text import day, fit_width, one_line
 from appliance_tui.widgets.rows import MUTED
-from appliance_tui.widgets.words import day, fitted, one_line
 
 if TYPE_CHECKING:
     from appliance.types import Fact, Message, Summary
 
-DRAWN = 600
-"""Characters of a text that a line is made of; no window is wider."""
+MAX_LINE_CHARACTERS = 600
+"""Characters of a text that a line is made from; no window is wider."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A head over entries."""
+class GroupHead:
+    """The heading of a group of entries."""
 
     name: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A fact."""
-
+class FactEntry:
     fact: Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummaryEntry:
     """A summary, with the title of its conversation."""
 
     summary: Summary
@@ -44,120 +43,113 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
-    """A pinned message."""
-
+class PinEntry:
     message: Message
 
 
-Entry = Group | Known | Told | Pin
+Entry = GroupHead | FactEntry | SummaryEntry | PinEntry
 
 
-def of_facts(facts: Sequence[Fact]) -> Iterator[Entry]:
-    """Facts under the heads of their kinds, in the order of a profile."""
-    for kind, name in FACT_HEADS.items():
+def fact_entries(facts: Sequence[Fact]) -> Iterator[Entry]:
+    """Facts under the headings of their kinds, in the order of a profile."""
+    for kind, name in FACT_KIND_HEADINGS.items():
         group = [fact for fact in facts if fact.kind == kind]
         if group:
-            yield Group(name, len(group))
-            yield from map(Known, group)
+            yield GroupHead(name, len(group))
+            yield from map(FactEntry, group)
 
 
-def of_summaries(summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Entry]:
-    """Summaries under their conversations, which come one after the other."""
-    counts: dict[str, int] = {}
-    for one in summaries:
-        counts[one.session_id] = counts.get(one.session_id, 0) + 1
-    before = ""
-    for one in summaries:
-        title = titles.get(one.session_id, "") or one.session_id
-        if one.session_id != before:
-            yield Group(title, counts[one.session_id])
-            before = one.session_id
-        yield Told(one, title)
+def summary_entries(summaries: Sequence[Summary], titles: Mapping[str, str]) -> Iterator[Entry]:
+    """Summaries under the titles of their conversations; those of one conversation must be adjacent."""
+    for session_id, group in groupby(summaries, key=lambda summary: summary.session_id):
+        title, entries = titles.get(session_id, "") or session_id, list(group)
+        yield GroupHead(title, len(entries))
+        yield from (SummaryEntry(summary, title) for summary in entries)
 
 
-def words(entry: Entry) -> str:
-    """What of an entry is looked through for words."""
+def searchable_text(entry: Entry) -> str:
+    """The text of an entry that the filter searches."""
     match entry:
-        case Known(fact):
+        case FactEntry(fact):
             return f"{fact.text} {fact.attribute} {fact.value} {fact.subject}"
-        case Told(summary, title):
+        case SummaryEntry(summary, title):
             return f"{title} {summary.text}"
-        case Pin(message):
+        case PinEntry(message):
             return f"{message.author or ''} {message.text}"
-        case Group():
+        case GroupHead():
             return ""
 
 
-def narrowed(entries: Sequence[Entry], typed: str) -> list[Entry]:
-    """The entries that hold all of some words, under their heads."""
-    wanted = typed.casefold().split()
-    if not wanted:
+def filter_entries(entries: Sequence[Entry], typed: str) -> list[Entry]:
+    """The entries that contain all words of a filter, under their headings."""
+    terms = typed.casefold().split()
+    if not terms:
         return list(entries)
-    found: list[Entry] = []
-    head: Group | None = None
+    matches: list[Entry] = []
     for entry in entries:
-        if isinstance(entry, Group):
-            head = entry
-        elif all(word in words(entry).casefold() for word in wanted):
-            if head is not None:
-                found.append(head)
-                head = None
-            found.append(entry)
-    return found
+        # A heading without a match gives way to the next one.
+        if isinstance(entry, GroupHead) and matches and isinstance(matches[-1], GroupHead):
+            matches[-1] = entry
+        elif isinstance(entry, GroupHead) or all(term in searchable_text(entry).casefold() for term in terms):
+            matches.append(entry)
+    return matches[:-1] if matches and isinstance(matches[-1], GroupHead) else matches
 
 
-def key(entry: Entry) -> Hashable:
-    """By what an entry is known when the list is made anew."""
+def entry_key(entry: Entry) -> Hashable:
+    """What identifies an entry when the list is reloaded."""
     match entry:
-        case Known(fact):
+        case FactEntry(fact):
             return fact.id
-        case Told(summary, _):
+        case SummaryEntry(summary, _):
             return summary.id
-        case Pin(message):
+        case PinEntry(message):
             return message.id
-        case Group(name):
+        case GroupHead(name):
             return "group", name
 
 
-def is_group(entry: Entry) -> bool:
-    """Whether it is a head, which can't be marked."""
-    return isinstance(entry, Group)
+def is_group_head(entry: Entry) -> bool:
+    """Whether an entry is a heading, which can't be selected."""
+    return isinstance(entry, GroupHead)
 
 
-def drawn(entry: Entry, width: int) -> Content:
-    """An entry on a line of so many cells."""
+def render_entry(entry: Entry, width: int) -> Content:
+    """An entry as a line of ``width`` cells."""
     match entry:
-        case Group(name, count):
+        case GroupHead(name, count):
             return Content.assemble((one_line(name), "bold $text-primary"), (f"  {count:,}", MUTED))
-        case Known(fact):
+        case FactEntry(fact):
             count = len(fact.evidence)
-            behind = f"{span(fact)[:16]:<16} {sure(fact):>9} {f'{count:,}×' if count else '-':>4}"
-            if width < 60:
-                behind = f"{sure(fact):>9}"
-            room = max(8, width - 7 - len(behind) - 1)
-            return Content.assemble(
-                (f" {fact.id:<6}", MUTED), fitted(fact.text[:DRAWN], room), (f" {behind}", MUTED)
+            details = (
+                f"{validity_period(fact)[:16]:<16} {confidence_label(fact):>9} {f'{count:,}×' if count else '-':>4}"
             )
-        case Told(summary, _):
+            if width < 60:
+                details = f"{confidence_label(fact):>9}"
+            text_width = max(8, width - 7 - len(details) - 1)
+            return Content.assemble(
+                (f" {fact.id:<6}", MUTED),
+                fit_width(fact.text[:MAX_LINE_CHARACTERS], text_width),
+                (f" {details}", MUTED),
+            )
+        case SummaryEntry(summary, _):
             depth = {"session": 0, "topic": 1, "exchange": 2}.get(summary.level, 0)
             return Content.assemble(
                 " " + "  " * depth,
                 (f"{summary.level:<10}", "$secondary" if depth else "bold $secondary"),
                 (f"{day(summary.since):<11}", MUTED),
-                one_line(_said(summary)[:DRAWN]),
+                one_line(_summary_text(summary)[:MAX_LINE_CHARACTERS]),
             )
-        case Pin(message):
+        case PinEntry(message):
             return Content.assemble(
                 (f" {message.id:<7}", MUTED),
                 (f"{day(message.timestamp):<11}", MUTED),
                 (f"{one_line(message.author or message.role)[:20]}: ", "bold"),
-                one_line(message.text[:DRAWN]),
+                one_line(message.text[:MAX_LINE_CHARACTERS]),
             )
 
 
-def _said(summary: Summary) -> str:
-    """What a summary says, without who said it and when, which stand beside it."""
+def _summary_text(summary: Summary) -> str:
+    """The text of a summary without authors and times, which are shown in other columns."""
     if summary.made_by == "extractive" and summary.quotes:
         return " · ".join(quote.text for quote in summary.quotes)
     return summary.text

@@ -1,4 +1,4 @@
-"""The layers of a context as lines: a meter for each, what is in it, and what was left out and why."""
+"""The layers of a context as lines: a meter and the items of each, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -8,145 +8,139 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from appliance_tui.sharing import Shares
-from appliance_tui.widgets.bars import bar
-from appliance_tui.widgets.prompt import LAYER_COLOURS
+from appliance_tui.budget_shares import Shares
+from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, render_bar
+from appliance_tui.widgets.prompt_view import LAYER_COLOURS
 from appliance_tui.widgets.rows import MUTED
-from appliance_tui.widgets.words import fitted, minute, one_line
 
 if TYPE_CHECKING:
     from appliance.types import Context, ContextItem, Dropped, Message
 
-NAME = 10
+NAME_WIDTH = 10
 """Cells of a layer's name."""
 
-LONGEST_METER = 32
-"""Cells of a meter where there is room."""
+MAX_METER_WIDTH = 32
+"""Cells of a meter at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """A layer: its tokens, those of its share, the share itself, and the budget."""
+class LayerHead:
+    """A layer: its tokens, its allotted tokens, its share from 0 to 1, and the whole budget in tokens."""
 
     layer: str
     tokens: int
-    room: int
+    allotted: int
     share: float
     budget: int
 
 
 @dataclass(frozen=True, slots=True)
-class One:
-    """Something that stands in the prompt."""
+class LayerEntry:
+    """An item of the prompt."""
 
     layer: str
     item: ContextItem
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Something that was left out, with its message where it is one."""
+class DroppedEntry:
+    """Something that was left out, with its message if it is one."""
 
     dropped: Dropped
     message: Message | None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A line that can't be marked."""
+class PlainLine:
+    """A line that can't be selected: a heading, a note, or the meter of the ``total``."""
 
     name: str
     text: str = ""
-    whole: Head | None = None
+    total: LayerHead | None = None
 
 
-LayerRow = Head | One | Left | Line
+LayerRow = LayerHead | LayerEntry | DroppedEntry | PlainLine
 
 
-def rows(context: Context, shares: Shares, left_out: Mapping[str, Message]) -> list[LayerRow]:
-    """All of a context: the meters of its layers, what is in each in the order of the prompt, and what is in none."""
-    return list(_rows(context, shares, left_out))
-
-
-def _rows(context: Context, shares: Shares, left_out: Mapping[str, Message]) -> Iterator[LayerRow]:
-    whole = Head("all", context.tokens, context.budget, sum(shares.values()), context.budget)
-    yield Line("all", whole=whole)
+def layer_rows(context: Context, shares: Shares, dropped_messages: Mapping[str, Message]) -> Iterator[LayerRow]:
+    """The meters of a context's layers, their items in the order of the prompt, what was left out, and notes."""
+    total = LayerHead("all", context.tokens, context.budget, sum(shares.values()), context.budget)
+    yield PlainLine("all", total=total)
     for layer in context.layers:
         share = shares[layer.name]
-        yield Head(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
+        yield LayerHead(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
     for layer in context.layers:
         if layer.items:
-            yield Line(layer.name, f"{len(layer.items):,} in {layer.tokens:,} tokens")
-        yield from (One(layer.name, item) for item in layer.items)
+            yield PlainLine(layer.name, f"{pluralize(len(layer.items), 'item')}, {pluralize(layer.tokens, 'token')}")
+        yield from (LayerEntry(layer.name, item) for item in layer.items)
     if context.dropped:
-        yield Line("left out", f"{len(context.dropped):,} that were considered")
-        yield from (Left(one, left_out.get(one.message_id)) for one in context.dropped)
+        yield PlainLine("left out", f"{pluralize(len(context.dropped), 'candidate')}")
+        yield from (DroppedEntry(dropped, dropped_messages.get(dropped.message_id)) for dropped in context.dropped)
     if context.notes:
-        yield Line("notes")
-        yield from (Line("", note) for note in context.notes)
+        yield PlainLine("notes")
+        yield from (PlainLine("", note) for note in context.notes)
 
 
-def key(row: LayerRow) -> Hashable:
-    """By what a line is known in the next context."""
+def row_key(row: LayerRow) -> Hashable:
+    """What identifies a line in the next context."""
     match row:
-        case Head(layer):
+        case LayerHead(layer):
             return layer
-        case One(layer, item):
+        case LayerEntry(layer, item):
             return layer, item.message_id
-        case Left(dropped, _):
+        case DroppedEntry(dropped, _):
             return "left out", dropped.message_id
-        case Line(name, text):
+        case PlainLine(name, text):
             return "line", name, text
 
 
-def is_head(row: LayerRow) -> bool:
-    """Whether a line can't be marked."""
-    return isinstance(row, Line)
+def is_plain_line(row: LayerRow) -> bool:
+    """Whether a line can't be selected."""
+    return isinstance(row, PlainLine)
 
 
-def drawn(row: LayerRow, width: int) -> Content:
-    """A line of the list in so many cells."""
+def render_row(row: LayerRow, width: int) -> Content:
+    """A line of the list in ``width`` cells."""
     match row:
-        case Head():
-            return _meter(row, width)
-        case One(layer, item):
+        case LayerHead():
+            return _render_meter(row, width)
+        case LayerEntry(layer, item):
             mark = {"full": " ", "compressed": "~", "placeholder": "…"}[item.fidelity]
             tokens = f"{item.tokens:,}"
-            room = max(1, width - 12 - len(tokens) - 1)
+            text_width = max(1, width - 12 - len(tokens) - 1)
             return Content.assemble(
                 (f" {item.message_id:<8}", LAYER_COLOURS[layer]),
                 (f"{mark} ", MUTED),
-                fitted(item.text, room),
+                fit_width(item.text, text_width),
                 (f" {tokens}", MUTED),
             )
-        case Left(dropped, message):
-            reason = f"{dropped.reason}  "
-            words = ""
+        case DroppedEntry(dropped, message):
+            line = ""
             if message is not None:
-                said = one_line(message.text[: 4 * width])
-                words = f"{one_line(message.author or message.role)[:20]} {minute(message.timestamp)[:10]}: {said}"
-            return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (reason, "$warning"), words)
-        case Line(name, text, whole):
-            if whole is not None:
-                return _meter(whole, width)
+                author, text = one_line(message.author or message.role)[:20], one_line(message.text[: 4 * width])
+                line = f"{author} {minute(message.timestamp)[:10]}: {text}"
+            return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (f"{dropped.reason}  ", "$warning"), line)
+        case PlainLine(name, text, total):
+            if total is not None:
+                return _render_meter(total, width)
             colour = f"bold {LAYER_COLOURS.get(name, '')}"
             return Content.assemble((f"{name} " if name else "   ", colour), (one_line(text), MUTED))
 
 
-def _meter(head: Head, width: int) -> Content:
-    """Name, bar against the whole budget with a mark where the share ends, and the numbers."""
+def _render_meter(head: LayerHead, width: int) -> Content:
+    """A layer's name, its tokens as a bar of the whole budget with a mark at the end of its share, and the numbers."""
     colour = LAYER_COLOURS.get(head.layer, MUTED)
-    numbers = f"{head.tokens:>6,} of {head.room:>6,}  {head.share:>4.0%}"
+    numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.share:>4.0%}"
     if head.layer == "all":
-        numbers = f"{head.tokens:>6,} of {head.room:>6,}  {head.tokens / head.budget:>4.0%} full"
-    cells = min(LONGEST_METER, width - NAME - len(numbers) - 3)
-    name = (f"{head.layer:<{NAME}}", f"bold {colour}")
+        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full"
+    cells = min(MAX_METER_WIDTH, width - NAME_WIDTH - len(numbers) - 3)
+    name = (f"{head.layer:<{NAME_WIDTH}}", f"bold {colour}")
     if cells < 4:
         return Content.assemble(name, (numbers, MUTED))
-    filled = Content(bar(head.tokens / head.budget, cells)).stylize(colour)
+    filled = Content(render_bar(head.tokens / head.budget, cells)).stylize(colour)
     end = round(head.share * cells)
     if head.layer != "all" and 0 < end < cells:
-        behind = filled.plain[end] == " "
-        mark = Content("┊").stylize(MUTED if behind else f"reverse {colour}")
+        is_empty_cell = filled.plain[end] == " "
+        mark = Content("┊").stylize(MUTED if is_empty_cell else f"reverse {colour}")
         filled = Content.assemble(filled[:end], mark, filled[end + 1 :])
     return Content.assemble(name, ("▕", MUTED), filled, ("▏", MUTED), (numbers, MUTED))

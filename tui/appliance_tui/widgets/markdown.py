@@ -1,4 +1,4 @@
-"""Markdown as chats write it. Loaded by the threads that draw, for what it needs takes its time to come."""
+"""Markdown as chats use it. The rendering threads import this module, because its dependencies load slowly."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from typing import Any, ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from pygments.token import (  # type: ignore[import-untyped]
-    Comment,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    String,
-)
+from pygments.token import Comment, Keyword, Name, Number, Operator, String  # type: ignore[import-untyped]
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.style import Style
@@ -26,12 +19,12 @@ _PARSER = (
     .enable(["strikethrough", "table"])
     .disable(["html_block", "html_inline", "reference", "lheading", "image"])
 )
-"""What would leave words out is off: HTML and the places of links are shown as they stand. Nor does a line of dashes
-make a heading of what was said before it."""
+"""Rules that would drop text are off: HTML and link targets are shown as written. Setext headings are off, too: in a
+chat, a line of dashes does not make a heading of the line before it."""
 
 
 class CodeColours(SyntaxTheme):
-    """Code in the colours of the screen's theme."""
+    """Syntax highlighting in the colours of the screen's theme."""
 
     def __init__(self, colours: Mapping[str, str]) -> None:
         self._plain = Style(color=colours["foreground"], bgcolor=colours["surface"])
@@ -57,28 +50,28 @@ class CodeColours(SyntaxTheme):
         return self._plain
 
 
-class _Code(CodeBlock):
+class _CodeBlock(CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
         yield Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
 
 
-class _Heading(Heading):
-    """A heading that stands at the left, as the text does."""
+class _LeftHeading(Heading):
+    """A left-aligned heading."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.text.justify = "left"
         yield Text("#" * int(self.tag[1:]) + " ", style=f"markdown.{self.tag}") + self.text
 
 
-class Written(Markdown):
-    """Markdown in which a line end is one."""
+class ChatMarkdown(Markdown):
+    """Markdown in which every line end breaks the line."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
-        "heading_open": _Heading,
-        "fence": _Code,
-        "code_block": _Code,
+        "heading_open": _LeftHeading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
     }
 
     def __init__(self, text: str, colours: SyntaxTheme) -> None:

@@ -1,4 +1,4 @@
-"""A list of any length, a line each: only the lines that are seen are drawn."""
+"""A list of one-line items of any length, of which only the visible ones are drawn."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ from textual.visual import Visual
 Item = TypeVar("Item")
 
 MUTED = "$foreground 60%"
-"""What is said beside: "$text-muted" is a colour for style sheets, and comes out white in content."""
+"""The colour of secondary text: "$text-muted" is for style sheets only, and comes out white in content."""
 
 MARK, NO_MARK = "▸ ", "  "
-"""What stands before the marked line, so that no colour is needed to see it."""
+"""Prefixes of the selected and of other lines; the selection is visible without colours."""
 
 
-class Rows(ScrollView, Generic[Item], can_focus=True):
-    """Items, each drawn on one line by ``draw(item, cells)``. Where ``heads`` says so of one it stands between the
-    others and is passed over by the mark. ``key`` tells by what an item is known when the list is shown anew."""
+class RowList(ScrollView, Generic[Item], can_focus=True):
+    """A list of items, one of them selected.
+
+    Args:
+        render: draws an item on one line of so many cells.
+        key: identifies an item when the list is reloaded.
+        is_head: whether an item is a heading, which can't be selected.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "step(-1)", show=False),
@@ -40,7 +45,7 @@ class Rows(ScrollView, Generic[Item], can_focus=True):
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--row", "rows--marked"}
     DEFAULT_CSS = """
-    Rows {
+    RowList {
         height: 1fr;
         background: $background;
         padding: 0 1;
@@ -58,128 +63,115 @@ class Rows(ScrollView, Generic[Item], can_focus=True):
     """
 
     marked: reactive[int | None] = reactive(None)
-    """The line of the mark."""
+    """The index of the selected item."""
 
-    class Moved(Message):
-        """Another item is marked, or none."""
-
-        def __init__(self, rows: Rows[Item]) -> None:
+    class _RowMessage(Message):
+        def __init__(self, rows: RowList[Item]) -> None:
             super().__init__()
             self.rows = rows
 
         @property
-        def control(self) -> Rows[Item]:
-            return cast("Rows[Item]", self.rows)
+        def control(self) -> RowList[Item]:
+            return cast("RowList[Item]", self.rows)
 
-    class Opened(Message):
-        """The marked item is to be opened."""
+    class Moved(_RowMessage):
+        """Another item is selected, or none."""
 
-        def __init__(self, rows: Rows[Item]) -> None:
-            super().__init__()
-            self.rows = rows
-
-        @property
-        def control(self) -> Rows[Item]:
-            return cast("Rows[Item]", self.rows)
+    class Opened(_RowMessage):
+        """The selected item is to be opened."""
 
     def __init__(
         self,
-        draw: Callable[[Item, int], Content],
+        render: Callable[[Item, int], Content],
         *,
         key: Callable[[Item], Hashable],
-        heads: Callable[[Item], bool] = lambda item: False,
+        is_head: Callable[[Item], bool] = lambda item: False,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self.items: Sequence[Item] = ()
-        self._draw = draw
+        self._render_item = render
         self._key = key
-        self._heads = heads
+        self._is_head = is_head
 
     @property
     def chosen(self) -> Item | None:
-        """The marked item."""
+        """The selected item."""
         return self.items[self.marked] if self.marked is not None and self.marked < len(self.items) else None
 
     def show(self, items: Sequence[Item], *, first: bool = False) -> None:
-        """Show other items; the mark stays on the one that it was on if that is still there, unless the ``first`` is
-        to have it."""
-        before: int | None = self.marked
-        chosen = self.chosen
+        """Show other items. The same item stays selected if it is still there, unless ``first`` selects the first."""
+        previous: int | None = self.marked
+        selected = self.chosen
         self.items = items
         self.virtual_size = Size(self.scrollable_content_region.width, len(items))
-        at: int | None = None
-        if chosen is not None and not first:
-            known = self._key(chosen)
-            at = next((i for i, item in enumerate(items) if self._key(item) == known), None)
-        if at is None:
-            at = self._nearest(0 if first or before is None else min(before, len(items) - 1), 1)
-        self.set_reactive(Rows.marked, at)
-        self._see()
+        index = None if selected is None or first else self._index_of(self._key(selected))
+        if index is None:
+            index = self._nearest_markable(0 if first or previous is None else min(previous, len(items) - 1), 1)
+        self.set_reactive(RowList.marked, index)
+        self._scroll_to_mark()
         self.refresh()
         self.post_message(self.Moved(self))
 
     def mark(self, key: Hashable) -> None:
-        """Mark the item that is known by a key, if it is there."""
-        found = next((i for i, item in enumerate(self.items) if self._key(item) == key), None)
-        if found is not None:
-            self.marked = found
+        """Select the item with a key, if it is in the list."""
+        if (index := self._index_of(key)) is not None:
+            self.marked = index
+
+    def _index_of(self, key: Hashable) -> int | None:
+        return next((index for index, item in enumerate(self.items) if self._key(item) == key), None)
 
     def watch_marked(self) -> None:
-        self._see()
+        self._scroll_to_mark()
         self.refresh()
         self.post_message(self.Moved(self))
 
-    def _see(self) -> None:
+    def _scroll_to_mark(self) -> None:
         if self.marked is not None:
-            # The head above the first item is seen with it.
+            # The heading above the first item scrolls into view with it.
             top = 0 if self.marked <= 1 else self.marked
             region = Region(0, top, 1, self.marked - top + 1)
             self.scroll_to_region(region, animate=False, force=True, x_axis=False)
 
-    def _nearest(self, at: int, by: int) -> int | None:
-        """The nearest line to ``at`` that can be marked, first in the direction of ``by``, then in the other."""
-        there = range(len(self.items))
-        onwards = chain(there[max(0, at) :: by], there[max(0, at) :: -by]) if there else iter(())
-        return next((line for line in onwards if not self._heads(self.items[line])), None)
-
-    # --- keys and mouse -------------------------------------------------------------------------------
+    def _nearest_markable(self, start: int, step: int) -> int | None:
+        """The nearest item to ``start`` that can be selected, first in the direction of ``step``, then in the other."""
+        indices = range(len(self.items))
+        candidates = chain(indices[max(0, start) :: step], indices[max(0, start) :: -step]) if indices else iter(())
+        return next((line for line in candidates if not self._is_head(self.items[line])), None)
 
     def action_step(self, by: int) -> None:
-        """Move the mark by a line."""
+        """Move the selection by so many lines."""
         if self.items:
-            at = 0 if self.marked is None else min(max(self.marked + by, 0), len(self.items) - 1)
-            self.marked = self._nearest(at, 1 if by > 0 else -1)
+            index = 0 if self.marked is None else min(max(self.marked + by, 0), len(self.items) - 1)
+            self.marked = self._nearest_markable(index, 1 if by > 0 else -1)
 
     def action_page(self, by: int) -> None:
-        """Move the mark by a screenful."""
+        """Move the selection by so many screens."""
         self.action_step(by * max(1, self.scrollable_content_region.height - 1))
 
     def action_end(self, last: bool) -> None:
-        """Mark the first or the last."""
+        """Select the first or the last item."""
         if self.items:
-            self.marked = self._nearest(len(self.items) - 1, -1) if last else self._nearest(0, 1)
+            self.marked = self._nearest_markable(len(self.items) - 1, -1) if last else self._nearest_markable(0, 1)
 
     def action_select(self) -> None:
-        """Open what is marked."""
+        """Open the selected item."""
         if self.chosen is not None:
             self.post_message(self.Opened(self))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         line = offset.y + round(self.scroll_y) if offset is not None else len(self.items)
-        if line >= len(self.items) or self._heads(self.items[line]):
+        if line >= len(self.items) or self._is_head(self.items[line]):
             return
         if line == self.marked:
             self.action_select()
         else:
             self.marked = line
 
-    # --- drawing --------------------------------------------------------------------------------------
-
     def on_resize(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.items))
-        self._see()
+        self._scroll_to_mark()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -193,10 +185,8 @@ class Rows(ScrollView, Generic[Item], can_focus=True):
         marked = line == self.marked
         names = ("rows--row", "rows--marked") if marked else ("rows--row",)
         style = self.get_visual_style(*names)
-        content = Content.assemble(
-            MARK if marked else NO_MARK, self._draw(self.items[line], width - len(MARK))
-        )
+        content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         if marked and self.has_focus:
-            content = Content(content.plain)  # colours of parts would not be read on the mark's own
+            content = Content(content.plain)  # colours of parts are unreadable on the selection's background
         strip = Visual.to_strips(self, content, width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style).crop(0, width)

@@ -1,20 +1,21 @@
-"""The line that a search is typed in: the arrows move in the list while one types."""
+"""The search line, whose arrow keys move the selection in the list below, and the chips of the active filters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from textual.binding import Binding
+from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Input
+from textual.widgets import Button, Input
 
-from appliance_tui.filters import ending
-from appliance_tui.screens.choosing import Choice
+from appliance_tui.filters import SearchFilters, partial_filter
+from appliance_tui.screens.picker import PickerOption
 
 
-class SearchLine(Input):
-    """A search as it is typed."""
+class SearchInput(Input):
+    """An input for a query or a message, with completion of filters."""
 
     BINDINGS = [  # noqa: RUF012
         Binding("down", "move(1)", show=False),
@@ -23,49 +24,78 @@ class SearchLine(Input):
     ]
 
     class Move(Message):
-        """The mark in the list is to go up or down."""
+        """The selection in the list should move."""
 
         def __init__(self, by: int) -> None:
             super().__init__()
             self.by = by
 
-    class Emptied(Message):
-        """The person deletes where nothing is left to delete."""
+    class DeleteAtStart(Message):
+        """Backspace was pressed at the start of the line."""
 
-    class Left(Message):
-        """The person goes over to the list, where single letters do things."""
+    class Exited(Message):
+        """The person leaves the line for the list, where single letters are commands."""
 
     def __init__(self, *, id: str) -> None:
-        self.offers: Sequence[Choice] = ()
-        super().__init__(placeholder="Search", id=id, compact=True, suggester=_Completing(self))
+        self.completions: Sequence[PickerOption] = ()
+        super().__init__(placeholder="Search", id=id, compact=True, suggester=_FilterSuggester(self))
 
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
 
     def action_delete_left(self) -> None:
-        """As an Input does; at the beginning, a filter goes."""
+        """As Input; at the start of the line also posts ``DeleteAtStart``."""
         if self.cursor_position == 0 and self.selection.is_empty:
-            self.post_message(self.Emptied())
+            self.post_message(self.DeleteAtStart())
         super().action_delete_left()
 
     def action_leave(self) -> None:
-        self.post_message(self.Left())
+        self.post_message(self.Exited())
 
 
-class _Completing(Suggester):
-    """Completes the filter at the end of the line with what there is, the most frequent first."""
+class _FilterSuggester(Suggester):
+    """Completes the filter at the end of the line from the existing values, the most frequent first."""
 
-    def __init__(self, line: SearchLine) -> None:
+    def __init__(self, line: SearchInput) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self._line = line
 
     async def get_suggestion(self, value: str) -> str | None:
-        begun = ending(value)
-        if begun is None:
+        partial = partial_filter(value)
+        if partial is None:
             return None
-        name, part = begun
-        for one in self._line.offers:
-            if one.name == name and one.value.startswith(part) and one.value != part:
-                quoted = f'"{one.value}"' if " " in one.value else one.value
+        name, part = partial
+        for option in self._line.completions:
+            if option.name == name and option.value.startswith(part) and option.value != part:
+                quoted = f'"{option.value}"' if " " in option.value else option.value
                 return value[: len(value) - len(part)].removesuffix('"') + quoted + " "
         return None
+
+
+class FilterChip(Button):
+    """One filter; a click removes it."""
+
+    def __init__(self, name: str, value: str) -> None:
+        super().__init__(f"{name}: {value} ✕", compact=True, tooltip=f"Remove the filter {name}")
+        self.filter = (name, value)
+
+
+class FilterChips(Horizontal):
+    """The active filters in a row, hidden when there are none."""
+
+    class Dropped(Message):
+        """A filter is to be removed."""
+
+        def __init__(self, name: str, value: str) -> None:
+            super().__init__()
+            self.filter = (name, value)
+
+    def show(self, filters: SearchFilters) -> None:
+        self.display = bool(filters)
+        self.remove_children()
+        self.mount_all(FilterChip(name, value) for name, value in filters.pairs())
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        assert isinstance(event.button, FilterChip)
+        self.post_message(self.Dropped(*event.button.filter))

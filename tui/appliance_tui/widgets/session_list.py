@@ -1,4 +1,4 @@
-"""Conversations as a list: two lines each, branches under the one that they left. What is on the screen is drawn."""
+"""The list of conversations, two lines each, branches under their parents. Only the visible ones are drawn."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from appliance_tui.widgets.drawing import look
-from appliance_tui.widgets.words import day, fitted, one_line
+from appliance_tui.widgets.display_text import day, fit_width, one_line
+from appliance_tui.widgets.text_rendering import text_style
 
 if TYPE_CHECKING:
     from appliance.types import SessionInfo
 
-LINES = 2
-"""Lines of a conversation: its title, and what it is."""
+LINES_PER_ROW = 2
+"""Lines of a conversation: title and details."""
 
-DEEPEST = 6
-"""Branches of branches that are moved to the right at most."""
+MAX_INDENT_DEPTH = 6
+"""Depth of branches up to which rows are indented further."""
 
 GUTTER = 3
-NUMBER = 9
-"""Columns of the number of messages."""
+COUNT_WIDTH = 9
+"""Columns of the message count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A conversation in the list; ``depth`` is 0 but for branches under the one that they left."""
+class SessionRow:
+    """A conversation in the list. ``depth`` is above 0 for branches that follow their parent."""
 
     info: SessionInfo
     depth: int = 0
 
 
-def arranged(infos: Sequence[SessionInfo]) -> list[Row]:
-    """Conversations in their order, each family of branches where the first of it stands."""
+def arrange_branches(infos: Sequence[SessionInfo]) -> list[SessionRow]:
+    """Put branches under their parents; each family takes the place of its first conversation."""
     known: dict[str, SessionInfo] = {}
     for info in infos:
         known.setdefault(info.id, info)
@@ -56,159 +56,155 @@ def arranged(infos: Sequence[SessionInfo]) -> list[Row]:
         while info.branch_of in known:
             info = known[info.branch_of or ""]
         roots.setdefault(info.id)
-    rows: list[Row] = []
-    waiting = [Row(known[id]) for id in reversed(roots)]
-    while waiting:
-        row = waiting.pop()
+    rows: list[SessionRow] = []
+    stack = [SessionRow(known[id]) for id in reversed(roots)]
+    while stack:
+        row = stack.pop()
         rows.append(row)
-        waiting += [Row(one, row.depth + 1) for one in reversed(branches[row.info.id])]
+        stack += [SessionRow(info, row.depth + 1) for info in reversed(branches[row.info.id])]
     return rows
 
 
 class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
-    """The list, one conversation of it marked."""
+    """The list, with one conversation selected."""
 
     ALLOW_SELECT = False
 
     mark: reactive[int] = reactive(0)
 
     class Marked(Message):
-        """Another conversation is marked."""
+        """Another conversation is selected."""
 
     class Chosen(Message):
-        """The marked one was clicked again."""
+        """The selected conversation was clicked again."""
 
     class NearEnd(Message):
-        """The person will soon have seen all that is listed."""
+        """The end of the list is near; more should be loaded."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.rows: Sequence[Row] = ()
+        self.rows: Sequence[SessionRow] = ()
 
-    def show(self, infos: Sequence[SessionInfo], *, keep: bool) -> None:
-        """Show conversations; with ``keep`` the marked one stays marked and where it is."""
-        marked, row = self.marked, self.mark * LINES - self.scroll_offset.y
-        self.rows = arranged(infos)
-        self.virtual_size = Size(self.size.width, len(self.rows) * LINES)
-        place = None
-        if keep and marked is not None:
-            place = next((n for n, one in enumerate(self.rows) if one.info.id == marked.id), None)
-            place = min(self.mark, len(self.rows) - 1) if place is None else place
-        self.set_reactive(SessionList.mark, max(0, place or 0))
-        self._scroll_at(self.mark * LINES - row if keep else 0)
+    def show(self, infos: Sequence[SessionInfo], *, keep_mark: bool) -> None:
+        """Show conversations. ``keep_mark`` keeps the selection and its position on the screen."""
+        marked, row = self.marked, self.mark * LINES_PER_ROW - self.scroll_offset.y
+        self.rows = arrange_branches(infos)
+        self.virtual_size = Size(self.size.width, len(self.rows) * LINES_PER_ROW)
+        index = 0
+        if keep_mark and marked is not None:
+            last = min(self.mark, len(self.rows) - 1)
+            index = next((index for index, other in enumerate(self.rows) if other.info.id == marked.id), last)
+        self.set_reactive(SessionList.mark, max(0, index))
+        self._scroll_at(self.mark * LINES_PER_ROW - row if keep_mark else 0)
         self.refresh()
         self.post_message(self.Marked())
-        self._look_ahead()
+        self._request_more()
 
     @property
     def marked(self) -> SessionInfo | None:
-        """The conversation that is marked."""
+        """The selected conversation."""
         return self.rows[self.mark].info if self.mark < len(self.rows) else None
 
     def move(self, by: int) -> None:
-        """Mark another one, so many rows further, and bring it to view."""
+        """Move the selection by so many rows and scroll it into view."""
         if not self.rows:
             return
         self.mark = max(0, min(self.mark + by, len(self.rows) - 1))
-        top, begin = self.scroll_offset.y, self.mark * LINES
+        top, begin = self.scroll_offset.y, self.mark * LINES_PER_ROW
         if begin < top:
             self._scroll_at(begin)
-        elif begin + LINES > top + self.size.height:
-            self._scroll_at(begin + LINES - self.size.height)
+        elif begin + LINES_PER_ROW > top + self.size.height:
+            self._scroll_at(begin + LINES_PER_ROW - self.size.height)
 
     @property
-    def page(self) -> int:
-        """The rows of a screen."""
-        return max(1, self.size.height // LINES - 1)
+    def rows_per_page(self) -> int:
+        """Rows by which a page key moves."""
+        return max(1, self.size.height // LINES_PER_ROW - 1)
 
     def _scroll_at(self, line: int) -> None:
         self.scroll_target_y = self.scroll_y = max(0, min(line, self.max_scroll_y))
-        self._look_ahead()
+        self._request_more()
 
-    def _look_ahead(self) -> None:
-        if self.scroll_offset.y + 3 * self.size.height >= len(self.rows) * LINES:
+    def _request_more(self) -> None:
+        if self.scroll_offset.y + 3 * self.size.height >= len(self.rows) * LINES_PER_ROW:
             self.post_message(self.NearEnd())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        first = -(-self.scroll_offset.y // LINES)
-        last = (self.scroll_offset.y + self.size.height) // LINES - 1
-        if self.rows and self.size.height >= LINES:
+        first = -(-self.scroll_offset.y // LINES_PER_ROW)
+        last = (self.scroll_offset.y + self.size.height) // LINES_PER_ROW - 1
+        if self.rows and self.size.height >= LINES_PER_ROW:
             self.mark = max(first, min(self.mark, last, len(self.rows) - 1))
-        self._look_ahead()
+        self._request_more()
 
     def watch_mark(self) -> None:
         self.post_message(self.Marked())
 
     def on_resize(self, event: events.Resize) -> None:
-        self.virtual_size = Size(self.size.width, len(self.rows) * LINES)
+        self.virtual_size = Size(self.size.width, len(self.rows) * LINES_PER_ROW)
         self.move(0)
 
     def on_click(self, event: events.Click) -> None:
-        place = (self.scroll_offset.y + event.y) // LINES
-        if place < len(self.rows):
-            again = place == self.mark
-            self.mark = place
-            if again:
-                self.post_message(self.Chosen())
+        index = (self.scroll_offset.y + event.y) // LINES_PER_ROW
+        if index == self.mark < len(self.rows):
+            self.post_message(self.Chosen())
+        elif index < len(self.rows):
+            self.mark = index
 
     def render_line(self, y: int) -> Strip:
         width, base = self.size.width, self.rich_style
-        place, line = divmod(self.scroll_offset.y + y, LINES)
-        if place >= len(self.rows):
+        index, line = divmod(self.scroll_offset.y + y, LINES_PER_ROW)
+        if index >= len(self.rows):
             return Strip.blank(width, base)
-        row = self.rows[place]
-        colours = dict(look(width, self.app.theme_variables).colours)
-        marked = place == self.mark
-        drawn = (_title if line == 0 else _about)(row, marked, width, colours)
-        strip = Strip(drawn).adjust_cell_length(width)
+        row = self.rows[index]
+        colours = dict(text_style(width, self.app.theme_variables).colours)
+        marked = index == self.mark
+        segments = (_title_segments if line == 0 else _detail_segments)(row, marked, width, colours)
+        strip = Strip(segments).adjust_cell_length(width)
         return strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base)
 
 
-def _left(row: Row, marked: bool, star: bool, colours: Mapping[str, str]) -> list[Segment]:
+def _gutter_segments(marked: bool, star: bool, colours: Mapping[str, str]) -> list[Segment]:
     return [
         Segment("▌" if marked else " ", Style(color=colours["accent"])),
         Segment("★ " if star else "  ", Style(color=colours["warning"])),
     ]
 
 
-def _title(row: Row, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
+def _title_segments(row: SessionRow, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
     info = row.info
-    tree = "  " * (min(row.depth, DEEPEST) - 1) + "└ " if row.depth else "↳ " if info.branch_of else ""
-    room = max(1, width - GUTTER - len(tree) - NUMBER - 1)
-    name = one_line(info.title or info.external_id)
+    tree = "  " * (min(row.depth, MAX_INDENT_DEPTH) - 1) + "└ " if row.depth else "↳ " if info.branch_of else ""
+    title_width = max(1, width - GUTTER - len(tree) - COUNT_WIDTH - 1)
     style = Style(color=colours["foreground"], bold=True, italic=info.title_found or None)
-    number = f"{info.messages:,}"
     return [
-        *_left(row, marked, info.pinned, colours),
+        *_gutter_segments(marked, info.pinned, colours),
         Segment(tree, Style(color=colours["muted"])),
-        Segment(fitted(name, room), style),
-        Segment(f"{number:>{NUMBER}} ", Style(color=colours["primary"])),
+        Segment(fit_width(info.title or info.external_id, title_width), style),
+        Segment(f"{info.messages:>{COUNT_WIDTH},} ", Style(color=colours["primary"])),
     ]
 
 
-def _about(row: Row, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
+def _detail_segments(row: SessionRow, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
     info = row.info
-    indent = "  " * min(row.depth, DEEPEST)
-    room = max(1, width - GUTTER - len(indent) - 1)
-    words = about(info)
+    indent = "  " * min(row.depth, MAX_INDENT_DEPTH)
+    text_width = max(1, width - GUTTER - len(indent) - 1)
     source = one_line(info.format)
-    source = fitted(source, min(cell_len(source), room))
-    rest = " " + fitted(words, max(0, room - 1 - cell_len(source)))
+    source = fit_width(source, min(cell_len(source), text_width))
+    rest = " " + fit_width(session_details(info), max(0, text_width - 1 - cell_len(source)))
     return [
-        *_left(row, marked, False, colours),
+        *_gutter_segments(marked, False, colours),
         Segment(indent),
         Segment(source, Style(color=colours["secondary"])),
         Segment(rest, Style(color=colours["muted"])),
     ]
 
 
-def about(info: SessionInfo) -> str:
-    """From when to when it goes, with whom it is, and what it shares, each behind a dot."""
+def session_details(info: SessionInfo) -> str:
+    """Dates, agents and shared messages of a conversation, each after a dot."""
     first, last = day(info.first_at), day(info.last_at)
     parts = [
         first if first == last else f"{first} – {last}",
-        "with " + ", ".join(one_line(one) for one in info.agents) if info.agents else "",
+        "with " + ", ".join(map(one_line, info.agents)) if info.agents else "",
         f"shares {info.shared:,}" if info.branch_of else "",
     ]
     return "".join(f" · {part}" for part in parts if part)

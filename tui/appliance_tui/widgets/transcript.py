@@ -1,13 +1,14 @@
-"""A conversation to read: of a hundred thousand messages those that are on the screen, and some around them, are there.
+"""The transcript of a conversation of any length. Only the messages on the screen and some around it are rendered.
 
-What is not drawn yet has the height that the outline lets expect. When it is drawn the height is corrected, and what is
-on the screen stays where it is.
+Other messages have heights estimated from the outline. When a message is rendered its height is corrected, and what is
+on the screen stays in its place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.segment import Segment
@@ -19,287 +20,299 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from appliance_tui.widgets.bodies import Bodies, Body
-from appliance_tui.widgets.drawing import Look, look
-from appliance_tui.widgets.heights import Heights
-from appliance_tui.widgets.talk import Talk
-from appliance_tui.widgets.turns import GUTTER, day_line, gutter, head_line, hint_line, lit
-from appliance_tui.widgets.wanted import AT_ONCE, CHARACTERS_AT_ONCE, PIECES_AT_ONCE, Drawn, Want, draw
-from appliance_tui.working import begin
+from appliance.errors import ApplianceError
+from appliance_tui.widgets.conversation_layout import ConversationLayout, HeightIndex
+from appliance_tui.widgets.message_cache import (
+    BATCH_CHARACTERS,
+    BATCH_MESSAGES,
+    BATCH_PIECES,
+    RenderedBody,
+    RenderedBodyCache,
+    RenderRequest,
+    RenderResult,
+    render_messages,
+)
+from appliance_tui.widgets.text_rendering import TextStyle, text_style
+from appliance_tui.widgets.turn_headers import GUTTER, day_line, fold_hint_line, gutter, header_line, highlight_matches
+from appliance_tui.workers import begin, error_text
 
 if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
 
-MEASURE = 110
-"""Columns of a text at most: longer lines are hard to follow."""
+MAX_TEXT_COLUMNS = 110
+"""Columns of a text at most: longer lines are hard to read."""
 
-AHEAD = 2
-"""Screens above and below the present one that are drawn before anybody scrolls there."""
+PREFETCH_SCREENS = 2
+"""Screens above and below the visible one that are rendered in advance."""
 
 
-class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
-    """The messages, one of them marked."""
+class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
+    """The messages of a conversation, one of them selected."""
 
-    ALLOW_SELECT = False  # a message is copied as it was written, not as it is drawn
+    ALLOW_SELECT = False  # messages are copied as written, not as rendered
 
     mark: reactive[int] = reactive(0)
 
     class Moved(Message):
-        """Another message is marked."""
+        """Another message is selected."""
 
-    class Trouble(Message):
-        """The memory refused the texts."""
+    class LoadFailed(Message):
+        """The memory could not read the texts."""
 
-        def __init__(self, words: str) -> None:
+        def __init__(self, text: str) -> None:
             super().__init__()
-            self.words = words
+            self.text = text
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.talk: Talk | None = None
-        self.bodies = Bodies()
-        self.found: re.Pattern[str] | None = None
+        self.conversation_layout: ConversationLayout | None = None
+        self.body_cache = RenderedBodyCache()
+        self.search_pattern: re.Pattern[str] | None = None
         self.markdown = True
-        self._heights = Heights.none()
+        self._heights = HeightIndex.empty()
         self._unfolded: set[str] = set()
         self._pins: dict[str, bool] = {}
-        self._turn = 0
-        self._filling = False
-        self._pending: tuple[str, float] | None = None
-        self._seeking: str | None = None
-        self._look: Look | None = None
-        self._base = Style()
-        self._seen_rows = 0
+        self._generation = 0
+        self._is_drawing = False
+        self._pending_jump: tuple[str, float] | None = None
+        self._seek_id: str | None = None
+        self._text_style: TextStyle | None = None
+        self._base_style = Style()
+        self._laid_out_rows = 0
 
-    # --- what is shown --------------------------------------------------------------------------------
+    @property
+    def _conversation(self) -> ConversationLayout:
+        """The layout, where it is known that there is one."""
+        assert self.conversation_layout is not None
+        return self.conversation_layout
 
-    def show(self, talk: Talk, at: str | None = None) -> None:
-        """Show a conversation, with a message of it in the middle; from its beginning without one."""
-        self.talk, self._turn = talk, self._turn + 1
+    @property
+    def _is_empty(self) -> bool:
+        return self.conversation_layout is None or not len(self.conversation_layout)
+
+    # --- content --------------------------------------------------------------------------------------
+
+    def show(self, conversation_layout: ConversationLayout, at: str | None = None) -> None:
+        """Show a conversation from its start, or with the message ``at`` in the middle."""
+        self.conversation_layout, self._generation = conversation_layout, self._generation + 1
         self._pins.clear()
-        self.bodies.clear()
-        if at is not None and at in talk.places:
-            self._pending = (at, 0.5)
-        self._lay_out()
+        self.body_cache.clear()
+        if at is not None and at in conversation_layout.index_by_id:
+            self._pending_jump = (at, 0.5)
+        self.lay_out()
 
-    def renew(self, talk: Talk) -> None:
-        """Show what has become of the conversation; what is on the screen stays there, and is drawn anew."""
-        before = self.talk
-        if before is None or not len(before) or not len(talk):
-            self.show(talk)
+    def replace_layout(self, conversation_layout: ConversationLayout) -> None:
+        """Show the changed conversation; what is on the screen stays in its place and is rendered again."""
+        previous = self.conversation_layout
+        if previous is None or not len(previous) or not len(conversation_layout):
+            self.show(conversation_layout)
             return
-        index, piece, row, at = self._anchor()
-        mark = talk.nearest(before.outline.ids[self.mark], before)
-        index = talk.nearest(before.outline.ids[index], before)
-        self.talk, self._turn = talk, self._turn + 1
+        index, piece, row, screen_row = self._anchor()
+        mark = conversation_layout.nearest_index(previous.outline.ids[self.mark], previous)
+        index = conversation_layout.nearest_index(previous.outline.ids[index], previous)
+        self.conversation_layout, self._generation = conversation_layout, self._generation + 1
         self._pins.clear()
-        self._measure()
-        self.set_reactive(Transcript.mark, mark)
-        self._place((index, piece, row, at))
+        self._measure_heights()
+        self.set_reactive(TranscriptView.mark, mark)
+        self._restore_anchor((index, piece, row, screen_row))
         self.post_message(self.Moved())
 
-    def note_pinned(self, id: str, pinned: bool) -> None:
-        """Show that a message was pinned, or let go."""
+    def set_pinned(self, id: str, pinned: bool) -> None:
+        """Show a message as pinned or not."""
         self._pins[id] = pinned
         self.refresh()
 
     def is_pinned(self, index: int) -> bool:
-        """Whether a message is pinned, as far as is known."""
-        assert self.talk is not None
-        return self._pins.get(self.talk.outline.ids[index], bool(self.talk.outline.pinned[index]))
+        outline = self._conversation.outline
+        return self._pins.get(outline.ids[index], bool(outline.pinned[index]))
 
     @property
-    def current(self) -> str | None:
-        """The id of the marked message."""
-        return self.talk.outline.ids[self.mark] if self.talk is not None and len(self.talk) else None
+    def marked_id(self) -> str | None:
+        """The id of the selected message."""
+        return None if self._is_empty else self._conversation.outline.ids[self.mark]
 
-    def show_as(self, *, markdown: bool) -> None:
-        """Show texts as Markdown, or as they were written."""
+    def set_markdown(self, *, markdown: bool) -> None:
+        """Show texts as formatted Markdown, or as written."""
         self.markdown = markdown
-        self._lay_out()
+        self.lay_out()
 
-    def restyle(self) -> None:
-        """Draw anew in other colours."""
-        self._lay_out()
-
-    def _wanted_look(self) -> Look:
-        width = max(10, min(MEASURE, self.size.width - GUTTER - 1))
-        return look(width, self.app.theme_variables, markdown=self.markdown)
-
-    def _lay_out(self) -> None:
-        """Measure anew where the width, the colours or all of it have changed."""
-        if self.talk is None or not self.size.width:
+    def lay_out(self) -> None:
+        """Measure again after a change of width, colours or conversation."""
+        layout = self.conversation_layout
+        if layout is None or not self.size.width:
             return
         anchor = None
-        if len(self._heights) == len(self.talk) and len(self.talk):
+        if len(self._heights) == len(layout) > 0:
             top, mark = self.scroll_offset.y, self._heights.top(self.mark)
-            if top + self._rows <= mark < top + self._seen_rows:
-                self._pending = (self.talk.outline.ids[self.mark], 0.5)  # the screen is lower now
+            if top + self._visible_rows <= mark < top + self._laid_out_rows:
+                self._pending_jump = (layout.outline.ids[self.mark], 0.5)  # fewer rows are visible now
             anchor = self._anchor()
-        self._seen_rows = self._rows
-        wished = self._wanted_look()
-        if wished != self._look:
-            self._look = wished
-            self.bodies.clear()
-        self._measure()
-        pending, self._pending = self._pending, None
-        if pending is not None and pending[0] in self.talk.places:
-            self.jump(self.talk.places[pending[0]], pending[1])
+        self._laid_out_rows = self._visible_rows
+        width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - 1))
+        style = text_style(width, self.app.theme_variables, markdown=self.markdown)
+        if style != self._text_style:
+            self._text_style = style
+            self.body_cache.clear()
+        self._measure_heights()
+        pending, self._pending_jump = self._pending_jump, None
+        if pending is not None and pending[0] in layout.index_by_id:
+            self.jump(layout.index_by_id[pending[0]], pending[1])
         elif anchor is not None:
-            self._place(anchor)
+            self._restore_anchor(anchor)
         else:
             self.mark = 0
             self._scroll_at(0)
         self.refresh()
         self.post_message(self.Moved())
 
-    def _measure(self) -> None:
-        assert self.talk is not None
-        width = self._look.width if self._look else MEASURE
-        self._heights = Heights(self.talk.heights(width))
-        kept = ((self.talk.places.get(id), self.bodies.get(id)) for id in list(self.bodies))
-        self._heights.correct(
+    def _measure_heights(self) -> None:
+        layout = self._conversation
+        self._heights = HeightIndex(
+            layout.estimate_heights(self._text_style.width if self._text_style else MAX_TEXT_COLUMNS)
+        )
+        cached = ((layout.index_by_id.get(id), self.body_cache.get(id)) for id in list(self.body_cache))
+        self._heights.update(
             {
-                place: self.talk.above(place) + one.lines
-                for place, one in kept
-                if place is not None and one is not None
+                index: layout.lines_above(index) + body.line_count
+                for index, body in cached
+                if index is not None and body is not None
             }
         )
         self.virtual_size = Size(self.size.width, self._heights.total)
 
-    # --- where one is ---------------------------------------------------------------------------------
+    # --- position -------------------------------------------------------------------------------------
 
     @property
-    def _rows(self) -> int:
+    def _visible_rows(self) -> int:
         return max(1, self.size.height)
 
-    def _spot(self, line: int) -> tuple[int, int, int]:
-        """Message, piece and row of a line. Above the text the piece is -1."""
-        assert self.talk is not None
-        index = self._heights.at(line)
+    def _locate_line(self, line: int) -> tuple[int, int, int]:
+        """Message, piece and row at a line. Above the text the piece is -1."""
+        index = self._heights.index_at(line)
         row = line - self._heights.top(index)
-        above = self.talk.above(index)
+        above = self._conversation.lines_above(index)
         if row < above:
             return index, -1, row
-        known = self.bodies.get(self.talk.outline.ids[index])
-        piece, row = known.find(row - above) if known else (0, row - above)
+        body = self._body(index)
+        piece, row = body.locate(row - above) if body else (0, row - above)
         return index, piece, row
 
-    def _line(self, index: int, piece: int, row: int) -> int:
-        assert self.talk is not None
+    def _body(self, index: int) -> RenderedBody | None:
+        return self.body_cache.get(self._conversation.outline.ids[index])
+
+    def _line_of(self, index: int, piece: int, row: int) -> int:
         top = self._heights.top(index)
         if piece < 0:
             return top + row
-        known = self.bodies.get(self.talk.outline.ids[index])
-        within = known.top(piece) + row if known else row
-        return top + min(self.talk.above(index) + within, self._heights[index] - 1)
+        body = self._body(index)
+        within = body.piece_top(piece) + row if body else row
+        return top + min(self._conversation.lines_above(index) + within, self._heights[index] - 1)
 
     def _anchor(self) -> tuple[int, int, int, int]:
-        """A spot that stays where it is when heights change, and its row on the screen: the marked message, or else
-        the first one that begins on the screen, or else what is on the topmost line."""
-        top, rows = self.scroll_offset.y, self._rows
+        """What stays in its place when heights change, as message, piece and row, and its row on the screen: the start
+        of the selected message, else of the first message that begins on the screen, else the topmost line."""
+        top, rows = self.scroll_offset.y, self._visible_rows
         mark = self._heights.top(self.mark)
         if top <= mark < top + rows:
             return self.mark, -1, 0, mark - top
-        first = self._heights.at(top)
+        first = self._heights.index_at(top)
         below = first + 1
-        if (
-            self._heights.top(first) < top
-            and below < len(self._heights)
-            and self._heights.top(below) < top + rows
-        ):
+        if self._heights.top(first) < top and below < len(self._heights) and self._heights.top(below) < top + rows:
             return below, -1, 0, self._heights.top(below) - top
-        return (*self._spot(top), 0)
+        return (*self._locate_line(top), 0)
 
-    def _place(self, anchor: tuple[int, int, int, int]) -> None:
-        index, piece, row, at = anchor
-        self._scroll_at(self._line(index, piece, row) - at)
+    def _restore_anchor(self, anchor: tuple[int, int, int, int]) -> None:
+        *place, screen_row = anchor
+        self._scroll_at(self._line_of(*place) - screen_row)
         self.refresh()
 
     def _scroll_at(self, line: int) -> None:
         self.scroll_target_y = self.scroll_y = max(0, min(line, self.max_scroll_y))
-        self._fill()
+        self._schedule_drawing()
 
     def scroll_to(self, *where: Any, **how: Any) -> None:
-        """As of any widget, at once: an animation would not know of heights that are corrected on its way."""
+        """As any widget, but without animation, during which heights might be corrected."""
         super().scroll_to(*where, **{**how, "animate": False})
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if self.talk is not None and len(self.talk):
+        if not self._is_empty:
             top = self.scroll_offset.y
-            first, last = self._heights.at(top), self._heights.at(top + self._rows - 1)
+            first, last = self._heights.index_at(top), self._heights.index_at(top + self._visible_rows - 1)
             if self.mark < first:
                 cut_off = self._heights.top(first) < top and first < last
                 self.mark = first + cut_off
             elif self.mark > last:
                 self.mark = last
-            self._fill()
+            self._schedule_drawing()
 
     def watch_mark(self) -> None:
         self.post_message(self.Moved())
 
     def on_resize(self, event: events.Resize) -> None:
-        self._lay_out()
+        self.lay_out()
 
-    # --- moved about ----------------------------------------------------------------------------------
+    # --- movement -------------------------------------------------------------------------------------
 
     def jump(self, index: int, share: float = 0.0) -> None:
-        """Mark a message and scroll it to a share of the screen's height: 0 the top, 0.5 the middle,
-        1 the bottom."""
-        if self.talk is None or not len(self.talk):
+        """Select a message and scroll it to a share of the screen's height: 0 is the top, 1 the bottom."""
+        if self._is_empty:
             return
         if not self.size.height:
-            self._pending = (self.talk.outline.ids[index], share)
+            self._pending_jump = (self._conversation.outline.ids[index], share)
             return
         self.mark = index
         height = self._heights[index]
-        if height > self._rows and share < 1.0:
-            height = self._rows // 2  # something of what was said before it is to be seen, too
-        spare = max(0, self._rows - height)
+        if height > self._visible_rows and share < 1.0:
+            height = self._visible_rows // 2  # keep some of the previous message in view
+        spare = max(0, self._visible_rows - height)
         self._scroll_at(self._heights.top(index) - int(spare * share))
 
     def move(self, by: int) -> None:
-        """Mark the next message, or that before; one that is higher than the screen is scrolled through first."""
-        if self.talk is None or not len(self.talk):
+        """Select the next message (``by`` 1) or the previous one (-1); scroll through a tall one first."""
+        if self._is_empty:
             return
-        top, rows = self.scroll_offset.y, self._rows
-        begin, end = self._heights.top(self.mark), self._heights.top(self.mark) + self._heights[self.mark]
-        high = end - begin > rows
-        if (by > 0 and high and end > top + rows) or (by < 0 and begin < top < end):
-            self._scroll_at(min(top + rows - 2, end - rows) if by > 0 else max(top - rows + 2, begin))
+        top, rows = self.scroll_offset.y, self._visible_rows
+        start, end = self._marked_lines()
+        if (by > 0 and end - start > rows and end > top + rows) or (by < 0 and start < top < end):
+            self._scroll_at(min(top + rows - 2, end - rows) if by > 0 else max(top - rows + 2, start))
             return
-        self.mark = max(0, min(self.mark + by, len(self.talk) - 1))
-        begin, end = self._heights.top(self.mark), self._heights.top(self.mark) + self._heights[self.mark]
-        if begin < top:
-            self._scroll_at(max(begin, end - rows) if by < 0 and end - begin > rows else begin)
+        self.mark = max(0, min(self.mark + by, len(self._conversation) - 1))
+        start, end = self._marked_lines()
+        if start < top:
+            self._scroll_at(max(start, end - rows) if by < 0 and end - start > rows else start)
         elif end > top + rows:
-            self._scroll_at(min(begin, end - rows))
+            self._scroll_at(min(start, end - rows))
+
+    def _marked_lines(self) -> tuple[int, int]:
+        """The first line of the selected message, and the line after its last."""
+        start = self._heights.top(self.mark)
+        return start, start + self._heights[self.mark]
 
     def page(self, by: float) -> None:
-        """Scroll by screens; the mark stays on its row."""
-        if self.talk is None or not len(self.talk):
+        """Scroll by so many screens and select the message at the same row."""
+        if self._is_empty:
             return
         top = self.scroll_offset.y
-        row = max(0, min(self._heights.top(self.mark) - top, self._rows - 1))
-        self._scroll_at(top + round(by * (self._rows - 1)))
+        row = max(0, min(self._heights.top(self.mark) - top, self._visible_rows - 1))
+        self._scroll_at(top + round(by * (self._visible_rows - 1)))
         if self.scroll_offset.y == top:
-            self.mark = len(self.talk) - 1 if by > 0 else 0
+            self.mark = len(self._conversation) - 1 if by > 0 else 0
         else:
-            self.mark = self._heights.at(self.scroll_offset.y + row)
+            self.mark = self._heights.index_at(self.scroll_offset.y + row)
 
-    def day(self, by: int) -> bool:
-        """Go to the next day, or back; whether there is one."""
-        place = self.talk.day_beside(self.mark, by) if self.talk else None
-        if place is not None:
-            self.jump(place)
-        return place is not None
+    def jump_day(self, by: int) -> bool:
+        """Go to the next day (``by`` 1) or back (-1); False if there is none."""
+        index = self.conversation_layout.adjacent_day(self.mark, by) if self.conversation_layout else None
+        if index is not None:
+            self.jump(index)
+        return index is not None
 
     def toggle_fold(self) -> None:
-        """Unfold the marked message, or fold it again."""
-        id = self.current
-        known = self.bodies.get(id) if id else None
-        if id is None or known is None or not known.long:
+        """Unfold or fold the selected message."""
+        id = self.marked_id
+        body = self.body_cache.get(id) if id else None
+        if id is None or body is None or not body.is_long:
             return
         if id in self._unfolded:
             self._unfolded.discard(id)
@@ -307,187 +320,176 @@ class Transcript(ScrollView, can_focus=True, inherit_bindings=False):
                 self.jump(self.mark)
         else:
             self._unfolded.add(id)
-        self._fill()
+        self._schedule_drawing()
 
     def on_click(self, event: events.Click) -> None:
         line = self.scroll_offset.y + event.y
-        if self.talk is None or not len(self.talk) or line >= self._heights.total:
+        if self._is_empty or line >= self._heights.total:
             return
-        index, piece, _ = self._spot(line)
-        self.mark = index
-        known = self.bodies.get(self.talk.outline.ids[index])
-        if known is not None and piece == len(known.heights):
+        self.mark, piece, _ = self._locate_line(line)
+        body = self._body(self.mark)
+        if body is not None and piece == len(body.heights):
             self.toggle_fold()
 
-    # --- looked for -----------------------------------------------------------------------------------
+    # --- search ---------------------------------------------------------------------------------------
 
     def seek(self, index: int) -> None:
-        """Go to where ``found`` stands in a message, unfolding it if it must be."""
+        """Go to the first match of the search pattern in a message, unfolding it if necessary."""
         self.jump(index, 0.5)
-        self._seeking = self.current
+        self._seek_id = self.marked_id
         self._seek()
 
     def _seek(self) -> None:
-        id, pattern = self._seeking, self.found
-        known = self.bodies.get(id) if id else None
-        if id is None or pattern is None or self.talk is None or id != self.current:
-            self._seeking = None
+        id, pattern = self._seek_id, self.search_pattern
+        body = self.body_cache.get(id) if id else None
+        if id is None or pattern is None or id != self.marked_id:
+            self._seek_id = None
             return
-        if known is None or known.folded != (id not in self._unfolded):
-            return  # it is being drawn
-        index = self.talk.places[id]
-        for piece in range(len(known.heights)):
-            if piece not in known.strips:
-                if pattern.search(known.sources[piece]):
-                    self._scroll_at(self._line(index, piece, 0))
-                    return  # it is drawn next
+        if body is None or body.is_folded != (id not in self._unfolded):
+            return  # it is being rendered
+        index = self._conversation.index_by_id[id]
+        for piece in range(len(body.heights)):
+            if piece not in body.strips:
+                if pattern.search(body.sources[piece]):
+                    self._scroll_at(self._line_of(index, piece, 0))
+                    return  # it is rendered next
                 continue
-            row = next((n for n, one in enumerate(known.strips[piece]) if pattern.search(one.text)), None)
+            row = next((n for n, strip in enumerate(body.strips[piece]) if pattern.search(strip.text)), None)
             if row is not None:
-                self._seeking = None
-                line = self._line(index, piece, row)
-                if not self.scroll_offset.y <= line < self.scroll_offset.y + self._rows:
-                    self._scroll_at(line - self._rows // 2)
+                self._seek_id = None
+                line = self._line_of(index, piece, row)
+                if not self.scroll_offset.y <= line < self.scroll_offset.y + self._visible_rows:
+                    self._scroll_at(line - self._visible_rows // 2)
                 return
-        if known.folded and known.long:
+        if body.is_folded and body.is_long:
             self._unfolded.add(id)
-            self._fill()
-            return
-        self._seeking = None
+            self._schedule_drawing()
+        else:
+            self._seek_id = None
 
-    # --- drawn ----------------------------------------------------------------------------------------
+    # --- rendering ------------------------------------------------------------------------------------
 
-    def _fill(self) -> None:
-        """Draw what is missing; one answer at a time, what is on the screen first."""
-        if not self._filling and self.is_mounted and self._look is not None:
-            self._filling = True
-            begin(self, self._filled, "fill")
+    def _schedule_drawing(self) -> None:
+        """Render what is missing, a batch at a time, what is on the screen first."""
+        if not self._is_drawing and self.is_mounted and self._text_style is not None:
+            self._is_drawing = True
+            begin(self, self._draw_missing, "fill")
 
-    async def _filled(self) -> None:
-        from appliance.errors import ApplianceError
-
-        link = cast("ApplianceApp", self.app).link
+    async def _draw_missing(self) -> None:
+        memory_worker = cast("ApplianceApp", self.app).memory_worker
         try:
-            while self._look is not None and (wants := self._missing()):
-                wished, turn = self._look, self._turn
-                done = await link.ask(lambda memory, wants=wants, wished=wished: draw(memory, wants, wished))  # type: ignore[misc]
-                if wished == self._look:
-                    self._take(done, turn)
+            while self._text_style is not None and (requests := self._missing_requests()):
+                style, generation = self._text_style, self._generation
+                drawn = await memory_worker.run_query(partial(render_messages, requests=requests, style=style))
+                if style == self._text_style:
+                    self._apply_drawn(drawn, generation)
         except ApplianceError as error:
-            self.post_message(self.Trouble(str(error)))
+            self.post_message(self.LoadFailed(error_text(error)))
         finally:
-            self._filling = False
+            self._is_drawing = False
 
-    def _missing(self) -> list[Want]:
-        if self.talk is None or not len(self.talk):
+    def _missing_requests(self) -> list[RenderRequest]:
+        if self._is_empty:
             return []
-        top, rows = self.scroll_offset.y, self._rows
-        at = self._heights.at
-        first, last = at(top), at(top + rows - 1)
-        below = range(last + 1, at(top + (1 + AHEAD) * rows) + 1)
-        above = range(first - 1, at(top - AHEAD * rows) - 1, -1)
-        on_screen = self._some(range(first, last + 1), top, top + rows)
-        return on_screen or self._some([*below, *above], top - AHEAD * rows, top + (1 + AHEAD) * rows)
+        top, rows = self.scroll_offset.y, self._visible_rows
+        start, end = top - PREFETCH_SCREENS * rows, top + (1 + PREFETCH_SCREENS) * rows
+        index_at = self._heights.index_at
+        first, last = index_at(top), index_at(top + rows - 1)
+        around = [*range(last + 1, index_at(end) + 1), *range(first - 1, index_at(start) - 1, -1)]
+        return self._request_batch(range(first, last + 1), top, top + rows) or self._request_batch(around, start, end)
 
-    def _some(self, indices: Iterable[int], begin: int, end: int) -> list[Want]:
-        assert self.talk is not None
-        wants: list[Want] = []
+    def _request_batch(self, indices: Iterable[int], start: int, end: int) -> list[RenderRequest]:
+        requests: list[RenderRequest] = []
         characters = 0
-        for want, size in self._wants(indices, begin, end):
-            if wants and characters + size > CHARACTERS_AT_ONCE:
+        for request, size in self._iterate_requests(indices, start, end):
+            if requests and characters + size > BATCH_CHARACTERS:
                 break
-            wants.append(want)
+            requests.append(request)
             characters += size
-            if len(wants) == AT_ONCE:
+            if len(requests) == BATCH_MESSAGES:
                 break
-        return wants
+        return requests
 
-    def _wants(self, indices: Iterable[int], begin: int, end: int) -> Iterator[tuple[Want, int]]:
-        """What is to be drawn of some messages between two lines, and how many characters are read for it."""
-        assert self.talk is not None
-        outline = self.talk.outline
+    def _iterate_requests(self, indices: Iterable[int], start: int, end: int) -> Iterator[tuple[RenderRequest, int]]:
+        """Requests for what is missing of some messages between two lines, each with the characters it reads."""
+        outline = self._conversation.outline
         for index in indices:
             id = outline.ids[index]
-            known = self.bodies.get(id)
+            body = self.body_cache.get(id)
             folded = id not in self._unfolded
-            if known is None or known.turn < self._turn or (known.long and known.folded != folded):
-                yield Want(id, outline.roles[index], folded), outline.characters[index]
+            if body is None or body.generation < self._generation or (body.is_long and body.is_folded != folded):
+                yield RenderRequest(id, outline.roles[index], folded), outline.characters[index]
                 continue
-            if len(known.heights) > 1:
-                row = self._heights.top(index) + self.talk.above(index)
+            if len(body.heights) > 1:
+                row = self._heights.top(index) + self._conversation.lines_above(index)
                 undrawn: list[int] = []
-                for piece, height in enumerate(known.heights):
-                    if row < end and row + height > begin and piece not in known.strips:
+                for piece, height in enumerate(body.heights):
+                    if row < end and row + height > start and piece not in body.strips:
                         undrawn.append(piece)
                     row += height
                 if undrawn:
-                    role, some = outline.roles[index], tuple(undrawn[:PIECES_AT_ONCE])
-                    yield Want(id, role, folded, some, known.sources), 0
+                    role, piece_numbers = outline.roles[index], tuple(undrawn[:BATCH_PIECES])
+                    yield RenderRequest(id, role, folded, piece_numbers, body.sources), 0
 
-    def _take(self, done: Sequence[Drawn], turn: int) -> None:
-        """Put in what was drawn."""
-        talk = self.talk
-        if talk is None or not len(talk):
+    def _apply_drawn(self, drawn: Sequence[RenderResult], generation: int) -> None:
+        """Store rendered texts and correct heights. What is on the screen stays in its place."""
+        if self._is_empty:
             return
-        anchor = self._anchor()
+        layout = self._conversation
+        *place, screen_row = self._anchor()
         changed: dict[int, int] = {}
-        for want, got in done:
-            place = talk.places.get(want.id)
-            if place is None:
+        for request, result in drawn:
+            index = layout.index_by_id.get(request.id)
+            if index is None:
                 continue
-            if isinstance(got, Body):
-                got.turn = turn
-                self.bodies.put(want.id, got)
+            if isinstance(result, RenderedBody):
+                result.generation = generation
+                self.body_cache.put(request.id, result)
             else:
-                known = self.bodies.get(want.id)
-                if known is None or known.sources is not want.sources:
+                body = self.body_cache.get(request.id)
+                if body is None or body.sources is not request.sources:
                     continue
-                self.bodies.add(want.id, known, got)
-            kept = self.bodies.get(want.id)
-            assert kept is not None
-            changed[place] = talk.above(place) + kept.lines
-        self._heights.correct(changed)
+                self.body_cache.add_pieces(request.id, body, result)
+            cached = self.body_cache.get(request.id)
+            assert cached is not None
+            changed[index] = layout.lines_above(index) + cached.line_count
+        self._heights.update(changed)
         self.virtual_size = Size(self.size.width, self._heights.total)
-        index, piece, row, at = anchor
-        self.scroll_target_y = self.scroll_y = max(
-            0, min(self._line(index, piece, row) - at, self.max_scroll_y)
-        )
+        self.scroll_target_y = self.scroll_y = max(0, min(self._line_of(*place) - screen_row, self.max_scroll_y))
         self.refresh()
-        if self._seeking:
+        if self._seek_id:
             self._seek()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        self._base = self.rich_style  # which is reckoned anew each time that it is asked for
+        self._base_style = self.rich_style  # computed at each access, so once for all lines
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = self.scroll_offset.y + y
-        base = self._base
-        if self.talk is None or self._look is None or line >= self._heights.total:
+        base = self._base_style
+        if self.conversation_layout is None or self._text_style is None or line >= self._heights.total:
             return Strip.blank(width, base)
-        index, piece, row = self._spot(line)
-        id, colours = self.talk.outline.ids[index], dict(self._look.colours)
+        index, piece, row = self._locate_line(line)
+        layout, colours = self.conversation_layout, dict(self._text_style.colours)
         if piece < 0:
-            day = bool(self.talk.days[index])
+            is_header = row == layout.lines_above(index) - 1
             text = Strip([])
-            if row == self.talk.above(index) - 1:
-                text = head_line(self.talk.outline, index, colours)
-            elif day and row == 1:
-                text = day_line(self.talk.outline.times[index], self._look.width, colours)
-            marked = index == self.mark and row == self.talk.above(index) - 1
-            left = gutter(marked, False, colours)
+            if is_header:
+                text = header_line(layout.outline, index, colours)
+            elif layout.begins_day[index] and row == 1:
+                text = day_line(layout.outline.times[index], self._text_style.width, colours)
+            left = gutter(is_header and index == self.mark, False, colours)
         else:
-            known = self.bodies.get(id)
-            text = self._text(known, piece, row, colours)
+            text = self._text_strip(self._body(index), piece, row, colours)
             first = piece == 0 and row == 0
             left = gutter(index == self.mark, first and self.is_pinned(index), colours)
         return Strip.join([left, text]).adjust_cell_length(width).apply_style(base)
 
-    def _text(self, known: Body | None, piece: int, row: int, colours: dict[str, str]) -> Strip:
-        if known is not None and piece == len(known.heights):
-            return hint_line(known, colours)
-        strips = known.strips.get(piece) if known is not None else None
+    def _text_strip(self, body: RenderedBody | None, piece: int, row: int, colours: dict[str, str]) -> Strip:
+        if body is not None and piece == len(body.heights):
+            return fold_hint_line(body, colours)
+        strips = body.strips.get(piece) if body is not None else None
         if strips is None or row >= len(strips):
             return Strip([Segment("…", Style(color=colours["muted"]))]) if row == 0 else Strip([])
-        return lit(strips[row], self.found) if self.found is not None else strips[row]
+        return highlight_matches(strips[row], self.search_pattern) if self.search_pattern is not None else strips[row]

@@ -1,0 +1,158 @@
+"""Measures retrieval on a person's own history, and compares it with the previous run on the same questions."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from appliance import __version__, timestamps
+from appliance.bench import history, known_items
+from appliance.bench.ir_metrics import MAX_DEPTH, mean, message_measures
+from appliance.bench.known_items import KINDS, KnownItemQuestion
+from appliance.bench.recall import latency
+from appliance.bench.systems import SYSTEMS, note_kinds, search
+from appliance.bench.tokenization import normalize_text
+from appliance.client import Appliance
+from appliance.errors import UsageError
+from appliance.types import Hits
+
+DEFAULT_QUESTIONS = 60
+"""A third of each kind. They run in seconds, and are enough to show a difference of 0.1 in recall."""
+
+EXTRA_HITS = 10
+"""Hits beyond ``MAX_DEPTH``, because hits that only repeat the question are removed."""
+
+Ranks = Mapping[str, int | None]
+"""The rank of each question's answer by the question's name, from 1; None beyond ``MAX_DEPTH``."""
+
+OnStep = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRun:
+    """A run.
+
+    Attributes:
+        run: The run as it is stored.
+        figures: Its figures by system.
+        gone: How many stored questions are no longer valid.
+        notes: The notes of the searches, with their number.
+        before: The comparison with the previous run; None if there is none.
+    """
+
+    run: dict[str, Any]
+    figures: Mapping[str, Mapping[str, Any]]
+    gone: int
+    notes: Mapping[str, int]
+    before: dict[str, Any] | None
+
+
+def run(
+    memory: Appliance,
+    *,
+    user: str | None = None,
+    questions: int = DEFAULT_QUESTIONS,
+    systems: Sequence[str] = SYSTEMS,
+    on_step: OnStep = lambda what, done, total: None,
+) -> HistoryRun:
+    """Run known-item questions about one user's messages, and store the figures in the home.
+
+    Waiting chunks are embedded first, so that every system searches all messages.
+
+    Raises:
+        UsageError: No question can be made from the messages.
+        StoreCorrupt: The stored questions can't be read.
+    """
+    memory.embed_pending(lambda done, pending: on_step("embedding", done, done + pending))
+    folder = memory.home.bench_of(memory.settings.user if user is None else user)
+    on_step("looking for questions", 0, 0)
+    items = history.load_items(folder)
+    previous = [one for item in items if (one := known_items.build_question(memory, item)) is not None]
+    counts_by_kind = {kind: (questions + 2 - number_of_kind) // 3 for number_of_kind, kind in enumerate(KINDS)}
+    selected = known_items.select_questions(memory, user, previous, counts_by_kind)
+    if not selected:
+        raise UsageError(
+            "No question can be made from this history.",
+            hint="It needs messages of a dozen words, or questions with answers.",
+        )
+    names = {one.item.name for one in selected}
+    gone = sum(item.name not in names for item in items)
+    history.save_items(folder, [one.item for one in selected])
+    ordered = [
+        one for kind in KINDS for one in [one for one in selected if one.item.kind == kind][: counts_by_kind[kind]]
+    ]
+    ranks: dict[str, dict[str, int | None]] = {system: {} for system in systems}
+    times: dict[str, list[float]] = {system: [] for system in systems}
+    notes: Counter[str] = Counter()
+    for number, one in enumerate(ordered):
+        on_step("asking", number, len(ordered))
+        rotation = number % len(systems)  # because the second system finds warm caches
+        for system in (*systems[rotation:], *systems[:rotation]):
+            started = time.perf_counter()
+            hits = search(memory, system, one.query, MAX_DEPTH + EXTRA_HITS, user=user)
+            times[system].append(time.perf_counter() - started)
+            ranks[system][one.item.name] = answer_rank(hits, one)
+            notes.update(note_kinds(system, hits))
+    status = memory.status()
+    now: dict[str, Any] = {
+        "time": timestamps.iso_from_microseconds(timestamps.now()),
+        "version": __version__,
+        "model": status["model"]["name"],
+        "messages": sum(info.messages for info in memory.sessions.list(user_id=user)),
+        "questions": len(ordered),
+        "latency_ms": {system: latency(times[system]) for system in systems},
+        "figures": {system: measures_by_kind(ranks[system]) for system in systems},
+        "ranks": ranks,
+    }
+    last = history.last_run(folder)
+    history.add_run(folder, now)
+    return HistoryRun(now, now["figures"], gone, notes, compare_runs(last, now) if last else None)
+
+
+def answer_rank(hits: Hits, known_question: KnownItemQuestion) -> int | None:
+    """The rank of the answer, of a copy of it or of the hit that it is folded under, not counting hits that only repeat
+    the question."""
+    answer, question_text = (
+        normalize_text(known_question.answer),
+        normalize_text(known_question.question_text) if known_question.question_text else None,
+    )
+    position = 0
+    for hit in hits:
+        stands_for = {hit.message_id, *hit.why.get("variants", ())}
+        text = normalize_text(hit.text)
+        if known_question.item.message in stands_for or text == answer:
+            return position + 1 if position < MAX_DEPTH else None
+        position += not (known_question.item.asked in stands_for or text == question_text)
+    return None
+
+
+def measures_by_kind(ranks: Ranks) -> dict[str, dict[str, float]]:
+    """The measures over all questions and by kind. Each question has one answer, whose rank determines them."""
+    ranks_by_kind = {"overall": list(ranks.values())}
+    for name, place in ranks.items():
+        ranks_by_kind.setdefault(name.partition(" ")[0], []).append(place)
+    places = [str(place) for place in range(1, MAX_DEPTH + 1)]
+    return {
+        kind: {"questions": len(found), **mean(message_measures(places, {str(place)}) for place in found)}
+        for kind, found in ranks_by_kind.items()
+    }
+
+
+def compare_runs(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The previous run, and the figures of both runs over the questions that they share."""
+    systems: dict[str, Any] = {}
+    same: set[str] = set()
+    for system, ranks in now["ranks"].items():
+        old = before["ranks"].get(system, {})
+        shared = [name for name in ranks if name in old]
+        same |= set(shared)
+        if shared:
+            systems[system] = {
+                "before": measures_by_kind({name: old[name] for name in shared}),
+                "now": measures_by_kind({name: ranks[name] for name in shared}),
+            }
+    before_fields = {name: before.get(name) for name in ("time", "version", "model", "messages")}
+    return {**before_fields, "same_questions": len(same), "systems": systems}

@@ -1,0 +1,131 @@
+"""``forget``: erase messages for good, with a receipt."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
+
+if TYPE_CHECKING:
+    from appliance.types import ErasurePreview, Receipt
+
+
+def forget(
+    ids: Annotated[list[str] | None, argument("[ID]…", "Messages (m345) and sessions (s12), or external ids.")] = None,
+    source: Annotated[str | None, option("--source", "FORMAT|PATH", "Messages from this format or file.")] = None,
+    query: Annotated[str | None, option("--query", "WORDS", "Messages that contain exactly these words.")] = None,
+    everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
+    user: options.User = None,
+    dry_run: options.DryRun = False,
+    yes: Annotated[bool, flag("--yes -y", "Don't ask for confirmation.")] = False,
+    receipts: Annotated[bool, flag("--receipts", "List the receipts of earlier erasures.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Erase messages permanently and verify that no trace is left.
+
+    It erases them from the database with its log and free pages, from full text, vectors and index, and then searches
+    every file of the memory for the erased texts. Ids, --source and --query combined select the messages that match
+    all of them. It names your original export files but does not change them. Ingesting them again does not bring the
+    messages back; 'ingest --again' does.
+
+    \b
+    Examples:
+      appliance forget m345 m346
+      appliance forget s12 --dry-run
+      appliance forget --query "blue envelope" --user ana
+      appliance forget --source whatsapp --yes --json
+      appliance forget --receipts
+    """  # fmt: skip
+    if receipts:
+        with options.open_existing(home, "forget") as memory:
+            _print_receipts(memory.erasure.receipts(), json)
+        return
+    with options.open_existing(home, "forget") as memory:
+        preview = memory.erasure.preview(*(ids or ()), source=source, query=query, everything=everything, user_id=user)
+        if dry_run or not (preview.messages or preview.sessions or preview.facts):
+            _print_preview(preview, json, dry_run)
+            return
+        _confirm(preview, yes)
+        with output.progress() as (_, on_embedded):
+            receipt = memory.erasure.forget(preview, on_embedded)
+    if json:
+        output.print_json({"receipt": asdict(receipt), "files": preview.files})
+    else:
+        _print_receipt(receipt, preview)
+    if receipt.proof.traces:
+        raise typer.Exit(1)
+
+
+def _describe(preview: ErasurePreview) -> str:
+    sources = "".join(f"; {count:,} from {format}" for format, count in preview.formats.items())
+    parts = [
+        f"{output.plural(len(preview.messages), 'message')} ({preview.characters:,} characters{sources})",
+        *([output.plural(len(preview.sessions), "whole session")] if preview.sessions else []),
+        *([output.plural(preview.facts, "fact")] if preview.facts else []),
+    ]
+    return ", ".join(parts)
+
+
+def _confirm(preview: ErasurePreview, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"This would permanently erase {_describe(preview)}.", hint="Confirm with --yes, or try --dry-run first."
+        )
+    output.say(f"This permanently erases {_describe(preview)}.")
+    typer.confirm("Continue?", abort=True, err=True)
+
+
+def _print_preview(preview: ErasurePreview, json: bool, dry_run: bool) -> None:
+    if json:
+        from appliance.server.http.responses import erasure_preview_shape
+
+        output.print_json({"would_forget" if dry_run else "forgotten": erasure_preview_shape(preview)})
+    elif preview.messages or preview.sessions or preview.facts:
+        output.print_line(f"would erase {_describe(preview)}")
+        _say_files(preview)
+    else:
+        output.print_line("nothing to forget")
+
+
+def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
+    report = receipt.proof
+    output.print_fields(
+        {
+            "receipt": f"{receipt.id} · {receipt.at}",
+            "erased": _describe(preview),
+            "vectors": f"{receipt.vectors:,} erased",
+            "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
+            f" {output.plural(report.texts, 'text')}",
+            "traces": ", ".join(report.traces) or "none found",
+        }
+    )
+    for path in report.yours:
+        output.say(f"note: Your export {path} still contains it.")
+    _say_files(preview)
+
+
+def _say_files(preview: ErasurePreview) -> None:
+    for path in preview.files:
+        output.say(f"note: The original file {path} still contains it; it was not changed.")
+
+
+def _print_receipts(receipts: list[Receipt], json: bool) -> None:
+    if json:
+        output.print_json({"receipts": [asdict(receipt) for receipt in receipts]})
+        return
+    rows = [
+        (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, str(len(item.proof.traces)))
+        for item in receipts
+    ]
+    output.print_table(
+        ("receipt", "when", "messages", "sessions", "state", "traces"), rows, right=("messages", "sessions")
+    )

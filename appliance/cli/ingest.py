@@ -1,0 +1,236 @@
+"""``ingest`` and ``add``: import exports, and add single messages."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
+
+if TYPE_CHECKING:
+    from appliance.types import FileReport, IngestReport, InputProblem, Role
+
+DEFAULT_SESSION = "notes"
+"""The session of messages that are added without --session."""
+
+MAX_REPORTED_PROBLEMS = 20
+"""How many problems of one file are listed."""
+
+COLUMN_TITLES = ("file", "format", "status", "chats", "new", "updated", "known")
+
+PARTIAL_EXIT_CODE = 1
+"""The exit code when an input failed or was read only in part."""
+
+
+def ingest(
+    paths: Annotated[list[Path], argument("PATH", "Files, folders and zips.")],
+    format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
+    user: options.TargetUser = None,
+    dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
+    again: Annotated[bool, flag("--again", "Also import messages that were forgotten.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Import chat exports into the memory.
+
+    Importing the same export again, or a later one, adds only new messages. Parts that can't be read are reported and
+    skipped; the exit code is then 1.
+
+    \b
+    Examples:
+      appliance ingest ~/Downloads/chatgpt-export.zip
+      appliance ingest exports/ --dry-run
+      appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
+    """  # fmt: skip
+    report = _ingest(paths, format, user, dry_run, again, wait, home)
+    not_there = {str(path) for path in paths if not os.path.lexists(path)}
+    missing = [file.path for file in report.files if file.path in not_there]
+    is_nothing_there = len(missing) == len(report.files)
+    if not is_nothing_there:
+        _say_file_problems(report, missing, all_notes=not json)
+    if json:
+        from appliance.server.http.responses import ingest_shape
+
+        output.print_json(ingest_shape(report))
+    elif not is_nothing_there:
+        _print_report(report, dry_run)
+    if not report.complete:
+        _say_incomplete(report, missing, dry_run)
+        raise typer.Exit(PARTIAL_EXIT_CODE)
+
+
+def _say_incomplete(report: IngestReport, missing: list[str], dry_run: bool) -> None:
+    if len(missing) == len(report.files):
+        verb = "does" if len(missing) == 1 else "do"
+        output.say(f"{', '.join(missing)} {verb} not exist; nothing was imported.")
+        return
+    count = sum(file.status in ("partial", "failed") for file in report.files)
+    if not report.total("messages"):
+        rest = "Nothing would be imported" if dry_run else "Nothing was imported"
+    else:
+        rest = "The rest would be imported" if dry_run else "The rest was imported"
+    output.say(
+        f"{count} of {output.plural(len(report.files), 'file')} failed or could be read only in part. {rest}."
+        " Fix the errors and ingest again: only new messages are added."
+    )
+
+
+def _ingest(
+    paths: list[Path], format: str | None, user: str | None, dry_run: bool, again: bool, wait: bool, home: str | None
+) -> IngestReport:
+    from appliance.paths import find_home
+
+    with ExitStack() as stack:
+        if dry_run and not find_home(home).database.is_file():
+            # A dry run must not create a memory.
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="appliance-"))
+        memory = stack.enter_context(options.open_or_create(home, "ingest"))
+        on_file, on_embedded = stack.enter_context(output.progress())
+        report = memory.ingest(
+            paths,
+            format=format,
+            user_id=user,
+            dry_run=dry_run,
+            again=again,
+            wait=wait,
+            on_file=on_file,
+            on_embedded=on_embedded,
+        )
+        # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
+        if wait and not dry_run and not memory.settings.llm.base_url:
+            memory.run_pending_jobs()
+        return report
+
+
+def _say_file_problems(report: IngestReport, missing: list[str], *, all_notes: bool) -> None:
+    for file in report.files:
+        if file.path in missing:
+            output.say(f"failed: {file.path} does not exist")
+        elif file.errors:
+            output.say(f"{file.status}: {file.path}")
+            say_problems(file.errors)
+        if file.notes and file.status != "skipped" and all_notes:
+            output.say(f"note: {file.path}")
+            say_problems(file.notes)
+
+
+def say_problems(problems: tuple[InputProblem, ...]) -> None:
+    """Print the problems of one file, the first ones if there are many."""
+    for problem in problems[:MAX_REPORTED_PROBLEMS]:
+        output.say(f"  {problem.where}: {problem.message}" if problem.where else f"  {problem.message}")
+    if len(problems) > MAX_REPORTED_PROBLEMS:
+        output.say(f"  and {len(problems) - MAX_REPORTED_PROBLEMS:,} more; --json lists all errors")
+
+
+def _print_report(report: IngestReport, dry_run: bool) -> None:
+    if output.is_terminal():
+        _print_table([file for file in report.files if file.status != "skipped"])
+        _say_skipped([file for file in report.files if file.status == "skipped"])
+    else:
+        output.print_table(COLUMN_TITLES, [_row(file) for file in report.files], right=COLUMN_TITLES[3:])
+    new = "would be new" if dry_run else "new"
+    output.print_line(
+        f"{output.plural(report.total('messages'), 'message')} in"
+        f" {output.plural(report.total('conversations'), 'conversation')}:"
+        f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
+        f" {report.total('duplicates'):,} already known"
+    )
+    output.print_line(
+        f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
+        f" {report.seconds:.1f} s"
+    )
+    if report.pending and not dry_run:
+        output.say("A search finds them by words only, until 'appliance reindex --pending' has embedded them.")
+
+
+def _print_table(files: list[FileReport]) -> None:
+    """Print the files for a narrow screen: without their common folder, and without columns that are empty or "ok" in
+    every row."""
+    if not files:
+        return
+    folder = _common_folder([file.path for file in files])
+    rows = [_row(file) for file in files]
+    names = [os.path.relpath(file.path, folder) if folder else file.path for file in files]
+    shown_columns = [1, *(i for i in range(2, len(COLUMN_TITLES)) if {row[i] for row in rows} - {"ok", "0"})]
+    shown_rows = [(name, *(row[i] for i in shown_columns)) for name, row in zip(names, rows, strict=True)]
+    output.print_table(("file", *(COLUMN_TITLES[i] for i in shown_columns)), shown_rows, right=COLUMN_TITLES[3:])
+    if len(files) > 1 and folder:
+        output.say(f"All files are in {folder}.")
+
+
+def _common_folder(paths: list[str]) -> str:
+    """The folder that contains all paths; empty if that is the root or there is none."""
+    try:
+        folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+    except ValueError:  # some are absolute and some are not
+        return ""
+    return "" if folder == os.path.sep else folder
+
+
+def _say_skipped(files: list[FileReport]) -> None:
+    if files:
+        # The text before a colon is the kind of the reason; the rest concerns one file.
+        reasons = Counter(file.notes[0].message.split(":")[0] if file.notes else "" for file in files)
+        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        output.say(f"Skipped {output.plural(len(files), 'file')}: {why}")
+
+
+def _row(file: FileReport) -> tuple[str, ...]:
+    why = f": {file.notes[0].message}" if file.status == "skipped" and file.notes else ""
+    counts = (f"{getattr(file, name):,}" for name in ("conversations", "new", "updated", "duplicates"))
+    return (file.path, file.format or "-", file.status + why, *counts)
+
+
+def add(
+    text: Annotated[str, argument("TEXT|-", "The message; - reads it from stdin.")],
+    session: Annotated[
+        str, typer.Option("--session", metavar="ID", help="An id, an external id, or the name of a new session.")
+    ] = DEFAULT_SESSION,
+    role: Annotated[str, typer.Option("--role", metavar="user|assistant|system|tool", help="Role.")] = "user",
+    author: Annotated[str | None, option("--author", "NAME", "Who wrote it.")] = None,
+    user: options.TargetUser = None,
+    pin: Annotated[bool, flag("--pin", "Pin the message.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Add one message.
+
+    \b
+    Examples:
+      appliance add "My deadline is March 15th" --pin
+      appliance add "The blue key opens the cellar" --session house --author Ana
+      pbpaste | appliance add - --session clippings
+    """
+    from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
+
+    if not session.strip():
+        raise UsageError("--session is empty.", hint="Name a session, or leave --session out.")
+    content = options.read_text(text)
+    if not content.strip():
+        raise UsageError("The message is empty.", hint="Give a text, or - to read it from stdin.")
+    with options.open_or_create(home, "add") as memory:
+        info = (
+            options.own_session(memory, session, user)
+            or memory.sessions.create(external_id=session, title=session, user_id=user).info
+        )
+        target_session = memory.sessions.resume(info.id)
+        message = target_session.add(
+            cast("Role", role), content, author=author, metadata={"pinned": True} if pin else {}
+        )
+        info = target_session.info
+        # 'reindex --pending' embeds the backlog of an earlier ingest; a single message is embedded now.
+        if memory.status()["counts"]["pending"] <= MAX_CATCH_UP_CHUNKS:
+            memory.embed_pending()
+    if json:
+        output.print_json({"message": message})
+    else:
+        output.print_line(f"{message.id} added to {info.title or info.external_id} ({info.id})")

@@ -1,0 +1,178 @@
+"""``status``, ``verify`` and ``reindex``: check the memory, and rebuild what is derived from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import flag, option
+from appliance.errors import StoreError, UsageError
+
+MAX_REPORTED_TROUBLES = 10
+"""How many unreadable files ``status`` names."""
+
+
+def status(home: options.Home = None, json: options.Json = False) -> None:
+    """Show counts, model, disk use and health.
+
+    \b
+    Examples:
+      appliance status
+      appliance status --json | jq .counts
+    """
+    with options.open_existing(home, "status") as memory:
+        facts = memory.status()
+        root = output.display_path(memory.home.root)
+    from appliance.server.http.responses import UNAVAILABLE_COUNTS, status_shape
+
+    shape = status_shape(facts, root)
+    if json:
+        output.print_json(shape)
+        return
+    model = shape["model"]
+    made = f", {model['dimension']} dimensions, generation {model['generation']}" if model["generation"] else ""
+    disk = ", ".join(f"{name} {output.format_size(number)}" for name, number in shape["disk_bytes"].items())
+    output.print_fields(
+        {
+            "health": shape["health"],
+            "home": root,
+            **({"daemon": f"{found['url']}, process {found['pid']}"} if (found := shape["daemon"]) else {}),
+            **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in UNAVAILABLE_COUNTS},
+            "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
+            "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
+            "model": model["name"] + made,
+            "disk": disk,
+            **dict(_process_rows(shape)),
+            **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
+        }
+    )
+    for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
+        output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _process_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The daemon's own measurements; a process started for this command has none."""
+    for name, percentiles in shape["latency"].items():
+        yield (
+            f"{name} time",
+            f"{percentiles['p50']:,} ms, p95 {percentiles['p95']:,} ms, p99 {percentiles['p99']:,} ms",
+        )
+    if shape["latency"] and shape["memory"]:
+        private_bytes, files = (output.format_size(shape["memory"][kind]) for kind in ("anonymous", "files"))
+        yield "memory", f"{private_bytes} private, {files} mapped from files"
+
+
+def _facts_rows(facts: dict[str, Any]) -> Iterator[str]:
+    if due := facts["due"]:
+        yield f"{output.plural(due, 'message')} not read yet"
+    if facts["trouble"]:
+        yield f"{facts['model']} does not answer: {facts['trouble']}"
+
+
+def _summaries_rows(summaries: dict[str, Any]) -> Iterator[str]:
+    if due := summaries["due"]:
+        yield f"{output.plural(due, 'session')} due ('appliance summaries make')"
+    if summaries["fallback"]:
+        yield f"made without {summaries['model']}: {summaries['fallback']}"
+
+
+def _files_text(files: dict[str, Any]) -> str:
+    counted = {state: count for state, count in files.items() if state != "troubles" and count}
+    return ", ".join(f"{count:,} {state}" for state, count in counted.items())
+
+
+def verify(
+    deep: Annotated[bool, flag("--deep", "Also count the tokens of each chunk; takes minutes.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Check that the memory is complete and consistent; changes nothing.
+
+    Every character of every message must lie in a chunk, and chunks, vectors, index and full text must agree. The exit
+    code is 3 if there is a problem. --deep also checks that no chunk is longer than the model can read. --json adds
+    the counts of each source.
+
+    \b
+    Examples:
+      appliance verify
+      appliance verify --json | jq .sources
+    """  # fmt: skip
+    started = time.perf_counter()
+    with options.open_existing(home, "verify") as memory:
+        findings = memory.verify(deep=deep)
+    seconds = time.perf_counter() - started
+    if json:
+        output.print_json(
+            {
+                "ok": not findings.problems,
+                "checked": findings.checked,
+                "sources": [{"path": path, **asdict(book)} for path, book in findings.sources.items()],
+                "problems": [{"where": p.where, "message": p.message} for p in findings.problems],
+                "seconds": seconds,
+            }
+        )
+    else:
+        output.print_fields({name: f"{count:,}" for name, count in findings.checked.items()})
+        output.print_columns(
+            [["problem", problem.where, problem.message] for problem in findings.problems] or [["no problems"]]
+        )
+    if findings.problems:
+        output.say(f"{output.plural(len(findings.problems), 'problem')} found in {seconds:.1f} s")
+        raise typer.Exit(StoreError.exit_code)
+    output.say(f"Checked in {seconds:.1f} s.")
+
+
+def reindex(
+    model: Annotated[
+        str | None, option("--model", "NAME", "Change to this embedding model; the old one serves until it is done.")
+    ] = None,
+    vectors: Annotated[bool, flag("--vectors", "Compute all vectors again with the same model.")] = False,
+    pending: Annotated[bool, flag("--pending", "Only embed the chunks that have no vector yet.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Rebuild derived state: full text, index, vectors.
+
+    By default it rebuilds full text and index from the stored messages and vectors. After an interruption the memory
+    still works; --pending continues.
+
+    \b
+    Examples:
+      appliance reindex
+      appliance reindex --pending
+      appliance reindex --model bge-small-en
+    """  # fmt: skip
+    if (model is not None) + vectors + pending > 1:
+        raise UsageError(
+            "--model, --vectors and --pending exclude each other.", hint="--model computes all vectors anyway."
+        )
+    started = time.perf_counter()
+    with options.open_existing(home, "reindex") as memory:
+        with output.progress() as (_, on_embedded):
+            if pending:
+                done = memory.embed_pending(on_embedded)
+            else:
+                done = memory.reindex(model=model, vectors=vectors, progress=on_embedded)
+        current_status = memory.status()
+        configured = memory.settings.model.name
+    seconds = time.perf_counter() - started
+    used = current_status["model"]
+    if json:
+        output.print_json(
+            {"chunks": done, "pending": current_status["counts"]["pending"], "model": used, "seconds": seconds}
+        )
+    else:
+        output.print_line(
+            f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s,"
+            f" {current_status['counts']['pending']:,} pending"
+        )
+    if model is not None and model != configured:
+        output.say(
+            f'note: The settings still name {configured}. To keep {model}, set name = "{model}" under [model] in'
+            f" {output.display_path(memory.home.config)}."
+        )

@@ -1,0 +1,113 @@
+"""``pin``, ``unpin`` and ``correct``: mark messages as important, and correct them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import argument
+from appliance.errors import NotFound
+
+if TYPE_CHECKING:
+    from appliance.types import Message
+
+_IDS = argument("ID…", "Messages, by id (m345) or external id.")
+
+
+def pin(
+    references: Annotated[list[str] | None, _IDS] = None,
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Pin messages; without an ID, list the pinned messages.
+
+    A pinned message has the highest importance until 'appliance unpin'.
+
+    \b
+    Examples:
+      appliance pin m345 m346
+      appliance pin --json
+    """
+    if references:
+        _set_pinned(references, True, home, json)
+        return
+    with options.open_existing(home, "pin") as memory:
+        user = memory.settings.user if user is None else user
+        found = memory.pins.pinned(user)
+    if json:
+        output.print_json({"messages": found})
+        return
+    output.print_columns(
+        [[message.id, output.format_timestamp(message.timestamp), output.one_line(message.text)] for message in found]
+    )
+    output.say(f"{output.plural(len(found), 'message')} pinned by {user}")
+
+
+def unpin(references: Annotated[list[str], _IDS], home: options.Home = None, json: options.Json = False) -> None:
+    """Unpin messages; their importance depends on their content and use again.
+
+    \b
+    Examples:
+      appliance unpin m345
+    """
+    _set_pinned(references, False, home, json)
+
+
+def correct(
+    reference: Annotated[str, argument("ID", "A message, by id (m345) or external id.")],
+    text: Annotated[str, argument("TEXT|-", "The new text; - reads it from stdin.")],
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Replace the text of a message; the old text is kept as an earlier revision.
+
+    Its time, author and position stay. Full text, vectors, summaries and facts are updated. Ingesting its export again
+    does not undo the correction.
+
+    \b
+    Examples:
+      appliance correct m345 "The blue key opens the attic"
+      pbpaste | appliance correct m345 -
+    """  # fmt: skip
+    content = options.read_text(text)
+    with options.open_existing(home, "correct") as memory:
+        old = memory.message(reference)
+        memory.sessions.info(old.session_id, user_id=memory.settings.user if user is None else user)
+        message = memory.sessions.resume(old.session_id).add(
+            old.role,
+            content,
+            author=old.author,
+            external_id=old.external_id,
+            reply_to=old.reply_to,
+            metadata=old.metadata,
+        )
+        memory.run_pending_jobs()
+    if json:
+        output.print_json({"message": message})
+    else:
+        output.print_line(f"{message.id} corrected")
+
+
+def _set_pinned(references: list[str], pinned: bool, home: str | None, json: bool) -> None:
+    """Pin or unpin the messages that exist; the others are reported, and the exit code is that of NotFound."""
+    changed: list[Message] = []
+    missing: list[NotFound] = []
+    with options.open_existing(home, "pin" if pinned else "unpin") as memory:
+        for reference in references:
+            try:
+                changed.append(memory.pin(reference) if pinned else memory.unpin(reference))
+            except NotFound as error:
+                missing.append(error)
+    if json:
+        output.print_json({"messages": changed, "missing": [str(absent) for absent in missing]})
+    else:
+        for message in changed:
+            output.print_line(f"{message.id} {'pinned' if pinned else 'unpinned'}")
+    for absent in missing:
+        output.say_error(str(absent), absent.hint)
+    if missing:
+        raise typer.Exit(NotFound.exit_code)

@@ -1,0 +1,148 @@
+"""How hits and contexts are printed: a few lines per hit on a terminal, one line per hit in a pipe."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from appliance.cli import output
+from appliance.store.lexical import stem
+from appliance.types.labels import FEATURE_LABELS, RAW_SCORE_LABELS
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from appliance.types import Context, Hit, Hits, WhyNot
+
+MIN_HIGHLIGHT_LENGTH = 3
+"""Shorter words of a query are too common to highlight."""
+
+MIN_SHOWN_SCORE = 0.005
+"""A smaller part of a score would show as 0.00."""
+
+STAGES: Mapping[str, str] = {
+    "filtered": "was filtered out",
+    "not proposed": "was not a candidate",
+    "ranked": "ranks below the hits",
+    "left out": "was left out",
+    "shown": "is a hit",
+}
+"""The stages of a search at which a message may be dropped, as a predicate."""
+
+_WORD = re.compile(r"\w+")
+
+
+def why_not_text(why_not: WhyNot) -> str:
+    """Say in one line why a message is not among the hits."""
+    return f"{why_not.message_id} {STAGES[why_not.stage]}. {why_not.words}"
+
+
+def print_hits(hits: Hits, *, explain: bool) -> None:
+    """Print hits, and with ``explain`` the parts of their scores."""
+    best = max((part for hit in hits for part in hit.why.get("score", {}).values()), default=0.0)
+    if output.is_terminal():
+        console = output.console()
+        for hit in hits:
+            console.print(_heading(hit), soft_wrap=True)
+            console.print(_highlighted_snippet(hit.snippet, hits.query))
+            for line in _score_lines(hit, best) if explain else ():
+                console.print("    " + line, style="dim", soft_wrap=True)
+            console.print()
+        return
+    rows = [
+        [
+            str(hit.rank),
+            f"{hit.score:.3f}",
+            hit.message_id,
+            hit.session_id,
+            hit.timestamp or "-",
+            hit.source.format,
+            hit.author or hit.role,
+            f"{hit.session_title or hit.external_session_id}: {hit.snippet}",
+        ]
+        for hit in hits
+    ]
+    if not explain:
+        output.print_columns(rows)
+        return
+    for hit, row in zip(hits, rows, strict=True):
+        output.print_columns([row])
+        for line in _score_lines(hit, best):
+            output.print_line("    " + line)
+
+
+def _heading(hit: Hit) -> Text:
+    """The first line of a hit: rank, session, author, time, format and id."""
+    from rich.text import Text
+
+    text = Text(f"{hit.rank:>2}  ", style="bold")
+    text.append(output.one_line(hit.session_title or hit.external_session_id), style="bold cyan")
+    author, time = output.one_line(hit.author or hit.role), output.format_timestamp(hit.timestamp)
+    details = [author, time, hit.source.format, hit.message_id]
+    if duplicates := hit.why.get("variants"):
+        details.append(f"and {output.plural(len(duplicates), 'duplicate')}")
+    text.append("  " + " · ".join(details), style="dim")
+    return text
+
+
+def _highlighted_snippet(snippet: str, query: str) -> Text:
+    """A snippet, wrapped and indented, with the words of the query highlighted."""
+    from rich.text import Text
+
+    width = max(20, shutil.get_terminal_size().columns - 5)
+    lines = textwrap.wrap(output.one_line(snippet), width) or ["(no text)"]
+    text = Text(textwrap.indent("\n".join(lines), "    "))
+    stems = {stem(w) for w in _WORD.findall(query) if len(w) >= MIN_HIGHLIGHT_LENGTH}
+    for match in _WORD.finditer(text.plain):
+        if stem(match.group()) in stems:
+            text.stylize("bold yellow", *match.span())
+    return text
+
+
+def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
+    """The parts of a score, one per line: a bar, the contribution, its label and the leg that it comes from."""
+    parts: Mapping[str, float] = hit.why.get("score", {})
+    legs: Mapping[str, Mapping[str, Any]] = hit.why.get("legs", {})
+
+    def line(bar: str, number: str, text: str) -> str:
+        return f"{bar:<{output.BAR_WIDTH}} {number:>6}  {text}"
+
+    def label(name: str) -> str:
+        return FEATURE_LABELS.get(name, name) + (f" ({_leg_text(name, legs[name])})" if name in legs else "")
+
+    for name, part in sorted(parts.items(), key=lambda item: -item[1]):
+        if abs(part) >= MIN_SHOWN_SCORE:
+            yield line(output.format_bar(part, max_part), f"{part:.2f}", label(name))
+    for name in sorted(legs.keys() - parts.keys()):
+        yield line("", "", label(name))
+    yield line("", f"{hit.score:.2f}", "total")
+    if duplicates := hit.why.get("variants"):
+        yield line("", "", f"same as {', '.join(duplicates)}")
+
+
+def _leg_text(name: str, leg: Mapping[str, Any]) -> str:
+    rank, score = leg.get("rank"), leg.get("score")
+    rank_text = f"rank {rank}" if rank is not None else "not a candidate of this leg"
+    return f"{name}: " + (
+        rank_text if score is None else f"{RAW_SCORE_LABELS.get(name, 'score')} {score:.2f}, {rank_text}"
+    )
+
+
+def print_context_report(context: Context) -> None:
+    """Print to stderr how a context was built: stdout has its text alone."""
+    output.say(f"{context.tokens:,} of {context.budget:,} tokens ({context.encoding})")
+    for layer in context.layers:
+        if layer.items:
+            kinds = _count_values([item.fidelity for item in layer.items])
+            noun = {"profile": "fact", "summary": "sentence"}.get(layer.name, "message")
+            output.say(f"  {layer.name}: {output.plural(len(layer.items), noun)}, {layer.tokens:,} tokens ({kinds})")
+    if context.dropped:
+        output.say(f"  left out: {_count_values([dropped.reason for dropped in context.dropped])}")
+    output.say_notes(context.notes)
+
+
+def _count_values(values: Sequence[str]) -> str:
+    return ", ".join(f"{values.count(value)} {value}" for value in dict.fromkeys(values))

@@ -1,0 +1,151 @@
+"""``search`` and ``context``: find messages, and build what an assistant is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
+
+if TYPE_CHECKING:
+    from appliance.types import Hits, Mode, Role
+
+
+def search(
+    query: Annotated[str, argument("QUERY", "Words, a name, or a whole question.")],
+    limit: options.Limit = None,
+    mode: Annotated[
+        str, typer.Option("--mode", metavar="hybrid|dense|lexical", help="Search by meaning, by words, or both.")
+    ] = "hybrid",
+    profile: options.Profile = None,
+    without: Annotated[
+        list[str] | None, option("--without", "LEG", "Skip dense, own, window, quoted, title or time (repeatable).")
+    ] = None,
+    per_session: Annotated[
+        int | None, option("--per-session", "N", "Most hits from one session; 0 for any number.", min=0)
+    ] = None,
+    user: options.User = None,
+    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
+    role: Annotated[
+        list[str] | None,
+        option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
+    ] = None,
+    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
+    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or time on.")] = None,
+    until: Annotated[
+        str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
+    ] = None,
+    as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
+    explain: Annotated[bool, flag("--explain", "Show the parts of each score.")] = False,
+    why_not: Annotated[str | None, option("--why-not", "MESSAGE_ID", "Explain why this message is not a hit.")] = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Find the messages that best answer a question. Text in quotation marks is matched exactly.
+
+    \b
+    Examples:
+      appliance search "when does the lease end"
+      appliance search 'what was wrong with the "connection pool"'
+      appliance search "what did we decide in March 2025" --per-session 2
+      appliance search KLP-512 -k 3 --explain
+      appliance search "wifi password" --source whatsapp --since 2026-02-01
+      appliance search deadline --json | jq -r '.hits[].text'
+    """
+    from appliance.cli import rendering
+    from appliance.server.http import responses
+
+    with options.open_for_search(home, "search") as memory:
+        found = memory.search(
+            query,
+            limit=limit,
+            mode=cast("Mode", mode),
+            user_id=user,
+            session_id=session,
+            roles=cast("list[Role] | None", role),
+            sources=source,
+            since=since,
+            until=until,
+            as_of=as_of,
+            profile=profile,
+            without=without,
+            per_session=per_session,
+            why_not=why_not,
+        )
+    if json:
+        output.print_json(responses.search_shape(found))
+    else:
+        rendering.print_hits(found, explain=explain)
+        if found.why_not is not None:
+            output.print_line(rendering.why_not_text(found.why_not))
+    output.say_notes(found.notes)
+    _say_times(found)
+    if found:
+        output.say(f"{output.plural(len(found), 'hit')} in {found.took_ms:.0f} ms")
+    else:
+        output.say("No matches. Try other words or fewer filters.")
+
+
+def _say_times(found: Hits) -> None:
+    """Name the times of the query that messages are preferred by; a note names those without messages."""
+    if times := [words for words in found.times if f"No messages from {words}." not in found.notes]:
+        output.say(f"Preferring messages from {' and '.join(times)}.")
+
+
+def context(
+    query: Annotated[str, argument("QUERY", "The question for the assistant.")],
+    session: Annotated[str | None, option("--session", "ID", "Add this session's recent turns.")] = None,
+    budget: options.Budget = None,
+    encoding: Annotated[
+        str | None, option("--encoding", "NAME", "Count tokens in this encoding or model.")
+    ] = None,
+    profile: options.Profile = None,
+    preset: Annotated[
+        str | None, option("--preset", "assistant|support|tutor|code", "How the layers share the budget.")
+    ] = None,
+    share: Annotated[
+        list[str] | None,
+        option(
+            "--share", "LAYER=NUMBER",
+            "Share of a layer, 0 to 1: profile, retrieved, summary or recent (repeatable).",
+        ),
+    ] = None,
+    no_recall: Annotated[bool, flag("--no-recall", "Use only the session's own messages; search nothing.")] = False,
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:  # fmt: skip
+    """Build the context that an assistant is given for a question.
+
+    The text goes to stdout, ready for a pipe. A report of how it was built goes to stderr.
+
+    \b
+    Examples:
+      appliance context "when is my deadline?"
+      appliance context "what do we cook?" --budget 600 --json | jq .messages
+      appliance context "and then?" --session s12 > prompt.txt
+      appliance context "how far did we get?" --session s12 --preset tutor
+      appliance context "the invoice" --share retrieved=0.7 --share recent=0.1
+    """
+    from appliance.cli import rendering
+    from appliance.server.http import responses
+
+    with options.open_for_search(home, "context") as memory:
+        built = memory.context(
+            query,
+            session_id=session,
+            budget=budget,
+            encoding=encoding,
+            user_id=user,
+            profile=profile,
+            preset=preset,
+            shares=options.parse_shares(share) if share else None,
+            auto_recall=False if no_recall else None,
+        )
+    if json:
+        output.print_json(responses.context_shape(built))
+    elif built.text:
+        output.print_line(built.text.removesuffix("\n"))
+    rendering.print_context_report(built)

@@ -1,0 +1,165 @@
+"""``show`` and ``export``: read the memory, or write it out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+
+FORMATS = ("jsonl", "markdown")
+
+
+def show(
+    reference: Annotated[str | None, argument("ID", "A session (s12) or message (m345), or an external id.")] = None,
+    what_you_know: Annotated[bool, flag("--what-you-know", "Show your profile with its evidence.")] = False,
+    user: options.User = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Read a conversation, or one message with its neighbours, similar messages and importance.
+
+    \b
+    Examples:
+      appliance show s12
+      appliance show m345 --json
+      appliance show --what-you-know
+    """
+    from appliance.cli import facts, transcript
+
+    if (reference is None) != what_you_know:
+        raise UsageError("Name an ID, or --what-you-know.", hint="See 'appliance show --help'.")
+    if user is not None and not what_you_know:
+        raise UsageError("--user needs --what-you-know.", hint="Leave it out; an ID already determines the user.")
+    if reference is None:
+        with options.open_existing(home, "show") as memory:
+            facts.show_profile(memory, user, json)
+        return
+    with options.open_existing(home, "show") as memory:
+        message, info = transcript.resolve(memory, reference)
+        messages = memory.sessions.messages(info.id)
+        summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
+        if message is not None:
+            variants = memory.variants(message.id)
+            importance = memory.pins.importance(message.id)
+            memory.pins.note_recalled([message.id])
+    if message is not None:
+        if json:
+            position = transcript.message_position(message, messages)
+            shown = {"message": message, "session": info, "place": position, "variants": variants}
+            output.print_json({**shown, "importance": importance})
+        else:
+            transcript.show_message(message, info, messages, variants, importance)
+    elif json:
+        output.print_json({"session": info, "messages": messages, "summary": summary})
+    else:
+        transcript.show_session(info, messages, summary)
+
+
+def export(
+    file: Annotated[str, argument("FILE|-", "The file to write; - is stdout.")],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="jsonl|markdown", help="jsonl can be ingested again; markdown is for reading."
+        ),
+    ] = "jsonl",
+    user: Annotated[str | None, option("--user", "U", "Export only this user's messages. Default: all users.")] = None,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Export all messages.
+
+    Native JSONL has one message per line. The file is written completely or not at all, and only you can read it.
+
+    \b
+    Examples:
+      appliance export memory.jsonl
+      appliance export memory.md --format markdown --user ana
+      appliance export - | jq -r .content
+    """
+
+    if format not in FORMATS:
+        raise UsageError(f"There is no format {format!r}.", hint=f"Use {' or '.join(FORMATS)}.")
+    if file == "-" and json:
+        raise UsageError(
+            "--json can't be used with -: both print to stdout.",
+            hint="Leave --json out, or name a file to get a report as JSON.",
+        )
+    with options.open_existing(home, "export") as memory:
+        chunks = _export_chunks(memory, format, user)
+        if file == "-":
+            sys.stdout.buffer.writelines(chunks)
+            return
+        report = {**_write_atomically(file, chunks), "format": format}
+    if json:
+        output.print_json(report)
+    else:
+        output.print_line(f"{report['path']}: {output.format_size(report['bytes'])}")
+
+
+def _export_chunks(memory: Appliance, format: str, user: str | None) -> Iterator[bytes]:
+    """The export in UTF-8, in chunks; in JSONL a chunk is a line."""
+    if format == "markdown":
+        for text in memory.export_markdown(user_id=user):
+            yield text.encode()
+        return
+    import msgspec
+
+    encode = msgspec.json.Encoder().encode
+    for line in memory.export(user_id=user):
+        yield encode(line) + b"\n"
+
+
+def _write_atomically(file: str, chunks: Iterable[bytes]) -> dict[str, Any]:
+    """Write a temporary file next to the target, flush it to the disk, and replace the target with it.
+
+    Returns:
+        The path and the size in bytes.
+
+    Raises:
+        UsageError: the file can't be written.
+    """
+    from appliance.paths import sync_folder
+
+    target = Path(file).expanduser().resolve()
+    if target.exists() and not target.is_file():
+        raise UsageError("Not a file.", where=output.display_path(target), hint="Name a file, or - for stdout.")
+    try:
+        # mkstemp creates the file with mode 0600.
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+    except OSError as error:
+        raise _unwritable_error(target, error) from error
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.writelines(chunks)
+            stream.flush()
+            os.fsync(stream.fileno())
+            size = stream.tell()
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):
+            raise _unwritable_error(target, error) from error
+        raise
+    sync_folder(target.parent)
+    return {"path": output.display_path(target), "bytes": size}
+
+
+def _unwritable_error(target: Path, error: OSError) -> UsageError:
+    reason = error.strerror or error
+    return UsageError(f"Can't write the file ({reason}).", where=output.display_path(target), hint="Name another file.")

@@ -1,0 +1,72 @@
+"""``tui``: the terminal user interface, in this terminal or in a browser on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from appliance.cli import options
+from appliance.cli.options import flag, option
+from appliance.errors import UsageError
+from appliance.paths import find_home
+
+
+def tui(
+    home: options.Home = None,
+    user: options.User = None,
+    theme: Annotated[str | None, option("--theme", "NAME", "dark, light, contrast or plain.")] = None,
+    serve: Annotated[bool, flag("--serve", "Show it in a browser on this machine.")] = False,
+    port: Annotated[int, option("--port", "N", "Port for the browser. Default: a free one.", min=0, max=65535)] = 0,
+    json: options.Json = False,
+) -> None:
+    """Open the terminal user interface: search, read and manage the memory.
+
+    The bottom line and '?' list the keys; config.toml sets keys and theme under [tui]. It attaches to a running daemon;
+    without one, this process owns the memory while it runs and imports what lands in the inbox. --serve opens it in a
+    browser on this machine only, at an address with a new token each time.
+
+    \b
+    Examples:
+      appliance tui
+      appliance tui --theme light --user ana
+      appliance tui --serve
+    """
+    if json:
+        raise UsageError(
+            "'appliance tui' has no JSON output.", hint="Use another verb, such as 'appliance search QUERY --json'."
+        )
+    if port and not serve:
+        raise UsageError("--port needs --serve.")
+    # Imported by name, because no module of the engine or the command line may import the user interface.
+    if serve:
+        code = importlib.import_module("appliance_tui.browser").serve(home, user, theme, port)
+    else:
+        _check_terminal()
+        with ExitStack() as stack:
+
+            def on_start() -> None:
+                stack.enter_context(options.prefetch_index(find_home(home)))
+
+            code = importlib.import_module("appliance_tui.main").run(home, user, theme, on_start)
+    if code:
+        raise typer.Exit(code)
+
+
+def _check_terminal() -> None:
+    """
+    Raises:
+        UsageError: the streams are not a terminal.
+    """
+    # With --serve a browser drives the screen over pipes, and TEXTUAL_DRIVER is set.
+    # In a terminal Textual reads from stdin and draws on stderr, so that stdout stays free.
+    if os.environ.get("TEXTUAL_DRIVER") or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        return
+    raise UsageError(
+        "'appliance tui' needs a terminal.",
+        hint="Run it in one, or use --serve for a browser. Other verbs, such as 'appliance search', work with pipes.",
+    )

@@ -1,0 +1,223 @@
+"""Builds the context of a query: the present session, what is known about the person, and the relevant memories.
+
+The engine supplies the sources; this module knows nothing of search or facts itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import Protocol
+
+from appliance import timestamps
+from appliance.context import layers, memory_selection
+from appliance.context.materials import ContextMaterial, ContextPlan
+from appliance.context.shares import Shares
+from appliance.errors import NotFound
+from appliance.requests import ContextRequest, ProfileRequest, SearchRequest, SearchSummariesRequest, SessionRequest
+from appliance.store import importance, lexical, messages, neighbours, sessions
+from appliance.store.database import Database
+from appliance.types import Context, Fact, Hit, Hits, Message, Scope, SessionInfo, Summary, SummaryHit, Window
+
+MAX_TURNS = 200
+"""How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+MAX_PROCEDURES = 2
+"""How many procedures a context for a how-to question contains."""
+
+
+class ContextTokenCounter(Protocol):
+    """Counts the tokens of one encoding; ``appliance_models.WordpieceCounter`` implements it."""
+
+    name: str
+    note: str
+
+    def count(self, text: str) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSources:
+    """Where a context comes from; the engine joins them.
+
+    Attributes:
+        database: The database.
+        search: Finds the memories for a request, given the texts of the latest turns. It resolves a follow-up with
+            their words, and returns the query that it searched for besides the hits.
+        find_session: Reads what is known of a session.
+        profile: Lists the facts that hold now.
+        window: Reads a session's working memory. Without one the session's latest turns stand for it.
+        find_summaries: Finds procedures, for a query that asks how to do something. Other summaries come with the hits.
+        is_how_to: Whether a query asks how to do something.
+    """
+
+    database: Database
+    search: Callable[[SearchRequest, Sequence[str]], tuple[Hits, str]]
+    find_session: Callable[[SessionRequest], SessionInfo]
+    profile: Callable[[ProfileRequest], Sequence[Fact]] = lambda request: ()
+    window: Callable[[SessionInfo], Window | None] = lambda session: None
+    find_summaries: Callable[[SearchSummariesRequest], Sequence[SummaryHit]] = lambda request: ()
+    is_how_to: Callable[[str], bool] = lambda query: False
+
+
+@dataclass(frozen=True, slots=True)
+class ContextInputs:
+    """A request for a context with what the settings add to it.
+
+    Attributes:
+        request: The request. Without a user, a session is used whoever owns it.
+        scope: Whose memory is used.
+        budget: The most tokens.
+        counter: Counts them.
+        shares: How the budget is shared among the layers.
+        ranking: The scoring profile of the memories.
+        per_session: The memories of one session that come before those of others.
+        auto_recall_default: Whether memories are recalled if neither the request nor the session says so.
+    """
+
+    request: ContextRequest
+    scope: Scope
+    budget: int
+    counter: ContextTokenCounter
+    shares: Shares
+    ranking: str
+    per_session: int
+    auto_recall_default: bool
+
+    @property
+    def excluded_texts(self) -> Set[str]:
+        """The texts that the assistant has anyway, without differences in white space."""
+        return frozenset(map(normalize_whitespace, self.request.leave_out))
+
+
+def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
+    """Build a context: session → turns → search → facts, procedures and summaries → layers.
+
+    Raises:
+        NotFound: There is no such session.
+        UsageError: The standing instructions alone are more than the budget.
+    """
+    db, request, scope = sources.database.read(), inputs.request, inputs.scope
+    session = None
+    if request.session_id is not None:
+        session = sources.find_session(SessionRequest(request.session_id, user_id=request.user_id))
+        _check_membership(session, scope)
+        scope = Scope(session.user_id, session.namespace, scope.agent_id)
+    window = sources.window(session) if session is not None else request.window
+    turns = window.turns if window is not None else _latest_turns(db, session)
+    effective_query, material, notes = request.query, ContextMaterial(turns=turns, window=window), []
+    if _should_recall(db, inputs, session):
+        turn_texts = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
+        excluded_texts = inputs.excluded_texts
+        found, effective_query = sources.search(_memory_search(inputs, scope, len(excluded_texts)), turn_texts)
+        hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
+        ids = [hit.message_id for hit in hits]
+        importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(hits)).items()}
+        procedures = _find_procedures(sources, effective_query, scope) if sources.is_how_to(request.query) else []
+        material = ContextMaterial(
+            turns=turns,
+            window=window,
+            hits=hits,
+            facts=sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id)),
+            summaries=_from_other_sessions([*procedures, *(hit.summary for hit in found.summaries)], session),
+            neighbours=_neighbour_turns(db, ids[: memory_selection.MEMORIES_WITH_NEIGHBOURS], excluded_texts),
+            importance={id: one.importance for id, one in importances.items()},
+            pinned={id for id, one in importances.items() if one.pinned},
+        )
+        notes = list(found.notes)
+    plan = ContextPlan(
+        query=request.query,
+        words=lexical.query_words(effective_query),
+        budget=inputs.budget,
+        shares=inputs.shares,
+        encoding=inputs.counter.name,
+        count=inputs.counter.count,
+        per_session=inputs.per_session,
+        now=timestamps.now(),
+    )
+    return layers.build(plan, material, [*notes, *filter(None, [inputs.counter.note])])
+
+
+def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int) -> SearchRequest:
+    return SearchRequest(
+        inputs.request.query,
+        limit=memory_selection.hits_needed(inputs.budget) + excluded,
+        profile=inputs.ranking,
+        per_session=0,
+        user_id=scope.user_id,
+        namespace=scope.namespace,
+        agent_id=scope.agent_id,
+        asked_in=inputs.request.session_id,
+    )
+
+
+def _check_membership(session: SessionInfo, scope: Scope) -> None:
+    """Check that a session belongs to a scope.
+
+    Raises:
+        NotFound: The session is in another namespace, or it has agents and the scope's agent is not one of them.
+    """
+    if scope.namespace and scope.namespace != session.namespace:
+        raise NotFound(f"There is no session {session.id!r} in the namespace {scope.namespace!r}.")
+    if scope.agent_id and session.agents and scope.agent_id not in session.agents:
+        raise NotFound(
+            f"The agent {scope.agent_id!r} does not take part in session {session.id}.",
+            hint="An agent takes part from its first message on.",
+        )
+
+
+def _latest_turns(db: sqlite3.Connection, session: SessionInfo | None) -> list[Message]:
+    """A session's latest turns, oldest first."""
+    if session is None:
+        return []
+    rows = messages.of_session(db, sessions.key(session), last=MAX_TURNS, conversational_only=True)
+    return [messages.to_message(row) for row in rows]
+
+
+def _should_recall(db: sqlite3.Connection, inputs: ContextInputs, session: SessionInfo | None) -> bool:
+    """Whether memories are recalled: as the request says, else the session, else the settings."""
+    if inputs.request.auto_recall is not None:
+        return inputs.request.auto_recall
+    session_option = sessions.options(db, sessions.key(session)).get("auto_recall") if session is not None else None
+    return session_option if isinstance(session_option, bool) else inputs.auto_recall_default
+
+
+def _find_procedures(sources: ContextSources, query: str, scope: Scope) -> list[Summary]:
+    found = sources.find_summaries(
+        SearchSummariesRequest(
+            query,
+            limit=MAX_PROCEDURES,
+            user_id=scope.user_id,
+            namespace=scope.namespace,
+            agent_id=scope.agent_id,
+            level="procedure",
+        )
+    )
+    return [hit.summary for hit in found]
+
+
+def normalize_whitespace(text: str) -> str:
+    """Collapse runs of white space, in which copies of a text may differ."""
+    return " ".join(text.split())
+
+
+def _neighbour_turns(
+    db: sqlite3.Connection, ids: Sequence[str], excluded_texts: Set[str]
+) -> dict[str, tuple[Message | None, Message | None]]:
+    """The messages directly before and after each memory, without excluded texts."""
+
+    def unless_excluded(turn: Message | None) -> Message | None:
+        return None if turn is None or normalize_whitespace(turn.text) in excluded_texts else turn
+
+    found = neighbours.adjacent_messages(db, ids)
+    return {id: (unless_excluded(before), unless_excluded(after)) for id, (before, after) in found.items()}
+
+
+def _keys(hits: Sequence[Hit]) -> list[int]:
+    return [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
+
+
+def _from_other_sessions(summaries: Sequence[Summary], session: SessionInfo | None) -> list[Summary]:
+    """Each summary once, without those of the present session, whose running summary is a layer of its own."""
+    by_id = {summary.id: summary for summary in summaries}
+    return [summary for summary in by_id.values() if session is None or summary.session_id != session.id]

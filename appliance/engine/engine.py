@@ -1,0 +1,435 @@
+"""The composition root: opens a home, joins its services, and carries out requests.
+
+In:  ``ingest`` and ``sessions.add`` → ``engine.ingestion`` → ``ingest.pipeline``; then ``ingest.indexer``.
+Out: ``search`` → ``retrieval.pipeline``; ``context`` → ``context.builder``.
+
+Each request is carried out by the method whose path is the request's name: "search" by ``search``, "facts.list" by
+``facts.list``. Only this package reads the settings.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import appliance_models
+from appliance import config, paths
+from appliance import requests as r
+from appliance.engine.index_service import IndexService
+from appliance.errors import UsageError
+from appliance.paths import as_paths
+from appliance.retrieval import pipeline as retrieval
+from appliance.retrieval import search_query
+from appliance.retrieval.weights import profiles
+from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.events import EventBus
+from appliance.runtime.lazy import cached_property
+from appliance.runtime.llm import configured_endpoint
+from appliance.runtime.metrics import Metrics
+from appliance.runtime.streams import HeldContext
+from appliance.runtime.workers import Job, Scheduler, run_jobs, within
+from appliance.store import check, messages, sessions, variants
+from appliance.store.database import Database
+from appliance.store.lock import OwnerLock
+from appliance.types import (
+    Context,
+    Event,
+    Hits,
+    IngestReport,
+    Message,
+    MetricsSnapshot,
+    OnProgress,
+    Progress,
+    Scope,
+    Stream,
+    VerifyReport,
+    WatchEvent,
+)
+
+if TYPE_CHECKING:
+    from appliance.engine.erasure import ErasureService
+    from appliance.engine.fact_extraction import FactExtractionJob
+    from appliance.engine.ingestion import Ingestion
+    from appliance.memory.facts import FactService
+    from appliance.memory.overview import OverviewService
+    from appliance.memory.pins import PinService
+    from appliance.memory.sessions import SessionService
+    from appliance.memory.summaries import SummaryService
+    from appliance.memory.working_memory import WorkingMemory
+    from appliance_models import Embedder
+
+
+class Engine:
+    """An open home, owned by this process. Safe to use from several threads."""
+
+    def __init__(
+        self, home: paths.Home, settings: config.Settings, lock: OwnerLock, *, worker: bool, embedder: Embedder | None
+    ) -> None:
+        self.home = home
+        self.settings = settings
+        self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
+        self._llm = configured_endpoint(settings.llm)
+        self._lock = lock
+        self._database = Database(home.database)
+        if not sessions.default_ttl_applied(self._database.read(), settings.session.ttl):
+            with self._database.write() as tx:
+                sessions.apply_default_ttl(tx, settings.session.ttl)
+        self.recorder, self.admission = Metrics(), AdmissionControl()
+        self.events = EventBus(self.recorder.count_event)
+        self._index_service = IndexService(
+            home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
+        )
+        self._scheduler = Scheduler(
+            self._index_service.drain_while, self._index_service.has_pending, self._jobs, self.admission, threads=worker
+        )
+        self._scheduler.begin()
+
+    @classmethod
+    def open(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        *,
+        create: bool = True,
+        worker: bool = True,
+        embedder: Embedder | None = None,
+        purpose: str = "a Python program",
+    ) -> Self:
+        """Open a home in this process; the arguments are those of ``Appliance.open``.
+
+        Raises:
+            HomeError: The folder can't be used, or holds no memory and ``create`` is False.
+            HomeLocked: Another process has it open.
+            StoreError, ConfigError: The store or the settings are refused.
+        """
+        found = paths.find_home(home)
+        found = paths.create_home(found) if create else paths.require_home(found)
+        settings = config.load(found)
+        lock = OwnerLock(found.lock)
+        lock.acquire(purpose)
+        try:
+            return cls(found, settings, lock, worker=worker, embedder=embedder)
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
+        requests raise a StoreError. What waits goes on next time."""
+        self.admission.close()
+        self._scheduler.stop(self._llm.cancel_all if self._llm else lambda: None)
+        if (pins := Engine.pins.peek(self)) is not None:
+            pins.close()
+        self.events.close()
+        self._index_service.close()
+        self._database.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def load(self) -> None:
+        """Load every service now, so that no request of a daemon waits for a module."""
+        for name in ("sessions", "facts", "summaries", "pins", "overview", "erasure"):
+            getattr(self, name)
+
+    # --- services -------------------------------------------------------------------------------------
+
+    @cached_property
+    def sessions(self) -> SessionService:
+        """Sessions and their messages."""
+        from appliance.memory.sessions import SessionContext, SessionService
+
+        return SessionService(
+            SessionContext(
+                database=self._database,
+                owner=self.settings.user,
+                ttl=self.settings.session.ttl,
+                store_message=self._ingestion.store_message,
+                wake_workers=self._scheduler.wake,
+                working_memory=self._working_memory,
+                publish=self.events.publish,
+            )
+        )
+
+    @cached_property
+    def summaries(self) -> SummaryService:
+        """Summaries, at four levels."""
+        from appliance.engine import summarization
+
+        return summarization.summary_service(
+            self._database, self._index_service, self.settings, self.events.publish, self._llm
+        )
+
+    @cached_property
+    def facts(self) -> FactService:
+        """What is known of the person, as it changed."""
+        from appliance.memory import facts
+
+        return facts.FactService(facts.FactsContext(self._database, self.settings.user, self.settings.name))
+
+    @cached_property
+    def pins(self) -> PinService:
+        """Pins, use counts and importance."""
+        from appliance.memory.pins import PinService
+
+        return PinService(self._database, self._scheduler.wake)
+
+    @cached_property
+    def overview(self) -> OverviewService:
+        """What is there, without searching for it."""
+        from appliance.memory.overview import OverviewService
+
+        return OverviewService(self.home, self._database, self.settings.user, self.settings.watch.folders)
+
+    @cached_property
+    def erasure(self) -> ErasureService:
+        """Forgetting for good, and its receipts."""
+        from appliance.engine.erasure import ErasureService
+
+        return ErasureService(self.home, self._database, self._index_service, self.settings.user, self.events.publish)
+
+    @cached_property
+    def _working_memory(self) -> WorkingMemory:
+        from appliance.engine import summarization, working_memory
+
+        writer = summarization.running_summary_writer(self._llm)
+        return working_memory.working_memory(self._database, self.settings, self.events.publish, writer)
+
+    @cached_property
+    def _ingestion(self) -> Ingestion:
+        from appliance.engine.ingestion import Ingestion
+
+        return Ingestion(
+            self.home,
+            self.settings,
+            self._database,
+            self._index_service,
+            self._working_memory,
+            self.admission,
+            self.events.publish,
+            self._scheduler.wake,
+        )
+
+    @cached_property
+    def _fact_extraction(self) -> FactExtractionJob:
+        from appliance.engine.fact_extraction import FactExtractionJob
+
+        return FactExtractionJob(self.facts, self._llm)
+
+    def _jobs(self) -> Sequence[Job]:
+        """The background jobs, in the order in which they run."""
+        return (
+            self.erasure.finish_interrupted,
+            self.sessions.delete_expired,
+            self._working_memory.run_pending_compactions,
+            self.pins.score_pending,
+            self.pins.write_counts,
+            self.facts.extract_pending,
+            self.summaries.summarize_next_due,
+            self._fact_extraction.extract_pending,
+            self._index_service.optimize_index,
+        )
+
+    # --- in -------------------------------------------------------------------------------------------
+
+    def ingest(self, request: r.IngestRequest, on_progress: OnProgress) -> IngestReport:
+        """See ``IngestRequest``."""
+        began = time.perf_counter()
+        context = self._ingestion.ingest_context(
+            self._scope(request.user_id, request.namespace),
+            keep_owners=request.user_id is None and not request.namespace,
+            format=request.format,
+            dry_run=request.dry_run,
+            include_forgotten=request.again,
+            progress=lambda file, messages: on_progress(Progress("reading", messages, file=file)),
+        )
+        try:
+            tallies = self._ingestion.ingest_paths(as_paths(request.source), context)
+            embedded = self._embed(on_progress) if request.wait and not request.dry_run else 0
+        finally:
+            self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
+        return IngestReport(
+            files=tuple(tally.report() for tally in tallies),
+            chunks=sum(tally.chunks for tally in tallies),
+            embedded=embedded,
+            pending=self._index_service.pending(),
+            seconds=time.perf_counter() - began,
+        )
+
+    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
+        """See ``WatchRequest``."""
+        scope = self._scope(request.user_id, request.namespace)
+        keep_owners = request.user_id is None and not request.namespace
+        return self._ingestion.watch(request.folders, scope, keep_owners=keep_owners, once=request.once)
+
+    def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
+        """See ``ListWatchedFoldersRequest``."""
+        return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
+
+    def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
+        """See ``EmbedRequest``."""
+        return self._embed(on_progress)
+
+    def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
+        """See ``RunJobsRequest``."""
+        done = run_jobs(self._jobs(), in_time := within(request.max_seconds))
+        if not done and not in_time():
+            # The summary of a long session may take longer than a caller gives: one job is done to its end.
+            done = next(filter(None, (job(lambda: True) for job in self._jobs())), 0)
+        self._embed(on_progress)
+        return done
+
+    def _embed(self, on_progress: OnProgress) -> int:
+        return self._index_service.drain(lambda done, pending: on_progress(Progress("embedding", done, pending)))
+
+    # --- out ------------------------------------------------------------------------------------------
+
+    def search(self, request: r.SearchRequest) -> Hits:
+        """See ``SearchRequest``."""
+        defaults = self.settings.search
+        limit = defaults.limit if request.limit is None else request.limit
+        if limit < 1:
+            raise UsageError(f"The limit must be at least 1, not {limit}.")
+        current_session = None
+        if request.asked_in:
+            current_session = sessions.key(
+                self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
+            )
+        scope = self._scope(request.user_id, request.namespace, request.agent_id)
+        profile = search_query.find_profile(request.profile or defaults.profile, self._profiles)
+        query = search_query.resolve(
+            self._database.read(),
+            request,
+            scope,
+            profile=profile,
+            without=defaults.without if request.without is None else request.without,
+            per_session=defaults.per_session if request.per_session is None else request.per_session,
+            current_session=current_session,
+        )
+        with (
+            self.admission.running_query(),
+            self.recorder.time_search_stage("whole"),
+            self._index_service.search_resources(dense="dense" in query.legs) as resources,
+        ):
+            if resources is None:
+                if request.why_not is not None:
+                    self.message(r.MessageRequest(request.why_not))  # raises: there is none
+                return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
+            return retrieval.search(resources, query, limit=limit, explained_message=request.why_not)
+
+    def context(self, request: r.ContextRequest) -> Context:
+        """See ``ContextRequest``."""
+        from appliance.context import builder
+        from appliance.context.shares import shares
+        from appliance.memory.how_to import is_how_to
+        from appliance.memory.pins import recalled_message_ids
+        from appliance.retrieval.followups import search_with_turns
+
+        defaults = self.settings.context
+        budget = defaults.budget if request.budget is None else request.budget
+        if budget < 1:
+            raise UsageError(f"The budget must be at least 1, not {budget}.")
+        own_shares = {} if request.preset else {str(layer): share for layer, share in defaults.shares.items()}
+        sources = builder.ContextSources(
+            database=self._database,
+            search=partial(search_with_turns, self.search),
+            find_session=self.sessions.info,
+            profile=self.facts.profile,
+            window=lambda info: self._working_memory.window(sessions.key(info)),
+            find_summaries=self.summaries.search,
+            is_how_to=is_how_to,
+        )
+        inputs = builder.ContextInputs(
+            request=request,
+            scope=self._scope(request.user_id, request.namespace, request.agent_id),
+            budget=budget,
+            counter=appliance_models.encoding_for(request.encoding or defaults.encoding),
+            shares=shares(request.preset or defaults.preset, own_shares if request.shares is None else request.shares),
+            ranking=request.profile or defaults.profile,
+            per_session=defaults.per_session,
+            auto_recall_default=defaults.auto_recall,
+        )
+        with self.admission.running_query(), self.recorder.time_context():
+            built = builder.build_context(sources, inputs)
+        self.recorder.context_tokens.add(built.tokens)
+        if request.counted:
+            self.pins.note_recalled(r.RecalledRequest(recalled_message_ids(built)))
+        return built
+
+    def message(self, request: r.MessageRequest) -> Message:
+        """See ``MessageRequest``."""
+        return messages.to_message(messages.find(self._database.read(), request.reference))
+
+    def variants(self, request: r.VariantsRequest) -> list[Message]:
+        """See ``VariantsRequest``."""
+        return variants.list_variants(self._database.read(), request.reference)
+
+    def export(self, request: r.ExportRequest) -> Stream[dict[str, Any]]:
+        """See ``ExportRequest``."""
+        from appliance.memory import export
+
+        return export.stream_lines(self._database, request.user_id, self.settings.user)
+
+    def export_markdown(self, request: r.ExportMarkdownRequest) -> Stream[str]:
+        """See ``ExportMarkdownRequest``."""
+        from appliance.memory import export
+
+        return export.stream_markdown(self._database, request.user_id)
+
+    def subscribe(self, request: r.EventsRequest) -> Stream[Event]:
+        """See ``EventsRequest``."""
+        return self.events.subscribe()
+
+    # --- maintenance ----------------------------------------------------------------------------------
+
+    def status(self, request: r.StatusRequest) -> dict[str, Any]:
+        """See ``StatusRequest``."""
+        from appliance.memory.status import status
+
+        error = self._scheduler.last_error
+        found = status(self.home, self._database.read(), self._index_service.model_name, error, self.recorder)
+        summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
+        queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
+        queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
+        return {**found, "queues": queues, "summaries": summaries, "facts": facts}
+
+    def verify(self, request: r.VerifyRequest) -> VerifyReport:
+        """See ``VerifyRequest``."""
+        window = self._index_service.model_window() if request.deep else None
+        with self._index_service.lease_stores() as stores:
+            return check.verify(self._database, stores, window)
+
+    def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
+        """See ``ReindexRequest``."""
+
+        def progress(done: int, pending: int) -> None:
+            on_progress(Progress("embedding", done, pending))
+
+        if request.model is None and not request.vectors:
+            return self._index_service.rebuild_index(progress)
+        return self._index_service.rebuild_vectors(request.model, progress)
+
+    def warm_up(self, request: r.WarmUpRequest) -> None:
+        """See ``WarmUpRequest``."""
+        with self._index_service.search_resources(dense=True):
+            pass
+
+    def metrics(self, request: r.MetricsRequest) -> MetricsSnapshot:
+        """See ``MetricsRequest``."""
+        return self.recorder.snapshot()
+
+    def interactive_use(self, request: r.InteractiveUseRequest) -> Stream[None]:
+        """See ``InteractiveUseRequest``."""
+        return HeldContext(self.admission.interactive_use())
+
+    def _scope(self, user_id: str | None, namespace: str, agent_id: str | None = None) -> Scope:
+        return Scope(self.settings.user if user_id is None else user_id, namespace, agent_id)

@@ -1,0 +1,465 @@
+"""The serving generation with its model, its ledger and its index; indexing and rebuilding.
+
+Each is loaded when it is first needed, because a full-text search or a status needs none of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import appliance_models
+from appliance.config import Settings
+from appliance.engine.model_cache import ModelCache, RecentMessages, vector_identity
+from appliance.errors import ModelUnavailable, StoreCorrupt
+from appliance.ingest import indexer, rechunk
+from appliance.ingest.chunk import Chunker
+from appliance.ingest.indexer import IndexingContext, Throttle
+from appliance.paths import Home
+from appliance.retrieval.resources import SearchResources
+from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.metrics import Metrics
+from appliance.runtime.workers import run_concurrently
+from appliance.store import chunks, generations, lexical, variants
+from appliance.store.check import ModelWindow
+from appliance.store.chunks import Generation
+from appliance.store.database import Database
+from appliance.store.generations import DerivedStores
+from appliance.types import Event, OnEmbedded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from appliance_models import Embedder
+
+MAX_CATCH_UP_CHUNKS = 64
+"""A search first embeds the waiting chunks, if there are no more than this."""
+
+CATCH_UP_SECONDS = 0.05
+"""How long a search waits for other indexing to pause, and how long it then embeds itself. Chunks that still wait are
+found by full text; recent messages by meaning too, however long the outbox is."""
+
+DRAIN_YIELD_SECONDS = 1.0
+"""How long a drain delays its next batch for exclusive requests, however many there are."""
+
+OPTIMIZE_AFTER_POINTS = 10_000
+"""New points after which the index is optimized. Unoptimized points are held in memory; to optimize so many takes one
+to three seconds, in which nothing else runs in this process."""
+
+FORCE_OPTIMIZE_AFTER_POINTS = 40_000
+"""New points after which the index is optimized even during queries: they take 80 MB of memory, and a second at the
+next opening."""
+
+CATCH_UP_STEP_CHUNKS = 8
+"""Chunks that a search embeds before it looks at the clock."""
+
+PROGRESS_INTERVAL_SECONDS = 0.5
+"""Seconds between two events about the progress of embedding."""
+
+
+class IndexService:
+    """The derived state of an open home. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        database: Database,
+        admission: AdmissionControl,
+        metrics: Metrics,
+        publish: Callable[[Event], None],
+        embedder: Embedder | None = None,
+    ) -> None:
+        """``embedder`` replaces the configured model, under its own name."""
+        self._home = home
+        self._settings = settings
+        self._database = database
+        self._admission = admission
+        self._metrics = metrics
+        self._publish = publish
+        self._stores_lock = threading.RLock()
+        self._drain_lock = threading.Lock()
+        self._rebuild_lock = threading.Lock()
+        self._exclusive_requests: set[object] = set()
+        self._no_exclusive_requests = threading.Condition()
+        self._recent_messages = RecentMessages()
+        self._unoptimized_points = 0
+        self._unreported_chunks = 0
+        self._reported_at = 0.0
+        self._readers_changed = threading.Condition()
+        self._readers = 0
+        self._models = ModelCache(home, settings, metrics, embedder)
+        self._derived: DerivedStores | None = None
+
+    def close(self) -> None:
+        with self._exclusive(), self._stores_lock:
+            self._close_stores()
+
+    @property
+    def model_name(self) -> str:
+        """The model of the first generation of a new home."""
+        return self._models.name
+
+    # --- the generation, its model and its stores -------------------------------------------------------
+
+    def generation(self) -> Generation | None:
+        """The serving generation; None in a home that never stored anything."""
+        return chunks.generation(self._database.read())
+
+    def ensure_generation(self) -> Generation:
+        """The serving generation, begun with the configured model if there is none yet.
+
+        Raises:
+            ModelUnavailable: Its model can't be loaded, or is no longer the one that made its vectors.
+        """
+        with self._stores_lock:
+            found = self.generation()
+            if found is None:
+                model = self._models.load(self._models.name)
+                with self._database.write() as tx:
+                    return chunks.begin_generation(
+                        tx, self._models.name, vector_identity(model), model.dimension, active=True
+                    )
+            self._models.for_generation(found)
+            return found
+
+    def open_stores(self) -> DerivedStores | None:
+        """The ledger and index of the serving generation, opened if necessary."""
+        with self._stores_lock:
+            found = self.generation()
+            if self._derived is None and found is not None:
+                generations.remove_orphaned_files(self._home, self._database)
+                self._derived = self._open(found)
+            return self._derived
+
+    @contextmanager
+    def lease_stores(self) -> Iterator[DerivedStores | None]:
+        """The open stores, which stay open within the context. ``_close_stores`` waits for it while its caller holds
+        ``_stores_lock``, so nothing that takes this lock may be called within."""
+        with self._stores_lock:
+            stores = self.open_stores()
+            with self._readers_changed:
+                self._readers += 1
+        try:
+            yield stores
+        finally:
+            with self._readers_changed:
+                self._readers -= 1
+                self._readers_changed.notify_all()
+
+    def _close_stores(self) -> None:
+        """Close the stores once all leases have ended. The caller holds ``_stores_lock``, so that no lease begins."""
+        with self._readers_changed:
+            self._readers_changed.wait_for(lambda: not self._readers)
+        if self._derived is not None:
+            self._derived.close()
+            self._derived = None
+
+    def chunking_target(self) -> tuple[int, Chunker]:
+        """The serving generation and its chunker; called within the transaction that stores messages."""
+        found = self.generation() or self.ensure_generation()
+        return found.id, self.chunker(self._models.for_generation(found))
+
+    def model_window(self) -> ModelWindow | None:
+        """How much of a passage the serving model reads; None in a home that never stored anything."""
+        found = self.generation()
+        if found is None:
+            return None
+        model = self._models.for_generation(found)
+        return ModelWindow(model.max_tokens, model.count_tokens)
+
+    def chunker(self, model: Embedder) -> Chunker:
+        return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
+
+    def _open(self, generation: Generation) -> DerivedStores:
+        index = self._settings.index
+        return generations.open_stores(
+            self._home, self._database, generation, url=index.url, collection=index.collection
+        )
+
+    # --- embedding ------------------------------------------------------------------------------------
+
+    def pending(self) -> int:
+        """How many chunks wait for a vector or a point."""
+        found = self.generation()
+        return chunks.count_pending(self._database.read(), found.id) if found else 0
+
+    def has_pending(self) -> bool:
+        """Whether anything waits to be added to the derived stores or removed from them."""
+        return chunks.has_queued_work(self._database.read())
+
+    def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
+        """Embed and index all waiting chunks, and return their number. Queries go first, see ``AdmissionControl``."""
+        return self._drain(lambda: True, progress)
+
+    def drain_while(self, should_continue: Callable[[], bool]) -> int:
+        """The same, for as long as ``should_continue`` returns True."""
+        return self._drain(should_continue, lambda done, pending: None)
+
+    def add_recent_message(self, message: int) -> None:
+        """Note a new message, so that the next search finds it by meaning too."""
+        self._recent_messages.add(message)
+
+    def optimize_index(self, should_continue: Callable[[], bool]) -> int:
+        """Optimize the index if it has many new points and no query runs. Returns 1 if it was optimized."""
+        if self._unoptimized_points < OPTIMIZE_AFTER_POINTS or not self._admission.is_idle() or not should_continue():
+            return 0
+        with self._exclusive():
+            if (stores := self.open_stores()) is not None:
+                stores.index.optimize()
+            self._unoptimized_points = 0
+        return 1
+
+    @contextmanager
+    def _exclusive(self, seconds: float = -1) -> Iterator[bool]:
+        """Keep others from indexing within the context; running drains pause after their batch.
+
+        Yields whether this succeeded within ``seconds``. Taken before ``_stores_lock``, which a drain takes too.
+        """
+        request = object()
+        self._exclusive_requests.add(request)
+        acquired = False
+        try:
+            acquired = self._drain_lock.acquire(timeout=seconds)
+            yield acquired
+        finally:
+            if acquired:
+                self._drain_lock.release()
+            with self._no_exclusive_requests:
+                self._exclusive_requests.discard(request)
+                self._no_exclusive_requests.notify_all()
+
+    def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded) -> int:
+        done = rounds = 0
+        throttle = Throttle(
+            self._admission.is_idle, self._admission.yield_to_queries, lambda: bool(self._exclusive_requests)
+        )
+        while should_continue():
+            with self._no_exclusive_requests:
+                self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
+            with self._drain_lock:
+                stores = self.open_stores()
+                if stores is None:
+                    return done
+                context = self._indexing_context(stores, self._models.for_generation(stores.generation), throttle)
+                put = indexer.index_batch(context)
+                self._unoptimized_points += put.chunks + put.summary_chunks
+                should_optimize = not put or self._unoptimized_points >= OPTIMIZE_AFTER_POINTS
+                if (
+                    should_optimize and self._admission.is_idle()
+                ) or self._unoptimized_points >= FORCE_OPTIMIZE_AFTER_POINTS:
+                    stores.index.optimize()
+                    self._unoptimized_points = 0
+                if not put and rounds:
+                    stores.make_private()
+            if not put:
+                if not rounds:  # another thread was faster, or nothing waited: report that too
+                    progress(done, self.pending())
+                break
+            done, rounds, pending = done + put.chunks, rounds + 1, self.pending()
+            self._report_progress(put.chunks, pending)
+            progress(done, pending)
+        return done
+
+    def _indexing_context(self, stores: DerivedStores, model: Embedder, throttle: Throttle) -> IndexingContext:
+        return IndexingContext(
+            self._database, stores.generation.id, stores.ledger, stores.index, model.embed_passages, throttle,
+            self._metrics,
+        )  # fmt: skip
+
+    def _report_progress(self, chunks: int, pending: int) -> None:
+        """Publish the progress of embedding, at intervals and at the end."""
+        self._unreported_chunks += chunks
+        if self._unreported_chunks and (
+            not pending or time.monotonic() - self._reported_at > PROGRESS_INTERVAL_SECONDS
+        ):
+            self._reported_at = time.monotonic()
+            done, self._unreported_chunks = self._unreported_chunks, 0
+            self._publish(Event("embedded", "", {"chunks": done, "pending": pending}))
+
+    def _catch_up(self, found: Generation, model: Embedder) -> dict[int, NDArray[np.float32]]:
+        """Embed a small backlog, within a time limit. Returns the vectors of recent messages that still wait."""
+        if chunks.count_pending_up_to(self._database.read(), found.id, MAX_CATCH_UP_CHUNKS + 1) <= MAX_CATCH_UP_CHUNKS:
+            self._index_within_limit(found, model)
+        return self._recent_messages.vectors(self._database.read(), found.id, model.identity, model.embed_passages)
+
+    def _index_within_limit(self, found: Generation, model: Embedder) -> None:
+        with ExitStack() as stack:
+            with self._admission.suspend_yielding():
+                if not stack.enter_context(self._exclusive(CATCH_UP_SECONDS)):
+                    return
+            stores, deadline = self.open_stores(), time.monotonic() + CATCH_UP_SECONDS
+            if stores is None or stores.generation.id != found.id:
+                return
+            context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
+            while put := indexer.put_chunks(context, CATCH_UP_STEP_CHUNKS):
+                self._unoptimized_points += put
+                self._report_progress(put, 0)
+                if time.monotonic() > deadline:
+                    return
+
+    # --- search ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def search_resources(self, *, dense: bool) -> Iterator[SearchResources | None]:
+        """What a search reads from, open within the context; None in a home that never stored anything.
+
+        The model is loaded only for ``dense`` or for a small backlog. If it can't be loaded, the resources have no
+        ``embed`` and give the reason.
+        """
+        with ExitStack() as leases:
+            yield self._search_resources(leases, dense)
+
+    def _search_resources(self, leases: ExitStack, dense: bool) -> SearchResources | None:
+        reranker = self._models.load_reranker() if dense else None
+        while (found := self.generation()) is not None:
+            if dense and self._derived is None:
+                with suppress(StoreCorrupt), run_concurrently(partial(self._models.preload, found.model)):
+                    self.open_stores()
+            model, unavailable_reason, recent_vectors = None, "", {}
+            has_backlog = (
+                bool(self._recent_messages)
+                or 0
+                < chunks.count_pending_up_to(self._database.read(), found.id, MAX_CATCH_UP_CHUNKS + 1)
+                <= MAX_CATCH_UP_CHUNKS
+            )
+            if dense or has_backlog:
+                try:
+                    model = self._models.for_generation(found)
+                except ModelUnavailable as error:
+                    unavailable_reason = str(error)
+            try:
+                if model is not None and has_backlog:
+                    with self._metrics.time_search_stage("wait"):
+                        recent_vectors = self._catch_up(found, model)
+                stores = leases.enter_context(self.lease_stores())
+            except StoreCorrupt as error:
+                lexicon = appliance_models.load_lexicon
+                return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
+            if stores is not None and stores.generation.id == found.id:
+                return SearchResources(
+                    db=self._database.read(),
+                    index=stores.index,
+                    generation=found.id,
+                    embed=partial(self._models.embed_query, model) if model else None,
+                    lexicon=appliance_models.load_lexicon,
+                    unavailable_reason=unavailable_reason,
+                    reranker=reranker,
+                    time_stage=self._metrics.time_search_stage,
+                    recent_vectors=recent_vectors,
+                )
+            leases.close()  # a rebuild has just ended: try again with its generation
+        return None
+
+    # --- rebuilding -----------------------------------------------------------------------------------
+
+    def rebuild_index(self, progress: OnEmbedded) -> int:
+        """Rebuild full text, index and the links between variants, from the database and the ledger.
+
+        Returns:
+            The number of indexed chunks.
+        """
+        with self._rebuild_lock, self._exclusive(), self._stores_lock:
+            found = self.ensure_generation()
+            self._close_stores()
+            generations.remove_index(self._home, found.id)
+            with self._database.write() as tx:
+                lexical.rebuild(tx)
+                variants.delete_all(tx)
+                chunks.requeue_all(tx, found.id)
+        return self.drain(progress)
+
+    def expunge(self, progress: OnEmbedded) -> int:
+        """Erase from ledger, index and full text what the database no longer has, and compact the database.
+
+        If it is interrupted, the memory still works, and it can be repeated.
+
+        Returns:
+            The number of erased vectors.
+        """
+        with self._rebuild_lock, self._exclusive(), self._stores_lock:
+            found = self.generation()
+            self._close_stores()
+            with self._database.write() as tx:
+                chunks.delete_orphaned_embeddings(tx)
+                lexical.optimize(tx)
+            erased = 0
+            if found is not None:
+                erased = generations.erase_orphaned_vectors(self._home, self._database, found)
+                generations.remove_index(self._home, found.id)
+                with self._database.write() as tx:
+                    chunks.requeue_all(tx, found.id)
+        self.drain(progress)
+        with self._exclusive():
+            self._database.compact()
+        return erased
+
+    def rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
+        """Build a new generation, and activate it when it is complete. If interrupted, the old one goes on serving.
+
+        Args:
+            name: The embedding model; None for the present one.
+            progress: Called with the chunks done and the chunks left.
+
+        Returns:
+            The number of indexed chunks.
+        """
+        with self._rebuild_lock:
+            done = self._rebuild_vectors(name, progress)
+        return done + self.drain()
+
+    def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
+        found = self.generation()
+        name = name or (found.model if found else self._models.name)
+        model = self._models.load(name)
+        self._discard_unfinished()
+        with self._database.write() as tx:
+            new = chunks.begin_generation(tx, name, vector_identity(model), model.dimension, active=False)
+        stores = self._open(new)
+        try:
+            rechunk.messages(self._database, new.id, self.chunker(model))
+            rechunk.summaries(self._database, new.id, self.chunker(model))
+            done = self._index_all(stores, model, progress)
+        except BaseException:
+            stores.close()
+            raise
+        with self._exclusive(), self._stores_lock:
+            # A running search looks up chunks of the old generation, which the activation deletes.
+            self._close_stores()
+            # Messages stored meanwhile are chunked now, while nothing else can write, and embedded later.
+            with self._database.write() as tx:
+                rechunk.messages(self._database, new.id, self.chunker(model))
+                rechunk.summaries(self._database, new.id, self.chunker(model))
+                retired = chunks.activate(tx, new.id)
+            self._derived = stores
+            for generation in retired:
+                generations.remove_files(self._home, generation)
+        return done
+
+    def _index_all(self, stores: DerivedStores, model: Embedder, progress: OnEmbedded) -> int:
+        """Embed and index all chunks of a generation that does not serve yet. Returns their number."""
+        done = unoptimized = 0
+        context = self._indexing_context(
+            stores, model, Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+        )
+        while put := indexer.index_batch(context):
+            done, unoptimized = done + put.chunks, unoptimized + put.chunks + put.summary_chunks
+            if unoptimized >= OPTIMIZE_AFTER_POINTS:
+                stores.index.optimize()
+                unoptimized = 0
+            progress(done, chunks.count_pending(self._database.read(), stores.generation.id))
+        stores.index.optimize()
+        stores.make_private()
+        return done
+
+    def _discard_unfinished(self) -> None:
+        """Discard the generation of an interrupted rebuild."""
+        while (unfinished := chunks.generation(self._database.read(), "building")) is not None:
+            with self._database.write() as tx:
+                chunks.discard(tx, unfinished.id)
+            generations.remove_files(self._home, unfinished.id)

@@ -1,0 +1,139 @@
+"""Connects the ingestion pipeline with the home and its settings: for files, watched folders and single messages."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from appliance import __version__
+from appliance.config import Settings
+from appliance.engine.index_service import IndexService
+from appliance.ingest import pipeline
+from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
+from appliance.memory import importance
+from appliance.memory.sessions import BeforeStoreHook
+from appliance.memory.working_memory import WorkingMemory
+from appliance.paths import Home
+from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.streams import ProducerStream
+from appliance.store import sessions
+from appliance.store.database import Database
+from appliance.types import Event, FileReport, MessageRecord, OnFile, Scope, SessionInfo, WatchEvent
+
+MAX_UNREAD_REPORTS = 256
+"""Reports of a watcher that wait for a slow reader, before the watcher waits too."""
+
+
+class Ingestion:
+    """Ingests messages into an open home. ``wake_scheduler`` is called after new messages."""
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        database: Database,
+        index_service: IndexService,
+        working_memory: WorkingMemory,
+        admission: AdmissionControl,
+        publish: Callable[[Event], None],
+        wake_scheduler: Callable[[], None],
+    ) -> None:
+        self._home = home
+        self._settings = settings
+        self._database = database
+        self._index_service = index_service
+        self._working_memory = working_memory
+        self._admission = admission
+        self._publish = publish
+        self._wake_scheduler = wake_scheduler
+
+    def ingest_context(
+        self,
+        scope: Scope,
+        *,
+        keep_owners: bool = False,
+        format: str | None = None,
+        dry_run: bool = False,
+        include_forgotten: bool = False,
+        progress: OnFile = lambda path, messages: None,
+    ) -> pipeline.IngestContext:
+        """The context of an ingestion into this home.
+
+        Raises:
+            ModelUnavailable: The embedding model can't be loaded.
+        """
+        self._index_service.ensure_generation()
+        return pipeline.IngestContext(
+            database=self._database,
+            target=self._index_service.chunking_target,
+            scope=scope,
+            keep_owners=keep_owners,
+            format=format,
+            me=self._settings.name or None,
+            ttl=self._settings.session.ttl,
+            dry_run=dry_run,
+            include_forgotten=include_forgotten,
+            progress=progress,
+            score_importance=importance.score,
+            yield_to_queries=self._admission.yield_to_queries,
+            is_idle=self._admission.is_idle,
+            publish=self._publish,
+        )
+
+    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[pipeline.FileTally]:
+        """Ingest files, folders and zips. Returns a tally of each file."""
+        return list(pipeline.ingest(paths, context))
+
+    def store_message(self, record: MessageRecord, info: SessionInfo, before: BeforeStoreHook) -> int:
+        """Store a single message at once. Returns its key."""
+        context = self.ingest_context(Scope(info.user_id, info.namespace))
+        with ExitStack() as stack:
+            stack.enter_context(self._admission.suspend_yielding())  # so that a running ingest ends its batch soon
+
+            def on_transaction_begin(tx: sqlite3.Connection) -> None:
+                stack.close()
+                before(tx)
+
+            key = pipeline.add(record, sessions.key(info), context, on_transaction_begin)
+        self._index_service.add_recent_message(key)
+        self._publish(Event("ingested", info.id, {"messages": 1, "new": 1}))
+        self._working_memory.mark_changed(sessions.key(info))
+        self._wake_scheduler()
+        return key
+
+    def watch(
+        self, folders: Sequence[str | os.PathLike[str]], scope: Scope, *, keep_owners: bool, once: bool
+    ) -> ProducerStream[WatchEvent]:
+        """Watch the inbox, the configured folders and ``folders``; see ``WatchRequest``."""
+
+        def read(root: Path, file: Path) -> list[FileReport]:
+            context = self.ingest_context(scope, keep_owners=keep_owners)
+            tallies = list(pipeline.ingest([file], context, within=root))
+            self._wake_scheduler()
+            return [tally.report() for tally in tallies]
+
+        watcher = FolderWatcher(
+            self.watched_folders(folders),
+            self._database,
+            read,
+            reader=__version__,
+            owner="" if keep_owners else f"{scope.user_id} {scope.namespace}",
+            intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
+            excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
+            on_read=lambda report: stream.put(WatchEvent(report)),
+            on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
+        )
+        stream = ProducerStream[WatchEvent](lambda: watcher.run(once=once), watcher.stop, size=MAX_UNREAD_REPORTS)
+        return stream
+
+    def watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
+        """The inbox, the configured folders and ``folders``, without those inside another one.
+
+        Raises:
+            HomeError: A folder does not exist.
+        """
+        named = (Path(folder).expanduser() for folder in (*self._settings.watch.folders, *folders))
+        return outermost_folders([self._home.inbox, *named])

@@ -1,0 +1,192 @@
+"""The models of an open home, each loaded once, when it is first needed; and the vectors that are used again: of recent
+queries, which a context uses several times and a person repeats, and of the most recent messages."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+import appliance_models
+from appliance.config import Settings
+from appliance.errors import ModelUnavailable
+from appliance.paths import Home
+from appliance.retrieval.resources import RerankerSettings
+from appliance.runtime.metrics import Metrics
+from appliance.store import chunks
+from appliance.store.chunks import PASSAGE_FORMAT, Generation
+
+if TYPE_CHECKING:
+    from appliance_models import CrossEncoder, Embedder
+
+MAX_CACHED_VECTORS = 256
+"""How many vectors are cached, 1.5 KB each."""
+
+MAX_RECENT_MESSAGES = 64
+"""How many messages count as recent. More at once are an import, which is found once it is indexed."""
+
+
+class ModelCache:
+    """Loads and keeps the models of a home. Safe to use from several threads."""
+
+    def __init__(self, home: Home, settings: Settings, metrics: Metrics, embedder: Embedder | None) -> None:
+        """``embedder`` replaces the configured model, under its own name."""
+        self._home = home
+        self._settings = settings
+        self._metrics = metrics
+        self._load_lock = threading.Lock()
+        self._query_vectors = EmbeddingCache()
+        self.name = embedder.name if embedder else settings.model.name
+        """The model of the first generation of a new home."""
+        self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
+        self._supplied_names = frozenset(self._embedders)
+        self._reranker: CrossEncoder | None = None
+
+    def load(self, name: str) -> Embedder:
+        """The embedding model with this name.
+
+        Raises:
+            ModelUnavailable: It is missing or damaged.
+        """
+        if name in self._embedders:  # without the lock, because this is called within transactions
+            return self._embedders[name]
+        with self._load_lock:
+            if name not in self._embedders:
+                try:
+                    self._embedders[name] = appliance_models.load(
+                        name, (self._home.models,), threads=self._settings.model.threads or None
+                    )
+                except appliance_models.ModelError as error:
+                    raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
+            return self._embedders[name]
+
+    def for_generation(self, generation: Generation) -> Embedder:
+        """The model that made a generation.
+
+        Raises:
+            ModelUnavailable: It can't be loaded, or another model now has its name.
+        """
+        model = self.load(generation.model)
+        if vector_identity(model) != generation.identity:
+            raise ModelUnavailable(
+                f"The model {generation.model} is not the one that made the stored vectors"
+                f" ({vector_identity(model)} now, {generation.identity} then).",
+                hint="'appliance reindex --vectors' computes them again; a search by words works meanwhile.",
+            )
+        return model
+
+    def preload(self, model: str) -> None:
+        """Load what a query needs besides the stores."""
+        if model in self._supplied_names:  # a caller's own model gets no texts but the caller's
+            return
+        with suppress(Exception):  # a failure occurs again, and is reported, where the model is needed
+            self.load(model).embed_query("warm")
+            appliance_models.load_lexicon()
+
+    def embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
+        """The vector of a query, (dimension,), from the cache if the query is recent."""
+        cached = self._query_vectors.get(model.identity, text)
+        self._metrics.count("query_cache_misses" if cached is None else "query_cache_hits")
+        if cached is None:
+            with self._metrics.time_search_stage("query"):
+                cached = model.embed_query(text)
+            self._query_vectors.put(model.identity, text, cached)
+        return cached
+
+    def load_reranker(self) -> RerankerSettings | None:
+        """The reranker, if the settings name a model for it."""
+        settings = self._settings.rerank
+        if not settings.model:
+            return None
+        with self._load_lock:
+            try:
+                self._reranker = self._reranker or appliance_models.load_reranker(
+                    settings.model, (self._home.models,), threads=self._settings.model.threads or None
+                )
+            except appliance_models.ModelError as error:
+                return RerankerSettings(None, settings.top, settings.budget_ms, str(error))
+        return RerankerSettings(self._reranker, settings.top, settings.budget_ms)
+
+
+def vector_identity(model: Embedder) -> str:
+    """Identifies what made a generation's vectors: the model, and the format of its passages."""
+    return f"{model.identity} {PASSAGE_FORMAT}"
+
+
+class EmbeddingCache:
+    """Vectors by the model that made them and the text. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+
+    def get(self, model: str, text: str) -> NDArray[np.float32] | None:
+        with self._lock:
+            found = self._vectors.get((model, text))
+            if found is not None:
+                self._vectors.move_to_end((model, text))
+            return found
+
+    def put(self, model: str, text: str, vector: NDArray[np.float32]) -> None:
+        """Cache a vector in place of the one that was used longest ago."""
+        with self._lock:
+            self._vectors[model, text] = vector
+            while len(self._vectors) > MAX_CACHED_VECTORS:
+                self._vectors.popitem(last=False)
+
+
+class RecentMessages:
+    """Messages that were just added and may still wait for the index. Their vectors are computed for the first search,
+    so that a new message is found by meaning however long the outbox is."""
+
+    def __init__(self) -> None:
+        self._keys: set[int] = set()
+        self._vectors = EmbeddingCache()
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, message: int) -> None:
+        if len(self._keys) < MAX_RECENT_MESSAGES:
+            self._keys.add(message)
+
+    def keys(self) -> frozenset[int]:
+        return frozenset(self._keys.copy())
+
+    def vectors(
+        self, db: sqlite3.Connection, generation: int, model: str, embed: Callable[[Sequence[str]], NDArray[np.float32]]
+    ) -> dict[int, NDArray[np.float32]]:
+        """The vectors, (chunks, dimension), of each recent message that still waits in the outbox.
+
+        Args:
+            db: A connection for reading.
+            generation: The serving generation.
+            model: The identity of the embedding model.
+            embed: Embeds passages.
+        """
+        recent = self.keys()
+        pending = chunks.next_puts(db, generation, MAX_RECENT_MESSAGES, recent) if recent else []
+        if not pending:
+            self._keys.difference_update(recent)  # the index has them
+        found = {one.chunk: self._vector(model, one.passage, embed) for one in pending}
+        chunks_by_message = chunks.chunks_of(db, generation, sorted(recent)) if found else {}
+        return {
+            message: np.stack([found[key] for key in keys if key in found])
+            for message, keys in chunks_by_message.items()
+            if not found.keys().isdisjoint(keys)
+        }
+
+    def _vector(
+        self, model: str, passage: str, embed: Callable[[Sequence[str]], NDArray[np.float32]]
+    ) -> NDArray[np.float32]:
+        cached = self._vectors.get(model, passage)
+        if cached is None:
+            cached = embed([passage])[0]
+            self._vectors.put(model, passage, cached)
+        return cached

@@ -1,0 +1,69 @@
+"""Connects summaries with the stores, the models, the settings and the local language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.config import Settings
+from appliance.engine.index_service import IndexService
+from appliance.engine.working_memory import sentence_vectors
+from appliance.errors import EndpointError
+from appliance.memory.abstractive import InvalidSummary, cited_ids, write_notes
+from appliance.memory.compaction import RunningSummaryWriter
+from appliance.memory.extractive import SummaryDraft
+from appliance.memory.summaries import SummariesContext, SummaryService
+from appliance.retrieval import summary_search
+from appliance.runtime.llm import LlmEndpoint
+from appliance.store import generations
+from appliance.store.database import Database
+from appliance.types import Event, Filters, Message, SummaryHit
+
+
+def running_summary_writer(model: LlmEndpoint | None) -> RunningSummaryWriter | None:
+    """Writes running summaries with the model. Where it fails, the summary stays extractive."""
+    if model is None:
+        return None
+
+    def write(prior: str, turns: Sequence[Message]) -> str | None:
+        try:
+            return write_notes(model, prior, turns, turns, SummaryDraft("", (), {}), cited_ids(prior)).text
+        except (EndpointError, InvalidSummary):
+            return None
+
+    return RunningSummaryWriter(model.name, write)
+
+
+def summary_service(
+    database: Database,
+    index_service: IndexService,
+    settings: Settings,
+    publish: Callable[[Event], None],
+    model: LlmEndpoint | None,
+) -> SummaryService:
+    """The summary service of an open home, which uses a language model if there is one."""
+
+    def vectors(keys: Sequence[int]) -> NDArray[np.float32] | None:
+        with index_service.lease_stores() as stores:
+            return None if stores is None else generations.message_vectors(database.read(), stores, keys)
+
+    def find(text: str, filters: Filters, limit: int) -> list[SummaryHit]:
+        with index_service.search_resources(dense=True) as resources:
+            return [] if resources is None else summary_search.search(resources, text, filters, limit)
+
+    context = SummariesContext(
+        database=database,
+        owner=settings.user,
+        message_interval=settings.summaries.every,
+        idle_seconds=settings.summaries.silent,
+        current_generation=index_service.chunking_target,
+        index_pending=index_service.drain_while,
+        embed=sentence_vectors,
+        message_vectors=vectors,
+        writer=model,
+        find=find,
+        publish=publish,
+    )
+    return SummaryService(context)

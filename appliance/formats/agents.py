@@ -1,0 +1,392 @@
+"""Logs of other coding agents, in their small dialects, by one reader.
+
+Antigravity, Copilot CLI, Cursor, Droid, Hermes, Kimi, OpenClaw (and Pi), OpenCode (exported), Qwen Code.
+They differ in how a record says who speaks and where the text stands: each dialect turns a record into an
+``_AgentTurn``, and the rest is the same for all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from appliance.formats import agent_logs, json_fields
+from appliance.formats.agent_logs import ContentBlock, EchoFilter, LogSession, blocks_of, call_of, result_of
+from appliance.formats.base import Document, DocumentHead
+from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, parse_time, with_attachments
+from appliance.types import InputProblem, Record, Role, SessionRecord
+
+_ROLES = json_fields.role_table(
+    user="user human",
+    assistant="assistant model ai",
+    system="system developer",
+    tool="tool toolResult tool_result bashExecution function",
+)
+# The program's markup around the person's text, and around the text that it adds.
+_USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query)>\n?(.*?)\n?</\1>", re.DOTALL)
+_INJECTED = re.compile(r"\s*<(qwen:[\w-]+|environment_details|user_info|system_info|hook_context)\b.*", re.DOTALL)
+_ANSWERS = frozenset({"PLANNER_RESPONSE", "NOTIFY_USER"})
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentTurn:
+    """The content of one record.
+
+    ``agent`` is the speaker where that is not the session's own assistant. Logs that repeat themselves name the
+    ``stream`` of a text."""
+
+    role: Role
+    blocks: tuple[ContentBlock, ...] = ()
+    identity: str | None = None
+    parent: str | None = None
+    time: Any = None
+    hidden: bool = False
+    agent: str | None = None
+    model: str = ""
+    stream: str = ""
+
+
+@dataclass(slots=True)
+class _AgentLog:
+    """The state of reading a file.
+
+    ``nearest`` has the message at or above each record, ``calls`` the message id and the tool's name of each call."""
+
+    document: Document
+    facts: dict[str, Any] = field(default_factory=dict)
+    sessions: dict[str, LogSession] = field(default_factory=dict)
+    nearest: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    echoes: EchoFilter = field(default_factory=EchoFilter)
+    session_id: str | None = None
+
+
+def matches(head: DocumentHead) -> float:
+    """How surely this is one of the dialects."""
+    return max(map(_confidence, agent_logs.first_objects(head)), default=0.0)
+
+
+def _confidence(record: dict[str, Any]) -> float:
+    kind, message = as_text(record.get("type")), as_dict(record.get("message"))
+    if {"step_index", "source", "type", "status"} <= record.keys():
+        return 0.95
+    if "." in kind and isinstance(record.get("data"), dict) and {"id", "parentId"} & record.keys():
+        return 0.95
+    if kind in ("turn.prompt", "context.append_message", "context.append_loop_event"):
+        return 0.95
+    if kind == "metadata" and "protocol_version" in record:
+        return 0.9
+    if "sessionId" in record and isinstance(message.get("parts"), list):
+        return 0.95
+    if kind == "message" and as_text(message.get("role")) in _ROLES and "id" in record:
+        return 0.9
+    if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
+        return 0.85
+    if not kind and as_text(record.get("role")) in _ROLES and "content" in message:
+        return 0.9
+    messages = [as_dict(item) for item in as_list(record.get("messages"))]
+    if any("info" in item and "parts" in item for item in messages):
+        return 0.9
+    return 0.85 if "session_id" in record and any(as_text(item.get("role")) in _ROLES for item in messages) else 0.0
+
+
+def parse(document: Document) -> Iterator[Record]:
+    """The messages of the session in the order of the file."""
+    log = _AgentLog(document)
+    return agent_logs.records(agent_logs.entries(document), log.sessions.values(), partial(_record, log))
+
+
+def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record]:
+    if isinstance(data.get("messages"), list):
+        _update_session_facts(log, data | as_dict(data.get("info")))
+        for entry in json_fields.entries(data["messages"], "", "message"):
+            if isinstance(entry, InputProblem):
+                yield entry
+            else:
+                _, place, message = entry
+                dialect = _opencode if isinstance(message.get("info"), dict) else _plain
+                yield from _messages(log, dialect(message), place)
+        return
+    turn = _dialect_of(data)(data)
+    if turn is None:
+        _update_session_facts(log, data)
+        parent = log.nearest.get(agent_logs.own_id(data.get("parentId", data.get("parentUuid"))) or "")
+        identity = agent_logs.own_id(data.get("id", data.get("uuid")))
+        if parent and identity:
+            log.nearest.setdefault(identity, parent)
+        return
+    if session := agent_logs.own_id(data.get("sessionId")):
+        log.facts.setdefault("id", session)
+        log.facts.setdefault("cwd", data.get("cwd"))
+    yield from _messages(log, turn, where)
+
+
+def _update_session_facts(log: _AgentLog, data: dict[str, Any]) -> None:
+    """Keep what a record without a message tells about the session."""
+    inner = as_dict(data.get("data"))
+    opens = as_text(data.get("type")) in ("session", "session_start") or "messages" in data
+    facts = {
+        "id": inner.get("sessionId") or data.get("session_id") or data.get("sessionId") or (opens and data.get("id")),
+        "title": data.get("title") or data.get("sessionTitle") or data.get("summary"),
+        "cwd": data.get("cwd") or data.get("directory") or as_dict(inner.get("context")).get("cwd"),
+        "time": as_dict(data.get("time")).get("created")
+        or inner.get("startTime")
+        or data.get("session_start")
+        or data.get("created_at")
+        or (opens and data.get("timestamp")),
+    }
+    for key, value in facts.items():
+        if value and (key != "id" or agent_logs.own_id(value)):
+            log.facts.setdefault(key, value)
+
+
+# --- dialects -----------------------------------------------------------------------------------------
+
+
+def _dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], _AgentTurn | None]:
+    kind = as_text(data.get("type"))
+    if "step_index" in data:
+        return _antigravity
+    if kind.startswith(("turn.", "context.")):
+        return _kimi
+    if "." in kind and isinstance(data.get("data"), dict):
+        return _copilot
+    return _plain_or_none
+
+
+def _plain_or_none(data: dict[str, Any]) -> _AgentTurn | None:
+    """A record with a role of its own or of its message; other records are bookkeeping."""
+    turn = _plain(data)
+    return turn if turn.blocks else None
+
+
+def _plain(data: dict[str, Any]) -> _AgentTurn:
+    """Cursor, Droid, Hermes, OpenClaw, Qwen: a role, and content or parts, in the record or in its ``message``."""
+    message = as_dict(data.get("message")) or data
+    speaker = as_text(message.get("role")) or first_text(data, "role", "type")
+    role = _ROLES.get(speaker)
+    blocks = tuple(blocks_of(message.get("content", message.get("parts")))) if role else ()
+    if role == "tool":
+        result = result_of(message)
+        blocks = (replace(result, name=result.name or as_text(message.get("name"))),)
+    elif role == "assistant":
+        blocks += tuple(call_of(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict))
+        if reasoning := first_text(message, "reasoning_content", "reasoning"):
+            blocks = (ContentBlock("reasoning", reasoning), *blocks)
+    notice = role == "user" and as_text(data.get("subtype")) == "notification"
+    if notice and as_dict(data.get("systemPayload")):
+        role = "system"
+    identity = agent_logs.first_own_id(data, "id", "uuid")
+    parent = agent_logs.first_own_id(data, "parentId", "parentUuid")
+    time = data.get("timestamp") or message.get("timestamp") or data.get("created_at")
+    model = as_text(data.get("model")) or as_text(message.get("model"))
+    hidden = role == "system" and not notice
+    return _AgentTurn(role or "system", blocks, identity, parent, time, hidden=hidden, model=model)
+
+
+def _opencode(data: dict[str, Any]) -> _AgentTurn:
+    """A message's ``info`` and its parts; a tool's part holds its call and its result."""
+    info = as_dict(data.get("info"))
+    role = _ROLES.get(as_text(info.get("role")), "system")
+    blocks: list[ContentBlock] = []
+    for part in map(as_dict, as_list(data.get("parts"))):
+        state = as_dict(part.get("state"))
+        if part.get("type") == "tool":
+            call = {"name": part.get("tool"), "id": part.get("callID"), "input": state.get("input")}
+            blocks += [call_of(call), result_of({"toolCallId": part.get("callID"), "output": state.get("output")})]
+        elif part.get("synthetic") is not True:
+            # Synthetic parts are what the program adds to a prompt.
+            blocks += blocks_of(part)
+    identity, parent = agent_logs.own_id(info.get("id")), agent_logs.own_id(info.get("parentID"))
+    time, model = as_dict(info.get("time")).get("created"), as_text(info.get("modelID"))
+    return _AgentTurn(role, tuple(blocks), identity, parent, time, hidden=role == "system", model=model)
+
+
+def _antigravity(data: dict[str, Any]) -> _AgentTurn | None:
+    """Steps of the person, of the model with its tools, or of the program."""
+    kind = as_text(data.get("type"))
+    text = as_text(data.get("content"))
+    role: Role = "system"
+    blocks: tuple[ContentBlock, ...] = (ContentBlock("words", text),)
+    if kind == "USER_INPUT":
+        role = "user"
+    elif kind in _ANSWERS:
+        role = "assistant"
+        calls = [call for call in as_list(data.get("tool_calls")) if isinstance(call, dict)]
+        # The arguments are JSON within JSON.
+        arguments = [{key: _decode_string(value) for key, value in as_dict(call.get("args")).items()} for call in calls]
+        blocks = (ContentBlock("reasoning", as_text(data.get("thinking"))), *blocks)
+        blocks += tuple(call_of(call | {"args": args}) for call, args in zip(calls, arguments, strict=True))
+    elif as_text(data.get("source")) != "SYSTEM":
+        role, blocks = "tool", (ContentBlock("result", text, kind.lower()),)
+    step = agent_logs.own_id(data.get("step_index"))
+    return _AgentTurn(role, blocks, step, None, data.get("created_at"), hidden=role == "system")
+
+
+def _decode_string(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith('"'):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _copilot(data: dict[str, Any]) -> _AgentTurn | None:
+    """Events. The arguments of a tool stand in the message that requests it."""
+    kind, fields = as_text(data.get("type")), as_dict(data.get("data"))
+    call = as_text(fields.get("parentToolCallId"))
+    agent = (agent_logs.own_id(call) or "agents") if call else None
+    identity, parent = agent_logs.own_id(data.get("id")), agent_logs.own_id(data.get("parentId"))
+    model = as_text(fields.get("model"))
+    turn = _AgentTurn("system", (), identity, parent, data.get("timestamp"), agent=agent, model=model)
+    words = ContentBlock("words", first_text(fields, "content", "message"))
+    if kind == "user.message":
+        names = [first_text(as_dict(item), "displayName", "path") for item in as_list(fields.get("attachments"))]
+        files = tuple(ContentBlock("file", "", name) for name in names if name)
+        return replace(turn, role="user", blocks=(words, *files))
+    if kind == "assistant.message":
+        calls = tuple(call_of(call) for call in as_list(fields.get("toolRequests")) if isinstance(call, dict))
+        reasoning = ContentBlock("reasoning", as_text(fields.get("reasoningText")))
+        return replace(turn, role="assistant", blocks=(reasoning, words, *calls))
+    if kind == "tool.execution_complete":
+        return replace(turn, role="tool", blocks=(result_of(fields),))
+    if kind in ("system.message", "system.notification"):
+        return replace(turn, blocks=(words,), hidden=True)
+    if kind in ("session.info", "session.error", "session.warning"):
+        return replace(turn, blocks=(words,))
+    return None
+
+
+def _kimi(data: dict[str, Any]) -> _AgentTurn | None:
+    """Prompts, as the person typed them and as the model got them, and the events of the agent's loop."""
+    kind = as_text(data.get("type"))
+    agent = as_text(data.get("agentId"))
+    is_prompt = kind in ("turn.prompt", "turn.steer")
+    turn = _AgentTurn("user", time=data.get("time"), agent=agent if agent not in ("", "main") else None, stream=kind)
+    message = data if is_prompt else as_dict(data.get("message"))
+    own = as_dict(message.get("origin")).get("kind") in (None, "user")
+    if is_prompt:
+        blocks = tuple(blocks_of(data.get("input")))
+        return replace(turn, role="user" if own else "system", blocks=blocks, hidden=not own, stream="prompt")
+    if kind == "context.append_message":
+        plain = _plain(message | {"tool_calls": message.get("toolCalls")})
+        role = plain.role if own or plain.role != "user" else "system"
+        return replace(turn, role=role, blocks=plain.blocks, hidden=role == "system")
+    if kind == "context.apply_compaction":
+        summary = ContentBlock("words", as_text(data.get("summary")))
+        return replace(turn, role="system", blocks=(summary,), hidden=True)
+    event = as_dict(data.get("event"))
+    turn = replace(turn, role="assistant", identity=agent_logs.own_id(event.get("uuid")))
+    if event.get("type") == "content.part":
+        return replace(turn, blocks=tuple(blocks_of(event.get("part"))))
+    if event.get("type") == "tool.call":
+        return replace(turn, blocks=(call_of({k: v for k, v in event.items() if k != "type"}),))
+    if event.get("type") == "tool.result":
+        return replace(turn, role="tool", blocks=(result_of(event),))
+    return None
+
+
+# --- all dialects -------------------------------------------------------------------------------------
+
+
+def _messages(log: _AgentLog, turn: _AgentTurn, where: str) -> Iterator[Record]:
+    """The messages of a turn: its text once, with reasoning, calls and results where they stand."""
+    texts = [block.text for block in turn.blocks if block.kind == "words" and block.text]
+    words, added = _split_user_text(texts) if turn.role == "user" else ("\n\n".join(texts), [])
+    if turn.role == "user" and turn.stream and words and log.echoes.is_echo(turn.stream, "user", words):
+        return
+    log_session = _session(log, turn, words)
+    sent, notes = parse_time(turn.time, where)
+    yield from notes if turn.blocks else ()
+    sidechain = {"sidechain": True} if turn.agent else {}
+    parent = log.nearest.get(turn.parent or "")
+    first: str | None = None
+
+    def emit(role: Role, text: str, part: str, metadata: dict[str, Any], **more: Any) -> Iterator[Record]:
+        nonlocal first
+        identity = f"{turn.identity}{part}" if turn.identity else None
+        for record in log_session.emit(role, text, identity, sent, where, metadata=metadata | sidechain, **more):
+            if (first is None or part == "") and not isinstance(record, InputProblem):
+                first = identity
+            yield record
+
+    attachments = [{"name": block.name} for block in turn.blocks if block.kind == "file"]
+    text = with_attachments(words, attachments)
+    owner = turn.identity if text.strip() and turn.role != "tool" else parent
+    has_text = False
+    for n, block in enumerate(turn.blocks, 1):
+        if block.kind == "reasoning":
+            yield from emit(
+                "tool", block.text, f"-reasoning-{n}", json_fields.tool_metadata("reasoning"), reply_to=owner
+            )
+        elif block.kind == "call":
+            part = f"-call-{n}"
+            message_id = f"{turn.identity}{part}" if turn.identity else None
+            if block.call_id:
+                log.calls[block.call_id] = (message_id, block.name)
+                if message_id:
+                    log.nearest[block.call_id] = message_id
+            metadata = agent_logs.call_metadata(block.name, block.arguments)
+            yield from emit("tool", block.text, part, metadata, author=block.name or None, reply_to=owner)
+        elif block.kind == "result":
+            call, name = log.calls.get(block.call_id or "", (None, ""))
+            name = block.name or name
+            part = f"-result-{n}" if len(turn.blocks) > 1 or turn.role != "tool" else ""
+            metadata = json_fields.tool_metadata("result", name)
+            yield from emit("tool", block.text, part, metadata, author=name or None, reply_to=call or owner)
+        elif not has_text and turn.role != "tool":
+            has_text = True
+            metadata = {"attachments": attachments} if attachments else {}
+            if turn.role == "assistant" and turn.model:
+                metadata["model"] = turn.model
+            if turn.hidden:
+                metadata["hidden"] = True
+            yield from emit(turn.role, text, "", metadata, reply_to=parent)
+    for n, context in enumerate(added, 1):
+        part = "" if n == 1 and not words.strip() else f"-context-{n}"
+        yield from emit("system", context, part, {"hidden": True}, reply_to=owner)
+    if turn.identity and (message_id := first or parent):
+        log.nearest.setdefault(turn.identity, message_id)
+
+
+def _split_user_text(texts: list[str]) -> tuple[str, list[str]]:
+    """The person's own text, and the texts that the program put around it."""
+    words: list[str] = []
+    added: list[str] = []
+    for text in texts:
+        if requests := _USER_REQUEST.findall(text):
+            words += [request for _, request in requests]
+            added += [rest] if (rest := _USER_REQUEST.sub("", text).strip()) else []
+        elif _INJECTED.fullmatch(text):
+            added.append(text)
+        else:
+            own, reminders = agent_logs.split_reminders(text)
+            added += reminders
+            words += [own] if own.strip() else []
+    return "\n\n".join(words), added
+
+
+def _session(log: _AgentLog, turn: _AgentTurn, words: str) -> LogSession:
+    """The session of a turn: the file's own, or that of the agent who speaks."""
+    facts = log.facts
+    identity = agent_logs.own_id(facts.get("id")) or log.session_id or agent_logs.id_in_name(log.document)
+    if identity is None:
+        # Without a time, the files' names tell apart sessions that begin alike.
+        start = facts.get("time") or turn.time
+        name = "" if start else log.document.name.rpartition("/")[2]
+        identity = agent_logs.made_id("agents", name, start, words or [block.text for block in turn.blocks])
+        log.session_id = identity
+    key = f"{identity}/{turn.agent}" if turn.agent else identity
+    if key not in log.sessions:
+        metadata: dict[str, Any] = {"sidechain": True, "parent": identity} if turn.agent else {}
+        if folder := as_text(facts.get("cwd")):
+            metadata["folder"] = folder
+        title = None if turn.agent else as_text(facts.get("title")) or None
+        created = None if turn.agent else parse_time(facts.get("time"), "")[0]
+        log.sessions[key] = LogSession(SessionRecord(key, title, created, metadata))
+    return log.sessions[key]

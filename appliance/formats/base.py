@@ -1,0 +1,84 @@
+"""The interface of a parser, and the documents that it reads.
+
+A parser is a module with the two functions of ``Parser``, named in the table of ``appliance.formats``. It reads
+no settings and touches no store. It streams: one conversation (or one message, where the format allows) bounds its
+memory, not the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
+
+from appliance.types import Record
+
+HEAD_BYTES = 65_536
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """What detection sees of a document.
+
+    ``name`` includes the document's folders as far as they are known, with "/" between them. ``text`` is the
+    first ``HEAD_BYTES`` bytes, decoded as far as possible. ``tables`` names the tables of an SQLite database.
+    """
+
+    name: str
+    text: str
+    truncated: bool
+    tables: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentContext:
+    """The surroundings of a document.
+
+    ``find`` returns the document at a path relative to this one's folder ("../users.json"), within the
+    folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
+    match in order. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
+    documents of a folder or zip have the same ``shared``.
+    """
+
+    find: Callable[[str], Document | None] = lambda path: None
+    me: str | None = None
+    shared: dict[Hashable, Any] = field(default_factory=dict)
+
+    def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
+        """The value under ``key``, created once for all documents of the folder or zip: a table of its users."""
+        if key not in self.shared:
+            self.shared[key] = create()
+        return cast(T, self.shared[key])
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file, or a member of a zip.
+
+    ``name`` is the path as a person would write it ("export.zip/conversations.json"). Each call of ``open``
+    returns a fresh binary stream, to be used in a ``with`` statement. ``size`` is what the file system or the
+    zip states, and a zip may be wrong. ``explicit`` is True for a file that the user named, False for one that was
+    found in a folder or a zip: many of those are no chats, which is no error. ``path`` is the file itself,
+    None for a member of a zip.
+    """
+
+    name: str
+    size: int
+    open: Callable[[], AbstractContextManager[BinaryIO]]
+    explicit: bool = True
+    path: Path | None = None
+    context: DocumentContext = field(default_factory=DocumentContext)
+
+
+class Parser(Protocol):
+    """A format module."""
+
+    def matches(self, head: DocumentHead) -> float:
+        """How sure the parser is, from 0 to 1, that the document is of its format."""
+
+    def parse(self, document: Document) -> Iterator[Record]:
+        """The document's sessions, messages and problems, in the order of the file."""

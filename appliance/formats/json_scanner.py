@@ -1,0 +1,270 @@
+"""Where the top-level records of a JSON stream begin and end, found without decoding them.
+
+The scanner counts brackets outside of strings, so a record costs a few matches of regular expressions. Damage
+misleads the count; the scanner finds its way back by the first keys of the file's first record, with which the
+others begin as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from appliance.formats.text import CHUNK_BYTES
+
+KeyPairs = Sequence[tuple[str, str]]
+"""The first two keys of a record, in each form that the format has."""
+
+# A record that grows longer than this may have lost its end: the scanner looks for another record's beginning in it.
+_RESYNC_THRESHOLD_BYTES = 16 << 20
+# No conversation is this long; reading further would only fill the memory.
+_MAX_RECORD_BYTES = 256 << 20
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_FLAT = rb'[^"{}\[\]]++|' + _STRING
+
+
+def _nested(levels: int) -> bytes:
+    inner = _FLAT
+    for _ in range(levels):
+        inner = _FLAT + rb"|[\[{](?:" + inner + rb")*+[\]}]"
+    return inner
+
+
+# One match passes containers that are nested up to this many levels: this makes scanning fast.
+_NESTING_STEP = 3
+_BALANCED_RUN = re.compile(rb"(?:" + _nested(_NESTING_STEP) + rb")*+", re.DOTALL)
+_SEPARATORS = re.compile(rb"[\s,\x00\x1e]*+")
+_NON_CONTAINER = re.compile(rb"[^{}\[\]]++")
+_WHOLE_STRING = re.compile(_STRING, re.DOTALL)
+_ATOM = re.compile(rb'[^\s"{}\[\],:]*+')
+_KEY_REST = re.compile(rb'(?:[^"\\]|\\.)*+"\s*+:', re.DOTALL)
+_CLEAN_END = re.compile(rb'[\s,]*+(?:\{\s*+"|\]|$)')
+_SCALAR_THEN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s"{}\[\],]++)\s*+,\s*+'
+_KEY = rb'("(?:[^"\\]|\\.){1,80}+")\s*+:'
+_FIRST_KEYS = re.compile(rb"\{\s*+" + _KEY + rb"(?:" + _SCALAR_THEN + _KEY + rb")?", re.DOTALL)
+
+_QUOTE, _OPEN_OBJECT, _CLOSE_LIST = b'"{]'
+
+# A wrapper has members before its list of records; these are all of them that are read.
+_ENTER_LOOKAHEAD_BYTES = 1 << 20
+_VALUE = rb"(?:" + _STRING + rb'|[^\s"{}\[\],]++|[\[{](?:' + _nested(_NESTING_STEP) + rb")*+[\]}])"
+_MEMBER = _STRING + rb"\s*+:\s*+" + _VALUE + rb"\s*+,\s*+"
+# After the end of a list comes its object's next key or end.
+_AFTER_LIST = re.compile(rb'\]\s*+(?:,\s*+"|\}|$)')
+
+
+def _quote_pairs(pairs: KeyPairs) -> list[tuple[bytes, bytes | None]]:
+    return [(b'"%s"' % first.encode(), b'"%s"' % second.encode()) for first, second in pairs]
+
+
+def _record_start_pattern(pairs: Sequence[tuple[bytes, bytes | None]]) -> re.Pattern[bytes]:
+    """A pattern for the beginning of a record: an object that is not the value of a key, and whose first two keys
+    are one of the pairs, the first with a plain value."""
+    keys = [
+        re.escape(first) + rb"\s*+:" + (_SCALAR_THEN + re.escape(second) + rb"\s*+:" if second else b"")
+        for first, second in pairs
+    ]
+    return re.compile(rb"[,}\]\[{\n]\s*+(\{\s*+(?:" + b"|".join(keys) + rb"))", re.DOTALL)
+
+
+def first_key(record: bytes) -> bytes | None:
+    """The first key of an object, in its quotes."""
+    match = _FIRST_KEYS.match(record)
+    return match[1] if match else None
+
+
+class ByteReader(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBytes:
+    """The bytes of one record. ``ended`` is False if the file ends in it or its end was not found;
+    ``stray`` means that it is no object. ``depth`` is an upper limit of its nesting. ``line`` counts from 1,
+    ``offset`` from 0."""
+
+    data: bytes
+    offset: int
+    line: int
+    ended: bool = True
+    stray: bool = False
+    depth: int = 0
+
+
+class RecordScanner:
+    """Splits a stream of UTF-8 bytes into its top-level records."""
+
+    def __init__(self, stream: ByteReader, first_keys: KeyPairs = ()) -> None:
+        self._stream = stream
+        self._buffer = b""
+        self._base = 0  # the offset of the buffer's first byte
+        self._start = 0  # where the current record begins in the buffer
+        self._position = 0
+        self._has_learned = False
+        self._is_in_list = False
+        # How records of this format usually begin, until ``learn`` gets an undamaged one.
+        self._record_start = _record_start_pattern(_quote_pairs(first_keys)) if first_keys else None
+        self.line = 1
+
+    def enter(self, key: str) -> bool:
+        """Enter the list that the object at the beginning of the stream has under ``key``, if it has one.
+
+        The list's elements are the records, and the stream is not read beyond the list. Only before the first record.
+        """
+        list_key = re.escape(b'"%s"' % key.encode()) + rb"\s*+:\s*+\["
+        pattern = rb"\s*+\{\s*+(?:(?!" + list_key + rb")" + _MEMBER + rb")*+" + list_key
+        match = re.match(pattern, self._peek(_ENTER_LOOKAHEAD_BYTES), re.DOTALL)
+        if match is not None:
+            self._is_in_list = True
+            self._advance(match.end())
+        return match is not None
+
+    def next(self) -> RecordBytes | None:
+        """The next record, or None at the end of the stream."""
+        while (byte := self.peek()) is not None:
+            if byte == _OPEN_OBJECT:
+                return self._read_container()
+            if byte == _CLOSE_LIST and self._is_in_list and _AFTER_LIST.match(self.lookahead()):
+                return None
+            if byte not in b"[]":
+                return self._read_stray()
+            # The records are the elements of one list or several; brackets of lists are skipped like commas.
+            self.step()
+        return None
+
+    def peek(self) -> int | None:
+        """The next byte that is neither space nor comma, or None at the end of the stream."""
+        while True:
+            separators = _SEPARATORS.match(self._buffer, self._position)
+            self._advance(separators.end() if separators else self._position)
+            if self._position < len(self._buffer):
+                return self._buffer[self._position]
+            if not self._fill_buffer():
+                return None
+
+    def step(self) -> None:
+        """Skip the byte that ``peek`` returned: enter a container or leave it."""
+        self._advance(self._position + 1)
+
+    def key(self) -> bytes | None:
+        """The next key in its quotes, or None if no key comes next. Reading continues at its value."""
+        if self.peek() != _QUOTE:
+            return None
+        while (name := _KEY_REST.match(self._buffer, self._position + 1)) is None:
+            if len(self._buffer) - self._position > CHUNK_BYTES or not self._fill_buffer():
+                return None
+        key = self._buffer[self._position : name.end()]
+        self._advance(name.end())
+        return key[:-1].rstrip()
+
+    def value(self) -> RecordBytes:
+        """The next value, of any type; ``stray`` if what comes next is no value."""
+        byte = self.peek()
+        if byte is not None and byte in b"{[":
+            return self._read_container()
+        while True:
+            at = self._buffer[self._position : self._position + 1]
+            match = (_WHOLE_STRING if at == b'"' else _ATOM).match(self._buffer, self._position)
+            end = match.end() if match else len(self._buffer)
+            # A value at the end of the buffer may continue beyond it.
+            if match is not None and end < len(self._buffer):
+                return self._take_record(max(end, self._position + 1), stray=end == self._position)
+            if len(self._buffer) - self._start > _MAX_RECORD_BYTES or not self._fill_buffer():
+                return self._take_record(end, ended=match is not None, stray=end == self._position)
+
+    def lookahead(self) -> bytes:
+        """The next ``CHUNK_BYTES`` bytes, which stay unread."""
+        return self._peek(CHUNK_BYTES)
+
+    def learn(self, record: bytes, other_pairs: KeyPairs = ()) -> None:
+        """Remember how undamaged records of this file begin, to find the next one after a damaged one."""
+        keys = None if self._has_learned else _FIRST_KEYS.match(record)
+        if keys is not None:
+            self._has_learned = True
+            self._record_start = _record_start_pattern([*_quote_pairs(other_pairs), (keys[1], keys[2])])
+
+    def resynchronize(self, piece: RecordBytes) -> bytes:
+        """The bytes of a damaged record, up to where the next one begins; scanning continues there.
+
+        If the record's end looks right, that is the end. Otherwise the count may have gone wrong, in this record or
+        after it, and the next beginning of a record decides."""
+        if self._record_start is None:
+            return piece.data
+        start = self._record_start.search(piece.data, 1)
+        if start is None:
+            if piece.ended and _CLEAN_END.match(self._peek(CHUNK_BYTES)):
+                return piece.data
+            ahead = self._peek(_RESYNC_THRESHOLD_BYTES)
+            start = self._record_start.search(piece.data[-1:] + ahead)
+            if start is None:
+                return piece.data
+            more = start.start(1) - 1
+            self._advance(self._position + more)
+            return piece.data + ahead[:more]
+        rest = piece.data[start.start(1) :]
+        self._buffer = rest + self._buffer[self._position :]
+        self._base = piece.offset + start.start(1)
+        self._start = self._position = 0
+        self.line -= rest.count(b"\n")
+        return piece.data[: start.start(1)]
+
+    def _read_container(self) -> RecordBytes:
+        depth = deepest = 1
+        self._position += 1
+        suspicious = _RESYNC_THRESHOLD_BYTES
+        while True:
+            match = _BALANCED_RUN.match(self._buffer, self._position)
+            self._position = match.end() if match else self._position
+            if self._position == len(self._buffer) or self._buffer[self._position] == _QUOTE:
+                buffered = len(self._buffer) - self._start
+                if buffered > suspicious:
+                    suspicious *= 2
+                    if buffered > _MAX_RECORD_BYTES or self._has_lost_end():
+                        return self._take_record(len(self._buffer), ended=False)
+                if not self._fill_buffer():
+                    return self._take_record(len(self._buffer), ended=False)
+                continue
+            depth += 1 if self._buffer[self._position] in b"{[" else -1
+            deepest = max(deepest, depth)
+            self._position += 1
+            if depth == 0:
+                return self._take_record(self._position, depth=deepest + _NESTING_STEP)
+
+    def _read_stray(self) -> RecordBytes:
+        while True:
+            match = _NON_CONTAINER.match(self._buffer, self._position)
+            end = match.end() if match else self._position + 1
+            if end < len(self._buffer) or end - self._start > _RESYNC_THRESHOLD_BYTES or not self._fill_buffer():
+                return self._take_record(end, stray=True)
+
+    def _has_lost_end(self) -> bool:
+        return self._record_start is not None and bool(self._record_start.search(self._buffer, self._start + 1))
+
+    def _take_record(self, end: int, *, ended: bool = True, stray: bool = False, depth: int = 0) -> RecordBytes:
+        data = self._buffer[self._start : end]
+        piece = RecordBytes(data, self._base + self._start, self.line, ended, stray, depth)
+        self._advance(end)
+        return piece
+
+    def _advance(self, end: int) -> None:
+        """Continue at ``end``; the bytes before it are not needed any more."""
+        self.line += self._buffer.count(b"\n", self._start, end)
+        self._start = self._position = end
+
+    def _peek(self, size: int) -> bytes:
+        while len(self._buffer) - self._position < size and self._fill_buffer():
+            pass
+        return self._buffer[self._position : self._position + size]
+
+    def _fill_buffer(self) -> bool:
+        """Read at least as much as the buffer holds, so that the time for long records stays linear."""
+        buffered = len(self._buffer) - self._start
+        data = self._stream.read(max(CHUNK_BYTES, buffered))
+        self._buffer = self._buffer[self._start :] + data
+        self._base += self._start
+        self._position -= self._start
+        self._start = 0
+        return bool(data)

@@ -1,0 +1,260 @@
+"""Mail: mailboxes (mbox, as in Gmail's Takeout) and single mails (.eml, .emlx).
+
+The parser reads a mailbox twice: first the headers, to find the threads, then mail by mail. It holds one
+mail at a time and a table of the mails' ids.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from appliance.formats import json_stream, mail_parts
+from appliance.formats import text as texts
+from appliance.formats.base import Document, DocumentHead
+from appliance.formats.json_fields import with_attachments
+from appliance.formats.mail_parts import Headers, MailReferences, first, headers_of, links_of
+from appliance.formats.records import counted, metadata_of, repeated_id
+from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
+
+# Providers accept no larger mails. Parsing a mail takes about five times its size in memory.
+_MAX_MAIL_BYTES = 48 << 20
+
+# The separator line before each mail of a mailbox: a sender and a time, in some order.
+_FROM = re.compile(
+    rb"From .{0,400}?\b\d{1,2}:\d{2}(?::\d{2})?\b.{0,40}\b\d{4}\b|From .{0,400}?\b\d{4}-\d{2}-\d{2}.\d{2}:\d{2}"
+)
+_FROM_TIME = re.compile(r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?.*$")
+_FIELD = re.compile(rb"[\x21-\x39\x3b-\x7e]{1,100}:|>?From ")
+_QUOTED = re.compile(rb">+From ")
+_SPECIAL = b"F>"
+_COUNT = re.compile(rb"\d+\s*")
+
+_MAIL_HEADERS = frozenset(
+    "from to cc subject date message-id received return-path mime-version content-type delivered-to reply-to"
+    " in-reply-to references sender x-mailer user-agent x-gm-thrid dkim-signature".split()
+)
+_ENVELOPE_HEADERS = frozenset({"from", "received", "return-path", "message-id"})
+_DATE_HEADERS = frozenset({"date", "message-id", "received", "mime-version"})
+
+
+def matches(head: DocumentHead) -> float:
+    """The confidence that this is mail: the first line of a mailbox, or the headers of a mail."""
+    lines = head.text.lstrip("\ufeff\r\n").split("\n")
+    if lines[0].startswith("From "):
+        if len(lines) < 2 or not _FIELD.match(lines[1].encode("utf-8", "replace")):
+            return 0.0
+        return 0.97 if _FROM.match(lines[0].encode("utf-8", "replace")) else 0.8
+    if lines[0].strip().isdigit():
+        lines = lines[1:]
+    names: set[str] = set()
+    for line in lines:
+        line = line.rstrip("\r")
+        if not line:
+            break
+        if line[0] in " \t" and names:
+            continue
+        if _FIELD.match(line.encode("utf-8", "replace")) is None:
+            return 0.0
+        names.add(line.partition(":")[0].lower())
+    known = len(names & _MAIL_HEADERS)
+    if known < 3 or not names & _ENVELOPE_HEADERS or not names & _DATE_HEADERS:
+        return 0.0
+    return 0.95 if known >= 4 else 0.8
+
+
+@dataclass(slots=True)
+class _RawMail:
+    """A mail's bytes. ``envelope`` is the separator line before it in a mailbox."""
+
+    line: int
+    envelope: bytes
+    data: bytearray = field(default_factory=bytearray)
+    too_large: bool = False
+    last: bool = False
+
+
+def parse(document: Document) -> Iterator[Record]:
+    """The mails in file order; a session is a thread."""
+    threads = _MailThreads()
+    for raw in _mails(document, only_headers=True):
+        if isinstance(raw, _RawMail):
+            threads.learn(links_of(headers_of(bytes(raw.data))))
+    threads.resolve_roots()
+    emitted = _EmittedMail()
+    for raw in _mails(document):
+        if isinstance(raw, InputProblem):
+            yield raw
+        else:
+            yield from _mail(raw, threads, emitted)
+    if emitted.copies:
+        yield InputProblem("", f"skipped {counted(emitted.copies, 'copy of a mail', 'copies of mails')}", harmless=True)
+
+
+@dataclass(slots=True)
+class _EmittedMail:
+    """The sessions and mails that were yielded: digests of the texts by digests of the ids."""
+
+    sessions: set[str] = field(default_factory=set)
+    mails: dict[bytes, bytes] = field(default_factory=dict)
+    copies: int = 0
+
+
+def _mail(raw: _RawMail, threads: _MailThreads, emitted: _EmittedMail) -> Iterator[Record]:
+    data = bytes(raw.data)
+    headers = headers_of(data)
+    links = links_of(headers)
+    mail = mail_parts.parse_mail(data, headers)
+    where = f"line {raw.line}" + (f" ({mail.subject[:60]})" if mail.subject else "")
+    if raw.too_large:
+        yield InputProblem(where, f"the mail is larger than {_MAX_MAIL_BYTES >> 20} MB; its end was not imported")
+    elif raw.last and mail.unfinished:
+        yield InputProblem(where, "the mail is cut off; the part that exists was imported")
+    envelope = texts.decoded(raw.envelope, "utf-8")[0]
+    sent = mail.sent
+    if sent is None and (stamp := _FROM_TIME.search(envelope.strip())):
+        sent = mail_parts.read_date(stamp[0])
+    for oddity, is_loss in mail.oddities.items():
+        yield InputProblem(where, oddity, harmless=not is_loss)
+    text = with_attachments(mail.text if mail.text.strip() else "", mail.attachments)
+    text = text if text.strip() else mail.subject
+    if not text.strip():
+        yield InputProblem(where, "the mail is empty; skipped", harmless=True)
+        return
+    session = threads.session(links) or _made_session(headers, envelope)
+    identity = links.message_id
+    if identity is not None:
+        key = _digest(f"{session}\x1f{identity}")
+        text_digest = _digest(text)
+        known = emitted.mails.setdefault(key, text_digest)
+        if known is not text_digest and known == text_digest:
+            emitted.copies += 1
+            return
+        if known is not text_digest:
+            yield repeated_id(identity, where)
+            identity = None
+    if session not in emitted.sessions:
+        emitted.sessions.add(session)
+        yield SessionRecord(session, mail_parts.without_reply_marks(mail.subject) or None, sent)
+    metadata = metadata_of(subject=mail.subject, to=mail.recipients, attachments=mail.attachments, bulk=mail.bulk)
+    reply_to = links.ancestors[-1] if links.ancestors else None
+    yield MessageRecord(session, "user", text, identity, mail.author, sent, reply_to, metadata, where)
+
+
+class _MailThreads:
+    """Which mail answers which. The table holds digests of ids, to stay small for a large mailbox."""
+
+    def __init__(self) -> None:
+        self._parents: dict[bytes, bytes] = {}
+
+    def learn(self, links: MailReferences) -> None:
+        if links.thread is not None:
+            return
+        chain = [*links.ancestors, links.message_id] if links.message_id else list(links.ancestors)
+        for parent, child in pairwise(chain):
+            self._parents.setdefault(_digest(child), _digest(parent))
+
+    def resolve_roots(self) -> None:
+        """Replace every mail's parent by the root of its thread; the root of a cycle is its smallest digest."""
+        for node in list(self._parents):
+            path: dict[bytes, None] = {}
+            root = node
+            while root not in path:
+                path[root] = None
+                parent = self._parents.get(root)
+                if parent is None or parent == root:
+                    break
+                root = parent
+            else:
+                nodes = list(path)
+                root = min(nodes[nodes.index(root) :])
+            self._parents |= dict.fromkeys(path, root)
+
+    def session(self, links: MailReferences) -> str | None:
+        """The key of a mail's thread: Gmail's number, else the digest of its oldest known mail; None without any id."""
+        if links.thread is not None:
+            return f"gmail:{links.thread}"
+        oldest = links.ancestors[0] if links.ancestors else links.message_id
+        if oldest is None:
+            return None
+        own = _digest(links.message_id or oldest)
+        root = self._parents.get(own) or self._parents.get(_digest(oldest)) or _digest(oldest)
+        return f"mail:{root.hex()}"
+
+
+def _made_session(headers: Headers, envelope: str) -> str:
+    """The key of a mail without any id: its date, sender and subject."""
+    header_values = [first(headers, name) for name in ("date", "from", "subject")]
+    return "mail:" + _digest("\x1f".join(header_values if header_values[0] else [*header_values, envelope])).hex()
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.blake2b(value.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMail | InputProblem]:
+    """The mails of a mailbox, or the one mail of a file; with ``only_headers``, each up to its first blank line."""
+    raw: _RawMail | None = None
+    # A separator line, until the next line shows whether a mail follows.
+    separator: tuple[int, bytes] | None = None
+    is_mailbox = False
+    in_headers = True
+    count: int | None = None
+    for line in json_stream.lines(document, blank=True):
+        if isinstance(line, InputProblem):
+            yield line
+            continue
+        number, data = line
+        if raw is not None and not in_headers and separator is None and data[0] not in _SPECIAL and count is None:
+            # The fast path: nearly every line of a mailbox ends here.
+            if not only_headers:
+                _add(raw, data)
+            continue
+        if raw is None and separator is None:
+            if not data.strip(b"\r\n\xef\xbb\xbf\x00 "):
+                continue
+            if data.startswith(b"From "):
+                is_mailbox, separator = True, (number, data)
+            elif _COUNT.fullmatch(data):
+                # Apple's files begin with the length of the mail and end with a property list.
+                count, raw = int(data), _RawMail(number + 1, b"")
+            else:
+                raw = _RawMail(number, b"")
+                _add(raw, data)
+            continue
+        if separator is not None:
+            begins, envelope = separator
+            separator = None
+            if raw is None or _FIELD.match(data):
+                if raw is not None:
+                    yield raw
+                raw, in_headers = _RawMail(begins, envelope), True
+            elif in_headers or not only_headers:
+                _add(raw, envelope)
+        if is_mailbox and data.startswith(b"From ") and _FROM.match(data):
+            separator = (number, data)
+            continue
+        if raw is None or (only_headers and not in_headers):
+            continue
+        if in_headers and not data.strip(b"\r\n"):
+            in_headers = False
+        if is_mailbox and data.startswith(b">") and _QUOTED.match(data):
+            data = data[1:]
+        if count is not None:
+            data = data[: max(0, count - len(raw.data))]
+        _add(raw, data)
+    if raw is not None:
+        raw.last = separator is None
+        yield raw
+    if separator is not None and not only_headers:
+        yield InputProblem(f"line {separator[0]}", "the file ends at the start of a mail")
+
+
+def _add(raw: _RawMail, data: bytes) -> None:
+    if raw.too_large or len(raw.data) + len(data) > _MAX_MAIL_BYTES:
+        raw.too_large = True
+    else:
+        raw.data += data

@@ -1,0 +1,148 @@
+"""From bytes to text: encodings, and characters that can't be stored.
+
+A file has one encoding: that of its byte-order mark, else UTF-8, or Windows-1252 if more bytes violate UTF-8 than
+form its characters. Other undecodable bytes become U+FFFD, and the parser reports them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, Literal, cast
+
+from appliance.formats.base import Document
+
+Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
+
+# The errors of reading a file or a zip member, which may also occur half-way.
+READ_ERRORS = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+
+CHUNK_BYTES = 1 << 18
+
+_MARKS: tuple[tuple[bytes, Encoding], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+_NON_ASCII = re.compile("[^\x00-\x7f]")
+# Windows-1252 with the five bytes that it leaves undefined as control characters, as in Latin-1.
+_CP1252 = {byte: bytes((byte,)).decode("cp1252", "ignore") or chr(byte) for byte in range(256)}
+
+
+def read_some(stream: BinaryIO, size: int) -> bytes:
+    """At most ``size`` bytes, as soon as some are available, so that a later error doesn't lose them."""
+    read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+    return read(size)
+
+
+class Utf8Stream(io.RawIOBase):
+    """The bytes of a document as UTF-8 without a byte-order mark; UTF-16 is recoded.
+
+    An error of reading ends the stream and is kept in ``failure``, so that the data before it is still used.
+    ``shift`` is the length of a skipped UTF-8 mark.
+    """
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._recode: codecs.IncrementalDecoder | None = None
+        self._pending = b""
+        self._ended = False
+        self.failure: Exception | None = None
+        self.shift = 0
+        head = self._read_source(4)
+        for mark, encoding in _MARKS:
+            if head.startswith(mark):
+                head = head[len(mark) :]
+                if encoding == "utf-8":
+                    self.shift = len(mark)
+                else:
+                    self._recode = codecs.getincrementaldecoder(encoding)("surrogatepass")
+                break
+        self._pending = self._converted(head)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._pending and not self._ended:
+            self._pending = self._converted(self._read_source(max(len(view), CHUNK_BYTES)))
+        data, self._pending = self._pending[: len(view)], self._pending[len(view) :]
+        view[: len(data)] = data
+        return len(data)
+
+    def _read_source(self, size: int) -> bytes:
+        try:
+            data = read_some(self._source, size)
+        except READ_ERRORS as error:
+            self.failure = error
+            data = b""
+        self._ended = self._ended or not data
+        return data
+
+    def _converted(self, data: bytes) -> bytes:
+        if self._recode is None:
+            return data
+        try:
+            text = self._recode.decode(data, final=self._ended)
+        except UnicodeDecodeError:
+            # Half a character at the end becomes a byte that is never valid UTF-8, so that the reader reports it.
+            return b"\xff"
+        return text.encode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def utf8(document: Document) -> Iterator[tuple[BinaryIO, Utf8Stream]]:
+    """A buffered stream of a document's bytes as UTF-8, and the raw stream below it with its ``failure``.
+
+    Raises: The errors of opening the document (``READ_ERRORS``)."""
+    with document.open() as source:
+        raw = Utf8Stream(source)
+        with io.BufferedReader(raw, CHUNK_BYTES) as stream:
+            yield cast(BinaryIO, stream), raw
+
+
+def encoding_of(document: Document) -> Encoding:
+    """The encoding of a document's bytes after ``Utf8Stream``: "utf-8" or "cp1252". Reads the whole document."""
+    valid = broken = 0
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    with utf8(document) as (stream, _):
+        ended = False
+        while not ended:
+            chunk = stream.read(CHUNK_BYTES)
+            ended = not chunk
+            text = decoder.decode(chunk, final=ended)
+            if not text.isascii():
+                count = len(_ESCAPED_BYTE.findall(text))
+                broken += count
+                valid += len(_NON_ASCII.findall(text)) - count
+    return "cp1252" if broken > valid else "utf-8"
+
+
+def decoded(data: bytes, encoding: Encoding) -> tuple[str, bool]:
+    """The text of ``data``, and whether every byte was decodable."""
+    if encoding == "cp1252":
+        try:
+            return data.decode("cp1252"), True
+        except UnicodeDecodeError:
+            return "".join(map(_CP1252.__getitem__, data)), True
+    try:
+        return data.decode("utf-8"), True
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace"), False
+
+
+def without_surrogates(text: str) -> str:
+    """``text`` with U+FFFD for every lone surrogate, which no store accepts."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def has_surrogates(text: str) -> bool:
+    return _SURROGATE.search(text) is not None

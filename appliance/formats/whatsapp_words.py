@@ -1,0 +1,331 @@
+"""The phrases that WhatsApp itself writes into an export, in its most frequent languages.
+
+Most are whole phrases or beginnings of sentences, matched without regard to case. A line with a phrase that is
+missing here is not lost: it becomes a message of the person, or of the system if it has no name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+
+def _words(lines: str) -> tuple[str, ...]:
+    return tuple(word for line in lines.strip().casefold().splitlines() for word in line.split("|"))
+
+
+AM = _words("""
+am|a.m.|a. m.|a.m|a m|vorm.|de.|öö|sa|pg|π.μ.|πμ|ص|ق.ظ|ق.ظ.|पूर्वाह्न|পূর্বাহ্ণ|пр.об.|пр. об.|ip.|fm|f.h.|upo|לפנה״צ|לפנה"צ
+오전|午前|上午|凌晨|清晨|早上|ก่อนเที่ยง|e paradites|dop.|umaga|vm.|முற்பகல்|ಪೂರ್ವಾಹ್ನ|ጥዋት|קודם הצהריים|pre podne|priekšp.
+priešpiet|дп|πμ.
+""")
+PM = _words("""
+pm|p.m.|p. m.|p.m|p m|nachm.|du.|ös|ch|ptg|μ.μ.|μμ|م|ب.ظ|ب.ظ.|अपराह्न|অপরাহ্ণ|сл.об.|сл. об.|ap.|em|e.h.|אחה״צ|אחה"צ
+오후|午後|下午|中午|晚上|หลังเที่ยง|e pasdites|odp.|tanghali|hapon|gabi|nm.|பிற்பகல்|ಅಪರಾಹ್ನ|ከሰዓት|אחר הצהריים|po podne|pop.
+pēcp.|popiet|пп|μμ.
+""")
+
+# The words between date and time, besides a comma: "15.1.2024 klo 10.30", "15/01/2024 à 10:30", "15.01.24 kl. 10:30".
+CLOCK_WORDS = _words("""
+klo|kl.|kl|um|à|at|às|as|a las|alle|ore|om|u|o|в|o godz.|v|w|a les|as às|เวลา|lúc|pukul|jam|الساعة
+""")
+
+
+def _alternatives(phrases: str) -> str:
+    return "|".join(phrases.strip().splitlines())
+
+
+def _pattern(phrases: str) -> re.Pattern[str]:
+    return re.compile(_alternatives(phrases), re.IGNORECASE)
+
+
+def _phrases_by_prefix(lines: str) -> dict[str, tuple[str, ...]]:
+    """Phrases by their first characters, so that a message is compared only with those that it may begin with."""
+    found: dict[str, tuple[str, ...]] = {}
+    for phrase in _words(lines):
+        key = phrase[:_PREFIX_CHARACTERS].casefold()
+        found[key] = (*found.get(key, ()), phrase)
+    return found
+
+
+_PREFIX_CHARACTERS = 4
+_TRAILING_CHARACTERS = " .。!।\u200e\u200f\u200b"
+
+# Beginnings of messages that only the app writes: about encryption, security codes, business accounts.
+_BEGINNINGS = _phrases_by_prefix("""
+messages and calls are end-to-end encrypted|messages to this chat and calls are now secured
+messages to this group are now secured|messages you send to this|messages and calls to this|your security code with
+security code changed|you're now an admin|you're no longer an admin|this chat is with a|this business account is
+this business uses|this business works with|nachrichten und anrufe sind ende-zu-ende
+die nachrichten und anrufe in diesem chat|deine sicherheitsnummer für|nachrichten in diesem chat sowie anrufe
+die sicherheitsnummer von|nachrichten, die du in diesem chat|los mensajes y las llamadas están cifrados
+los mensajes y llamadas están cifrados|cambió tu código de seguridad|tu código de seguridad con
+cambió el código de seguridad|los mensajes en este chat|les messages et les appels sont chiffrés
+les messages et appels sont chiffrés|votre code de sécurité avec|les messages envoyés dans cette discussion
+as mensagens e as chamadas são protegidas|as mensagens e chamadas são encriptadas|seu código de segurança com
+as mensagens e as ligações são protegidas|o seu código de segurança|as mensagens desta conversa
+i messaggi e le chiamate sono crittografati|il tuo codice di sicurezza con|i messaggi in questa chat
+berichten en gesprekken worden end-to-end|berichten en gesprekken zijn end-to-end|uw beveiligingscode voor
+berichten en oproepen zijn end-to-end|je beveiligingscode met|сообщения и звонки защищены сквозным
+ваш код безопасности с|сообщения в данном чате|повідомлення й дзвінки захищено наскрізним
+повідомлення та дзвінки захищено|код безпеки з контактом|wiadomości i połączenia są w pełni|twój kod zabezpieczeń z
+wiadomości w tym czacie|zprávy a hovory jsou opatřeny koncovým|zprávy a hovory jsou koncově|bezpečnostní kód mezi vámi
+správy a hovory sú zabezpečené|bezpečnostný kód, ktorý zdieľate|az üzenetek és hívások végpontok közötti
+a biztonsági kódod|mesajele și apelurile sunt criptate|codul dvs. de securitate cu
+τα μηνύματα και οι κλήσεις κρυπτογραφούνται|τα μηνύματα και οι κλήσεις|ο κωδικός ασφαλείας σας με
+mesajlar ve aramalar uçtan uca|mesajlar ve görüşmeler uçtan uca|الرسائل والمكالمات مشفرة|الرسائل والمكالمات مشفّرة
+تغيّر رمز أمانك|پیامها و تماسها سرتاسر|پیام‌ها و تماس‌ها سرتاسر|پیام ها و تماس ها|کد امنیتی شما با
+ההודעות והשיחות מוצפנות|קוד האבטחה עם|मैसेजेस और कॉल्स एंड-टू-एंड|मैसेज और कॉल एंड-टू-एंड|संदेश और कॉल एंड-टू-एंड
+ข้อความและการโทรได้รับการเข้ารหัส|ข้อความและการโทร|รหัสความปลอดภัยของคุณกับ|メッセージと通話はエンドツーエンド
+메시지 및 전화는 종단간|메시지와 통화는 종단간|메시지와 전화는 종단간|消息和通话都进行端到端|消息和通话已进行端到端
+訊息和通話經端對端|訊息和通話受端對端|訊息已受端對端|訊息與通話受到|pesan dan panggilan terenkripsi
+pesan dan panggilan dienkripsi|kode keamanan anda dengan|mesej dan panggilan disulitkan|kod keselamatan anda dengan
+tin nhắn và cuộc gọi được mã hóa|tin nhắn và cuộc gọi được mã hoá|mã bảo mật của bạn với|meddelanden och samtal är
+din säkerhetskod med|meldinger og samtaler er ende-til-ende|meldinger og anrop er ende-til-ende|sikkerhetskoden med
+beskeder og opkald er end-to-end|din sikkerhedskode for|viestit ja puhelut salataan|viestit ja puhelut ovat
+turvanumerosi muuttui|poruke i pozivi zaštićeni|els missatges i les trucades estan xifrats
+съобщенията и обажданията са
+""")
+
+# Missed calls. More text may follow after a comma.
+_CALLS = _phrases_by_prefix("""
+missed voice call|missed video call|missed group voice call|missed group video call|missed call|silenced voice call
+silenced video call|voice call|video call|verpasster sprachanruf|verpasster videoanruf|verpasster gruppenanruf
+llamada perdida|llamada de voz perdida|videollamada perdida|llamada de video perdida|appel vocal manqué
+appel vidéo manqué|chamada de voz perdida|chamada de vídeo perdida|videochamada perdida|ligação de voz perdida
+ligação de vídeo perdida|chiamata vocale persa|videochiamata persa|gemist spraakgesprek|gemist videogesprek
+gemiste spraakoproep|gemiste video-oproep|пропущенный аудиозвонок|пропущенный видеозвонок|пропущенный звонок
+пропущений аудіодзвінок|пропущений відеодзвінок|nieodebrane połączenie|nieodebrane poł. głosowe|nieodebrane poł. wideo
+nieodebrane połączenie głosowe|nieodebrane połączenie wideo|zmeškaný hovor|zmeškaný hlasový hovor|zmeškaný videohovor
+nem fogadott hanghívás|nem fogadott videohívás|nem fogadott videóhívás|apel vocal ratat|apel video ratat
+apel vocal nepreluat|apel video nepreluat|αναπάντητη φωνητική κλήση|αναπάντητη κλήση|αναπάντητη βιντεοκλήση
+cevapsız sesli arama|cevapsız görüntülü arama|مكالمة صوتية فائتة|مكالمة فيديو فائتة|تماس صوتی پاسخ داده نشده
+تماس تصویری بی‌پاسخ|تماس تصویری پاسخ داده نشده|שיחה קולית שלא נענתה|שיחת וידאו שלא נענתה|मिस्ड वॉइस कॉल|मिस्ड वीडियो कॉल
+वॉइस कॉल मिस हुई|สายที่ไม่ได้รับ|วิดีโอคอลที่ไม่ได้รับ|音声通話不在着信|ビデオ通話不在着信|不在着信|부재중 전화|부재중 영상통화
+부재중 음성통화|未接语音通话|未接视频通话|未接語音通話|未接視像通話|未接視訊通話|panggilan suara tak terjawab
+panggilan video tak terjawab|panggilan suara terlepas|panggilan video terlepas|cuộc gọi nhỡ|cuộc gọi nhỡ video
+cuộc gọi thoại nhỡ|cuộc gọi video nhỡ|missat röstsamtal|missat videosamtal|missat samtal|tapt taleanrop
+tapt videoanrop|ubesvaret taleopkald|ubesvaret videoopkald|mistet opkald|vastaamaton äänipuhelu
+vastaamaton videopuhelu|propušteni glasovni poziv|propušteni videopoziv|trucada de veu perduda|videotrucada perduda
+""")
+_CALL_SEPARATORS = (",", ".", "،", "、", "，", "。", " (", "•", " •")
+
+# Sentences that contain a name.
+NOTICE = _pattern(r"""
+.* turned (?:on|off) disappearing messages\..*|.* updated the message timer\..*
+.* changed their phone number to a new number\..*|.* changed from \+\d.* to \+\d.*
+.* created group ["“].*|.* joined using (?:this|a) group's (?:invite )?link\.?
+.*ile aranızdaki güvenlik kodu değişti.*|.*님과의 보안 코드가 변경되었습니다.*
+.*とのセキュリティコードが変更されました.*|.*biztonsági kódja megváltozott.*|.*के लिए आपका सुरक्षा कोड बदल गया.*
+""")
+
+
+def is_notice(text: str) -> bool:
+    """Whether only the app begins a message like this; on iOS such a message may carry a person's name."""
+    key = text[:_PREFIX_CHARACTERS].casefold()
+    if key not in _BEGINNINGS and key not in _CALLS:
+        return False
+    lowered = text.casefold()
+    if lowered.startswith(_BEGINNINGS.get(key, ())):
+        return True
+    for phrase in _CALLS.get(key, ()):
+        if lowered.startswith(phrase):
+            rest = lowered[len(phrase) :].rstrip(_TRAILING_CHARACTERS)
+            if not rest or rest.startswith(_CALL_SEPARATORS):
+                return True
+    return False
+
+
+def is_event(text: str, *, marked: bool) -> bool:
+    """Whether this is a sentence of the app that contains a name; short ones count only if ``marked`` by the app."""
+    return NOTICE.fullmatch(text) is not None or (marked and EVENT.fullmatch(text) is not None)
+
+
+# Shorter sentences, which a person could write too: they count only after the app's own mark.
+EVENT = _pattern(r"""
+.*\b(?:added|removed|invited) \S.*|.*\bleft(?: the group)?\.?$|.*\bwas (?:added|removed)\b.*|.*\bjoined\b.*
+(?:you|.*) created (?:this |the )?group\b.*|you were added.*|.*\bturned (?:on|off) disappearing messages.*
+.*\bchanged (?:the subject|the group|this group|the group's|their phone|to \+).*|.*\bpinned a message\b.*
+.*\b(?:deleted|changed) (?:this group's|the group's) (?:icon|description|settings).*
+.*\bhat .*(?:hinzugefügt|entfernt|erstellt|geändert|angepinnt|verlassen)\b.*|.*\bwurde (?:hinzugefügt|entfernt)\b.*
+.*\b(?:añadió|agregó|eliminó|creó|cambió|salió|fijó)\b.*|.*\bse unió\b.*
+.*\ba (?:ajouté|retiré|créé|changé|modifié|quitté|rejoint|épinglé)\b.*
+.*\b(?:adicionou|removeu|criou|mudou|alterou|saiu|entrou|fixou)\b.*
+.*\bha (?:aggiunto|rimosso|creato|cambiato|modificato|abbandonato|fissato)\b.*
+.*\bheeft .*(?:toegevoegd|verwijderd|gemaakt|gewijzigd|verlaten)\b.*
+.*\b(?:добавил|удалил|создал|покинул|изменил|присоединил|вышел|вышла).*
+.*\b(?:додав|додала|видалив|видалила|створив|створила|вийшов|вийшла|змінив|змінила|приєднав|приєдналась).*
+.*\b(?:dodał|usunął|usunęła|utworzył|opuścił|zmienił|dołączył).*
+.*\b(?:přidal|odebral|vytvořil|opustil|změnil|připojil|pridal|odstránil|zmenil).*
+.*\b(?:hozzáadta|eltávolította|létrehozta|kilépett|megváltoztatta|csatlakozott|módosította)\b.*
+.*\ba (?:adăugat|eliminat|creat|părăsit|ieșit|schimbat|modificat)\b.*
+.*\b(?:πρόσθεσε|προσέθεσε|αφαίρεσε|δημιούργησε|αποχώρησε|άλλαξε)\b.*
+.*\b(?:ekledi|çıkardı|oluşturdu|ayrıldı|değiştirdi|katıldı)\b.*
+.*\b(?:lade till|har lagt till|tog bort|skapade|lämnade|ändrade|gick med)\b.*
+.*\b(?:tilføjede|fjernede|oprettede|forlod|ændrede)\b.*|.*\b(?:la til|fjernet|opprettet|forlot|endret)\b.*
+.*\b(?:lisäsi|poisti|loi ryhmän|poistui|vaihtoi|muutti|liittyi)\b.*
+.*\b(?:menambahkan|mengeluarkan|membuat grup|keluar|mengubah|bergabung|mencipta|menukar|menambah)\b.*
+.*đã (?:thêm|xóa|xoá|tạo|rời|thay đổi|tham gia).*
+.*(?:追加しました|削除しました|作成しました|退出しました|退室しました|変更しました|参加しました).*
+.*(?:추가했습니다|내보냈습니다|만들었습니다|생성했습니다|나갔습니다|변경했습니다|참여했습니다|참가했습니다).*
+.*(?:添加了|移除了|创建了|建立了|退出了|离开了|離開了|已離開|更改了|變更了|加入了|已加入|新增了).*
+.*(?:أضاف|أزال|أنشأ|غادر|غيّر|انضم).*|.*(?:اضافه کرد|حذف کرد|ایجاد کرد|ترک کرد|تغییر داد).*
+.*(?:הוסיף|הוסיפה|הסיר|הסירה|יצר|יצרה|עזב|עזבה|שינה|שינתה|הצטרף|הצטרפה).*
+.*(?:जोड़ा|निकाला|बनाया|छोड़|बदला|बदल दिया).*|.*(?:เพิ่ม|ลบ|สร้างกลุ่ม|ออกจากกลุ่ม|ออกแล้ว|เปลี่ยน).*
+""")
+
+# The text before the first colon of a line that has no name: part of a sentence.
+EVENT_NOT_NAME = _pattern(r"""
+.*\bcreated (?:the |this )?group\b.*|.*\bchanged (?:the|this) (?:subject|group)\b.*|.*\bchanged the group.*
+.*\b(?:added|removed) .* (?:to|from) the (?:group|community)\b.*|messages and calls are end-to-end.*
+.*\bhat die gruppe\b.*|.*\bhat den (?:betreff|gruppen\w*)\b.*|.*\bcreó el grupo\b.*|.*\bcambió el asunto\b.*
+.*\bcambió (?:la descripción|el ícono|el icono)\b.*|.*\ba créé le groupe\b.*|.*\ba changé (?:le sujet|l'objet)\b.*
+.*\bcriou (?:o )?grupo\b.*|.*\bmudou o (?:assunto|nome)\b.*|.*\bha creato il gruppo\b.*|.*\bha cambiato l'oggetto\b.*
+""")
+
+_DELETED = frozenset(
+    _words("""
+this message was deleted|you deleted this message|message deleted|diese nachricht wurde gelöscht
+du hast diese nachricht gelöscht|se eliminó este mensaje|eliminó este mensaje|este mensaje fue eliminado
+eliminaste este mensaje|ce message a été supprimé|vous avez supprimé ce message|tu as supprimé ce message
+mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|apagou esta mensagem|apagaste esta mensagem
+esta mensagem foi eliminada|esta mensagem foi apagada pelo remetente|questo messaggio è stato eliminato
+hai eliminato questo messaggio|dit bericht is verwijderd|je hebt dit bericht verwijderd|u hebt dit bericht verwijderd
+данное сообщение удалено|вы удалили данное сообщение|вы удалили это сообщение|это сообщение удалено
+це повідомлення було видалено|ви видалили це повідомлення|ta wiadomość została usunięta|usunąłeś(aś) tę wiadomość
+usunąłeś(-ęłaś) tę wiadomość|ta wiadomość została skasowana|tato zpráva byla smazána|tato zpráva byla odstraněna
+tuto zprávu jste smazal/a|tuto zprávu jste odstranil/a|táto správa bola odstránená|túto správu ste odstránili
+ez az üzenet törlésre került|ezt az üzenetet törölted|törölted ezt az üzenetet|acest mesaj a fost șters
+ați șters acest mesaj|ai șters acest mesaj|αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα|διαγράψατε το μήνυμα
+bu mesaj silindi|bu mesajı sildiniz|تم حذف هذه الرسالة|لقد حذفت هذه الرسالة|لقد حذَفت هذه الرسالة|أنت حذفت هذه الرسالة
+این پیام حذف شد|این پیام حذف شده است|شما این پیام را حذف کردید|הודעה זו נמחקה|מחקת את ההודעה הזו|מחקת הודעה זו
+यह मैसेज डिलीट कर दिया गया है|आपने यह मैसेज डिलीट किया|यह संदेश मिटाया गया|आपने यह संदेश मिटाया|यह मैसेज मिटाया गया
+आपने यह मैसेज मिटाया|ข้อความนี้ถูกลบแล้ว|ข้อความนี้ได้ถูกลบ|คุณได้ลบข้อความนี้|คุณลบข้อความนี้|このメッセージは削除されました
+このメッセージを削除しました|이 메시지는 삭제되었습니다|이 메시지를 삭제했습니다|삭제한 메시지입니다
+삭제된 메시지입니다|此消息已删除|此消息已被删除|这条消息已被删除|您已删除这条消息|您删除了这条消息|此訊息已刪除
+您已刪除此訊息|你已刪除此訊息|pesan ini dihapus|pesan ini telah dihapus|anda menghapus pesan ini
+anda telah menghapus pesan ini|mesej ini telah dipadam|anda telah memadamkan mesej ini|tin nhắn này đã bị xóa
+tin nhắn này đã bị xoá|bạn đã xóa tin nhắn này|bạn đã xoá tin nhắn này|det här meddelandet raderades
+detta meddelande raderades|du har tagit bort meddelandet|du raderade det här meddelandet|du raderade detta meddelande
+denne besked er blevet slettet|denne besked blev slettet|du har slettet denne besked|du slettede denne besked
+denne meldingen ble slettet|du slettet denne meldingen|tämä viesti poistettiin|poistit tämän viestin
+ova je poruka izbrisana|izbrisali ste ovu poruku|aquest missatge s'ha suprimit|has suprimit aquest missatge
+съобщението беше изтрито|изтрихте това съобщение
+""")
+)
+
+
+_EDITED = _alternatives("""
+this message was edited|diese nachricht wurde bearbeitet|se editó este mensaje|este mensaje fue editado
+ce message a été modifié|mensagem editada|esta mensagem foi editada|questo messaggio è stato modificato
+(?:dit|deze) bericht (?:is|werd) bewerkt|это сообщение было изменено|данное сообщение изменено|сообщение изменено
+це повідомлення (?:було )?(?:змінено|відредаговано)|bu mesaj düzenlendi|edytowano tę wiadomość
+(?:ta )?wiadomość (?:została )?edytowana?|tato zpráva byla upravena|ezt az üzenetet szerkesztették
+az üzenet szerkesztve|acest mesaj a fost editat|το μήνυμα επεξεργάστηκε|επεξεργάστηκε αυτό το μήνυμα
+تم تعديل هذه الرسالة|این پیام ویرایش شد(?:ه است)?|הודעה זו נערכה|यह मैसेज (?:एडिट|संपादित) किया गया(?: था| है)?
+ข้อความนี้ถูกแก้ไข(?:แล้ว)?|このメッセージは編集(?:されました|済みです)|이 메시지는 수정되었습니다|此消息已(?:被)?编辑
+此訊息已(?:被)?編輯|pesan ini (?:telah )?diedit|mesej ini telah diedit|tin nhắn này đã (?:được |bị )?chỉnh sửa
+(?:detta|det här) meddelande(?:t)? (?:har )?redigera(?:des|ts)|denne besked (?:er|blev) (?:blevet )?redigeret
+denne meldingen ble redigert|tätä viestiä (?:on )?muokattu|viestiä muokattiin
+""")
+EDITED = re.compile(rf"[ \n]?\u200e?<(?:{_EDITED})[.。]?>$", re.IGNORECASE)
+
+_ATTACHED = _alternatives("""
+attached|angehängt|anhang|adjunto|archivo adjunto|pièce jointe|fichier joint|anexado|anexo|allegato|bijgevoegd|bijlage
+прикреплено|вложение|додано|ekli|eklendi|załączono|příloha|príloha|csatolva|atașare|επισυνάφθηκε|المُرفق|مرفق|پیوست
+מצורף|अटैच किया गया|แนบ|添付ファイル|첨부됨|附件|terlampir|dilampir|đính kèm|bifogat|bifogad|vedlagt|vedhæftet|liite
+liitteenä|priloženo|adjunt
+""")
+ATTACHED = re.compile(rf"<(?:{_ATTACHED})\s*[:：]\s*(?P<name>[^<>]+)>", re.IGNORECASE)
+_FILE_ATTACHED = _alternatives("""
+file attached|datei angehängt|archivo adjunto|archivo adjuntado|fichier joint|arquivo anexado|ficheiro anexado
+file allegato|bestand bijgevoegd|файл добавлен|файл додано|dosya ekli|plik w załączniku|załączony plik
+soubor byl přiložen|súbor pripojený|fájl csatolva|fișier atașat|συνημμένο αρχείο|الملف مرفق|پیوست شد|קובץ מצורף
+फाइल अटैच कर दी गई है|फ़ाइल अटैच की गई|ไฟล์ที่แนบ|添付ファイル有り|添付ファイル|파일 첨부됨|文件附件|附件檔案|檔案已附加
+file terlampir|fail dilampirkan|tệp đính kèm|bifogad fil|vedlagt fil|fil vedlagt|fil vedhæftet|liitetiedosto
+tiedosto liitteenä|datoteka u privitku|arxiu adjunt|прикачен файл
+""")
+FILE_ATTACHED = re.compile(
+    rf"^[\u200e\u200f]?(?P<name>[^\n/\\<>|\"]{{1,200}}?\.\w{{1,8}})\s\((?:{_FILE_ATTACHED})\)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# Placeholders for omitted media. Android writes the first few between angle brackets.
+_LEFT_OUT = frozenset(
+    _words("""
+media omitted|medien ausgeschlossen|medien weggelassen|multimedia omitido|archivo omitido|fichier omis|médias omis
+média omis|mídia oculta|mídia omitida|ficheiro não revelado|media omesso|media omessi|media weggelaten|без медиафайлов
+файл пропущен|медіа пропущено|медіафайл пропущено|pominięto multimedia|pliki pominięto|média vynechána|médiá vynechané
+média vynechány|hiányzó médiafájl|conținut media omis|εξαίρεση πολυμέσων|medya dahil edilmedi|medya atlanmış
+تم استبعاد الوسائط|پیوست نما/آهنگ حذف شد|מדיה הושמטה|המדיה הוסרה|המדיה לא נכללה|मीडिया के बिना|मीडिया को छोड़ दिया गया
+สื่อถูกลบ|メディアは含まれていません|미디어 파일을 생략한 대화내용|미디어 파일 생략됨|省略多媒体文件|媒体文件已忽略
+忽略多媒體檔|已略去多媒體檔|media tidak disertakan|media disingkirkan|bỏ qua media|media har utelämnats
+media utelämnad|mediefil udeladt|uten vedlegg|media jätetty pois|medijski zapis izostavljen|mitjans omesos|без файл
+image omitted|video omitted|audio omitted|sticker omitted|gif omitted|document omitted|contact card omitted
+video note omitted|bild weggelassen|video weggelassen|audio weggelassen|sticker weggelassen|gif weggelassen
+dokument weggelassen|kontaktkarte ausgelassen|imagen omitida|video omitido|audio omitido|sticker omitido|gif omitido
+documento omitido|tarjeta de contacto omitida|image absente|vidéo absente|audio omis|sticker omis|gif retiré
+document manquant|fiche contact manquante|imagem ocultada|vídeo omitido|áudio ocultado|figurinha omitida
+cartão do contato omitido|imagem não revelada|vídeo não revelado|ficheiro de áudio não revelado|sticker não revelado
+gif não revelada|documento não revelado|contacto não revelado|immagine omessa|video omesso|audio omesso
+sticker non incluso|gif esclusa|documento omesso|scheda contatto omessa|afbeelding weggelaten|video weggelaten
+audio weggelaten|sticker weggelaten|gif weggelaten|document weggelaten|visitekaartje weggelaten
+изображение отсутствует|видео отсутствует|аудиофайл отсутствует|стикер не добавлен|gif отсутствует
+документ отсутствует|карточка контакта отсутствует|зображення відсутнє|відео відсутнє|аудіо відсутнє
+наклейку не додано|gif-анімацію пропущено|документ пропущено|картка контакту відсутня|obraz pominięty|wideo pominięte
+audio pominięte|pominięto naklejkę|plik gif pominięty|dokument pominięty|pominięta wizytówka kontaktu|obrázek vynechán
+video vynecháno|zvukový soubor vynechán|nálepka vynechána|gif vynechán|dokument vynechán|vizitka vynechána
+obrázok vynechaný|video vynechané|zvuk vynechaný|nálepka vynechaná|gif vynechaný|dokument vynechaný
+karta kontaktu vynechaná|kép küldése sikertelen|videó kihagyva|hang kihagyása|matrica kihagyva|gif fájl kihagyása
+dokumentum kihagyva|névjegykártya kihagyva|imagine omisă|clip video omis|fără audio|gif omis|document omis
+carte de vizită contact omisă|εικόνα παραλείφθηκε|βίντεο παραλείφθηκε|ήχος παραλείφθηκε|αυτοκόλλητο παραλήφθηκε
+παράληψη gif|έγγραφο παραλείφθηκε|η κάρτα επαφής παραλήφθηκε|görüntü dahil edilmedi|video dahil edilmedi
+ses dahil edilmedi|çıkartma dahil edilmedi|gif dahil edilmedi|belge dahil edilmedi|kişi kartı dahil edilmedi
+لم يتم إدراج الصورة|لم يتم إدراج الفيديوهات|لم يتم إدراج المقاطع الصوتية|تم حذف الملصقات|لم يتم إدراج صورة gif
+لم يتم إدراج المستند|لم يتم إدراج بطاقة جهة اتصال|تصویر حذف شد|ویدیو حذف شد|صدا حذف شد|استیکر حذف شد|gif حذف شد
+سند حذف شد|برگ مخاطب حذف شد|התמונה הושמטה|סרטון הווידאו הושמט|קטע קול הושמט|סטיקר הושמט|gif הושמט|מסמך הושמט
+כרטיס איש קשר הושמט|फ़ोटो हटाई गई|वीडियो छोड़ा गया|ऑडियो हटाई गयी|स्टिकर छोड़ा गया|gif छोड़ा गया|डॉक्यूमेंट छोड़ा गया
+कॉन्टैक्ट कार्ड छोड़ा गया|ไม่มีรูปภาพ|วิดีโอถูกลบ|ไม่มีไฟล์เสียง|ไม่มีสติกเกอร์|ละเว้น gif|ละเว้นเอกสาร|บัตรรายชื่อที่ละเว้น
+画像は含まれていません|ビデオは含まれていません|音声は含まれていません|スタンプは含まれていません
+gifは含まれていません|ドキュメントは含まれていません|連絡先カードを省略|이미지 생략됨|비디오 생략됨|오디오 생략됨
+스티커 제외됨|gif 생략됨|문서 생략됨|연락처 카드 생략됨|照片已忽略|图像已忽略|视频已忽略|音频已忽略|贴图已省略
+gif 动态图已被忽略|文档已省略|联系人卡片已忽略|圖片已略去|圖像已省略|影片已略去|影片已省略|音訊已略去|音訊已省略
+貼圖已略去|貼圖已忽略|gif 已略去|gif 圖片已被省略|文件已略去|文件已忽略|聯絡人卡片已略去|聯絡人卡片已省略
+gambar tidak disertakan|video tidak disertakan|audio tidak disertakan|stiker tidak disertakan|gif tidak disertakan
+dokumen tidak disertakan|kartu kontak tidak disertakan|imej tidak dimasukkan|video tidak dimasukkan
+audio tidak dimasukkan|pelekat tidak disertakan|gif tidak dimasukkan|dokumen tidak dimasukkan
+kad kenalan tidak dimasukkan|đã bỏ qua hình ảnh|đã bỏ video|bỏ qua tệp âm thanh|đã bỏ sticker|đã bỏ qua ảnh gif
+đã bỏ qua tài liệu|bỏ qua thẻ liên lạc|bild utesluten|video utesluten|ljud utelslutet|ljud uteslutet|sticker utesluten
+gif utesluten|dokument uteslutet|kontaktkort uteslutet|billede udeladt|video udeladt|lyd udeladt|klistermærke udeladt
+gif udeladt|dokument udeladt|kontaktkort udeladt|bilde ikke inkludert|bilde utelatt|video utelatt|lyd utelatt
+klistremerke utelatt|gif utelatt|utelatt dokument|dokument utelatt|kontaktkort sløyfet|ei kuvaa|videota ei sisällytetä
+äänitiedostoa ei sisällytetä|tarraa ei sisällytetty|gif-animaatio jätetty pois|dokumenttia ei sisällytetä
+yhteystietokortti jätettiin pois
+""")
+)
+
+
+_Placeholder = Literal["deleted", "left out"]
+_PLACEHOLDERS: dict[str, _Placeholder] = {**dict.fromkeys(_LEFT_OUT, "left out"), **dict.fromkeys(_DELETED, "deleted")}
+_BY_ADMIN = "this message was deleted by admin"
+MAX_PLACEHOLDER_CHARACTERS = max(map(len, _PLACEHOLDERS)) + len(_BY_ADMIN)
+
+
+def placeholder_kind(text: str) -> _Placeholder | None:
+    """Whether the text is the app's placeholder for a deleted message or an omitted file."""
+    phrase = text.strip("<>" + _TRAILING_CHARACTERS).casefold()
+    return "deleted" if phrase.startswith(_BY_ADMIN) else _PLACEHOLDERS.get(phrase)
+
+
+# "WhatsApp Chat with Ana.txt", "WhatsApp Chat - Ana.zip" and the same in other languages.
+_CHAT_NAME = _alternatives(r"""
+whatsapp chat (?:with|mit|met|dengan|med|con|avec)|whatsapp[- ]chat (?:mit|met|med)
+chat (?:de|do|di) whatsapp (?:con|com)|chat whatsapp (?:con|dengan|com)|conversa do whatsapp com
+discussion whatsapp avec|chats? de whatsapp con|whatsapp sohbeti?:?|чат whatsapp с(?: контактом)?(?=\s)
+чат whatsapp (?:із|зі|з)(?: контактом)?(?=\s)|whatsapp chat s(?=\s)|konverzace whatsapp s(?=\s)
+conversație whatsapp cu|chat whatsapp cu|συνομιλία whatsapp με|sembang whatsapp dengan|cuộc trò chuyện whatsapp với
+chat whatsapp với|محادثة واتساب مع|دردشة واتساب مع|گفتگوی واتساپ با|צ[׳']?אט whatsapp עם|whatsapp-csevegés:?
+whatsapp csevegés:?|whatsapp-keskustelu:?|czat whatsapp z(?: użytkownikiem)?|whatsapp-chatt med|whatsapp-chat med
+whatsapp (?:chat|discussion|sohbeti|conversa|chatt)\s*[-–]
+""")
+CHAT_NAME = re.compile(rf"^(?:{_CHAT_NAME})\s*(?P<name>.+)$", re.IGNORECASE)

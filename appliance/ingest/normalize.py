@@ -1,0 +1,94 @@
+"""Turns a parser's records into messages to store: ids where the source has none, times, order, and whether a message
+is conversational. The rules are the same for every format; texts stay unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+
+from appliance.store.messages import MessageInsert
+from appliance.store.sql import to_json
+from appliance.timestamps import iso, to_microseconds
+from appliance.types import Message, MessageRecord, SessionRecord
+
+ID_BYTES = 10
+"""The size of a generated message id: with 80 bits, a chat of a million messages has no id twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePosition:
+    """The place of a message in its stored session."""
+
+    order_at: int
+    position: int
+
+
+@dataclass(slots=True)
+class SessionProgress:
+    """The progress of reading one session from one file, on which the place of the next message depends.
+
+    ``has_generated_ids`` is True if its messages have no ids of their own; then ``stored_external_id`` is the external
+    id of the stored session to which they belong. ``last_position`` is the place of the last message that was stored or
+    recognised.
+    """
+
+    record: SessionRecord
+    position: int = 0
+    order_at: int = 0
+    seen: Counter[bytes] = field(default_factory=Counter)
+    has_generated_ids: bool = False
+    stored_external_id: str | None = None
+    last_position: MessagePosition | None = None
+
+
+def start_session(record: SessionRecord) -> SessionProgress:
+    return SessionProgress(record, order_at=to_microseconds(record.created_at) if record.created_at else 0)
+
+
+def normalize(record: MessageRecord, progress: SessionProgress) -> MessageInsert:
+    """Return a record as the next message of its session to store."""
+    at = to_microseconds(record.sent_at) if record.sent_at else None
+    # A message without a time stays after the one before it.
+    progress.order_at = progress.order_at if at is None else at
+    metadata = dict(record.metadata)
+    if record.sent_at is not None and record.sent_at.tzinfo is None:
+        metadata.setdefault("timezone", "unknown")
+    pinned = metadata.get("pinned") is True
+    if pinned:
+        # The pin belongs to the memory from now on, not to the source, so that a person can remove it.
+        del metadata["pinned"]
+    message = MessageInsert(
+        external_id=record.external_id or _generate_id(record, progress),
+        position=progress.position,
+        order_at=progress.order_at,
+        sent_at=iso(record.sent_at) if record.sent_at else None,
+        at=at,
+        role=record.role,
+        author=record.author,
+        text=record.text,
+        conversational=is_conversational(record),
+        reply_to=record.reply_to,
+        metadata=to_json(metadata),
+        pinned=pinned,
+    )
+    progress.position += 1
+    return message
+
+
+def is_conversational(record: MessageRecord | Message) -> bool:
+    """Whether a person or an assistant said this openly."""
+    hidden = record.metadata.get("hidden") or record.metadata.get("sidechain")
+    return record.role in ("user", "assistant") and not hidden
+
+
+def _generate_id(record: MessageRecord, progress: SessionProgress) -> str:
+    """An id from time, role, author, text and the number of equal messages before it. A later export of the same chat
+    gives the same ids, wherever in the file the messages are."""
+    progress.has_generated_ids = True
+    when = iso(record.sent_at) if record.sent_at else ""
+    parts = "\x1f".join((when, record.role, record.author or "", record.text))
+    content = hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)
+    progress.seen[content.digest()] += 1
+    content.update(b"\x1e%d" % progress.seen[content.digest()])
+    return content.hexdigest()

@@ -1,0 +1,386 @@
+"""Watches folders: finds the files that arrive there, waits until they are complete, and reads them.
+
+A file is found by an event of the operating system, by the scan at the start, or by a periodic scan, because events get
+lost. It is queued in the database, and read once neither it nor the files next to it have changed for a while: the
+files of an export that is being unpacked arrive one by one. Files are read where they are, and never changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from appliance.errors import HomeError
+from appliance.ingest.sources import is_ignored
+from appliance.store import watched_files
+from appliance.store.database import Database
+from appliance.store.watched_files import FileStamp, WatchedEntry
+from appliance.types import FileReport
+
+MAX_SETTLE_WAIT_SECONDS = 60.0
+"""The longest wait before a file is read although files next to it keep changing."""
+
+REST_FACTOR = 9.0
+"""After a file was read, it is not read again for this many times as long as the reading took. A growing file (the
+session of an agent) is read completely each time, because titles and branches may have changed; the pause limits this
+to a tenth of a processor."""
+
+MAX_READS_ONCE = 3
+"""How often ``run(once=True)`` reads a file that changes while it is read."""
+
+POLL_INTERVAL_SECONDS = 30.0
+"""The time between two scans where the operating system does not report changes."""
+
+_READ_BYTES = 1 << 20
+
+ReadFile = Callable[[Path, Path], Sequence[FileReport]]
+"""Called with a watched folder and a file in it: ingests the file and returns the results."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchIntervals:
+    """Times in seconds: a file is read when it has not changed for ``settle``; folders are scanned every ``rescan``."""
+
+    settle: float = 2.0
+    rescan: float = 600.0
+
+
+@dataclass(slots=True)
+class _PendingFile:
+    """A queued file, the time since which it has been waiting, and the time of its last change."""
+
+    file: WatchedEntry
+    pending_since: float
+    changed_at: float
+
+
+class FolderWatcher:
+    """Watches folders. ``run`` is called once, in one thread; ``stop`` in any thread."""
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        database: Database,
+        read: ReadFile,
+        *,
+        reader: str,
+        owner: str = "",
+        intervals: WatchIntervals,
+        excluded: Iterable[Path] = (),
+        on_read: Callable[[FileReport], None] = lambda report: None,
+        on_trouble: Callable[[str], None] = lambda words: None,
+    ) -> None:
+        """Check the folders; ``run`` watches them.
+
+        Args:
+            folders: The folders to watch.
+            database: Where the queue and the results are stored.
+            read: Ingests a file.
+            reader: The version of the program: files that another version could not read completely are tried again.
+            owner: The user for whom files are read: files that were read for another user are read again.
+            intervals: How long to wait.
+            excluded: Folders that are never read, such as the home itself.
+            on_read: Called with the result of each file.
+            on_trouble: Called with a message when something can't be watched.
+
+        Raises:
+            HomeError: A folder does not exist.
+        """
+        self.folders = outermost_folders(folders)
+        self._database = database
+        self._read = read
+        self._reader = reader
+        self._owner = owner
+        self._intervals = intervals
+        self._excluded = {Path(os.path.realpath(path)) for path in excluded}
+        self._on_read = on_read
+        self._on_trouble = on_trouble
+        self._reported_problems: set[str] = set()
+        self._changed_paths: set[Path] = set()
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._pending: dict[Path, _PendingFile] = {}
+        self._rest_until: dict[Path, float] = {}
+        self._read_counts: Counter[Path] = Counter()
+
+    def stop(self) -> None:
+        """Make ``run`` end after the file that it is reading."""
+        self._stopping.set()
+        self._woken.set()
+
+    def run(self, *, once: bool = False) -> None:
+        """Watch until stopped; with ``once``, read the files that exist now and return."""
+        for file in watched_files.entries(self._database.read()):
+            if file.state == "queued":
+                self._add_pending(file)
+        with self._file_events(once):
+            scanned = float("-inf")
+            while not self._stopping.is_set():
+                if time.monotonic() - scanned >= self._intervals.rescan:
+                    self._queue_changed(file for folder in self.folders for file in self.scan(folder, folder))
+                    scanned = time.monotonic()
+                self._queue_changed(self._changed_entries())
+                pause = self._read_settled()
+                if once and all(self._read_counts[path] >= MAX_READS_ONCE for path in self._pending):
+                    return  # files that keep changing stay in the queue
+                due = scanned + self._intervals.rescan - time.monotonic()
+                self._woken.wait(max(0.0, min(due, pause)))
+                self._woken.clear()
+
+    # --- finding ------------------------------------------------------------------------------------------
+
+    def scan(self, folder: Path, root: Path) -> Iterator[WatchedEntry]:
+        """Yield the files in a folder and its subfolders, without temporary and hidden files and without links that
+        lead out of ``root``. Reports a folder that can't be read once."""
+        # Links to folders are not followed, so everything below a real folder is real.
+        pending_folders = [(folder, Path(os.path.realpath(folder)))]
+        while pending_folders:
+            folder, real = pending_folders.pop()
+            if real in self._excluded:
+                continue
+            items: list[os.DirEntry[str]] = []
+            with self._reporting(folder), os.scandir(folder) as scanned:
+                items = sorted(scanned, key=lambda item: item.name)
+            for item in items:
+                if is_ignored(item.name):
+                    continue
+                path, entry = folder / item.name, None
+                with self._reporting(path):
+                    if item.is_dir(follow_symlinks=False):
+                        pending_folders.append((path, real / item.name))
+                    elif item.is_file() and (not item.is_symlink() or _is_within(path, root)):
+                        entry = _entry(path, root, item.stat())
+                if entry is not None:
+                    yield entry
+
+    @contextmanager
+    def _reporting(self, path: Path) -> Iterator[None]:
+        """Reports, once for each path, that it can't be read; a path that has disappeared is no problem."""
+        try:
+            yield
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            problem = f"{path} can't be read: {error.strerror or error}"
+            if problem not in self._reported_problems:
+                self._reported_problems.add(problem)
+                self._on_trouble(problem)
+
+    def _changed_entries(self) -> Iterator[WatchedEntry]:
+        """The files for which events have arrived since the last call."""
+        while self._changed_paths:
+            path = self._changed_paths.pop()
+            root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
+            if root is None or any(is_ignored(part) for part in path.relative_to(root).parts):
+                continue
+            entry = None
+            with self._reporting(path):
+                if path.is_dir():
+                    yield from self.scan(path, root)
+                elif any(Path(os.path.realpath(path)).is_relative_to(excluded) for excluded in self._excluded):
+                    continue
+                elif path.is_file() and _is_within(path, root):
+                    entry = _entry(path, root, path.stat())
+            if entry is not None:
+                yield entry
+
+    def _queue_changed(self, found: Iterable[WatchedEntry]) -> None:
+        """Queue files that are new or have changed."""
+        known = {file.path: file for file in watched_files.entries(self._database.read())}
+        new = [file for file in found if self._is_new(file, known.get(file.path))]
+        if new:
+            with self._database.write() as tx:
+                watched_files.enqueue(tx, new)
+        for file in new:
+            self._add_pending(file)
+
+    def _is_new(self, file: WatchedEntry, known: WatchedEntry | None) -> bool:
+        if known is None or known.stamp != file.stamp:
+            return True
+        if known.state != "queued" and known.owner != self._owner:
+            return True
+        return known.state in ("skipped", "partial", "failed") and known.reader != self._reader
+
+    def _add_pending(self, file: WatchedEntry) -> None:
+        now = time.time()
+        old = self._pending.get(file.path)
+        # A modification time in the future, after the clock was set back, must not delay the file for years.
+        changed = min(file.stamp.mtime / 1e9, now) if old is None else now
+        self._pending[file.path] = _PendingFile(file, old.pending_since if old else now, changed)
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def _read_settled(self) -> float:
+        """Read every group of files that has settled; returns the seconds until another may have."""
+        groups: dict[Path, list[_PendingFile]] = {}
+        for pending in list(self._pending.values()):
+            if self._refresh(pending):
+                groups.setdefault(_group(pending.file), []).append(pending)
+        pause = float("inf")
+        for group in groups.values():
+            now = time.time()
+            settled = max(pending.changed_at for pending in group) + self._intervals.settle
+            due = min(settled, min(pending.pending_since for pending in group) + MAX_SETTLE_WAIT_SECONDS)
+            if now < due:
+                pause = min(pause, due - now)
+                continue
+            for pending in sorted(group, key=lambda pending: pending.file.path):
+                if self._stopping.is_set():
+                    return 0.0
+                if (rest := self._rest_until.get(pending.file.path, 0.0) - now) > 0:
+                    pause = min(pause, rest)
+                    continue
+                began = time.time()
+                self._read_counts[pending.file.path] += 1
+                self._read_file(pending.file)
+                self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
+                if pending.file.path in self._pending:  # it changed while it was read
+                    pause = min(pause, self._intervals.settle)
+        return pause
+
+    def _refresh(self, pending: _PendingFile) -> bool:
+        """Whether a file still exists; a file that has changed starts waiting again."""
+        stamp = _stamp(pending.file.path)
+        if stamp is None:
+            del self._pending[pending.file.path]
+            with self._database.write() as tx:
+                watched_files.delete_queued(tx, pending.file.path)
+            return False
+        if stamp != pending.file.stamp:
+            pending.file = replace(pending.file, stamp=stamp)
+            pending.changed_at = time.time()
+        return True
+
+    def _read_file(self, file: WatchedEntry) -> None:
+        """Read one file and store the result."""
+        known = watched_files.entry(self._database.read(), file.path)
+        try:
+            digest = _digest(file.path)
+        except OSError as error:
+            self._save_outcome(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
+            return
+        if known is not None and (known.digest, known.owner) == (digest, self._owner):
+            self._save_outcome(replace(file, state="read", digest=digest))
+            return
+        reports = self._read(file.root, file.path)
+        if (stamp := _stamp(file.path)) not in (None, file.stamp):
+            # It changed while it was read: complete records are stored, the rest follows with the next reading.
+            self._queue_changed([replace(file, stamp=stamp)])
+        else:
+            self._save_outcome(_outcome(file, digest, reports))
+        for report in reports:
+            self._on_read(report)
+
+    def _save_outcome(self, file: WatchedEntry) -> None:
+        with self._database.write() as tx:
+            watched_files.record_result(tx, replace(file, reader=self._reader, owner=self._owner))
+        self._pending.pop(file.path, None)
+
+    # --- events -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _file_events(self, once: bool) -> Iterator[None]:
+        if once:
+            yield
+            return
+        from watchdog.events import FileSystemEvent, FileSystemEventHandler
+        from watchdog.observers import Observer
+
+        watcher = self
+
+        class Handler(FileSystemEventHandler):
+            def on_any_event(self, event: FileSystemEvent) -> None:
+                if event.event_type in ("opened", "closed_no_write", "deleted"):
+                    return
+                for path in (event.src_path, event.dest_path):
+                    if path and not (event.is_directory and event.event_type == "modified"):
+                        watcher._changed_paths.add(Path(os.fsdecode(path)))
+                watcher._woken.set()
+
+        observer = Observer()
+        try:
+            for folder in self.folders:
+                observer.schedule(Handler(), str(folder), recursive=True)
+            observer.start()
+        except OSError as error:
+            # Most likely the system's limit of watches; periodic scans still find everything.
+            self._intervals = replace(self._intervals, rescan=min(self._intervals.rescan, POLL_INTERVAL_SECONDS))
+            self._on_trouble(
+                f"the operating system does not report changes ({error.strerror or error});"
+                f" scanning every {self._intervals.rescan:g} seconds instead"
+            )
+            yield
+            return
+        try:
+            yield
+        finally:
+            observer.stop()
+            observer.join()
+
+
+def outermost_folders(folders: Sequence[Path]) -> list[Path]:
+    """Return the folders, as absolute paths, without those inside another of them.
+
+    Raises:
+        HomeError: A folder does not exist.
+    """
+    absolute = [Path(os.path.abspath(folder)) for folder in folders]
+    for folder in absolute:
+        if not folder.is_dir():
+            hint = "Create it, or name another folder."
+            raise HomeError("There is no such folder to watch.", where=str(folder), hint=hint)
+    unique = dict.fromkeys(absolute)
+    return [folder for folder in unique if unique.keys().isdisjoint(folder.parents)]
+
+
+def _group(file: WatchedEntry) -> Path:
+    """The files that are read together: those in one folder directly below the watched one, or a single file there."""
+    return file.root / file.path.relative_to(file.root).parts[0]
+
+
+def _outcome(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -> WatchedEntry:
+    """The entry of a file, from the results of its documents (a zip has several). Keeps the digest only of a file that
+    was read completely: others are tried again when their modification time changes."""
+    errors = [problem for report in reports for problem in report.errors]
+    is_read = any(report.status == "ok" for report in reports)
+    if errors:
+        prefix = f"{errors[0].where}: " if errors[0].where else ""
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        is_partial = is_read or any(report.messages for report in reports)
+        reason = f"{prefix}{errors[0].message}{more}"
+        return replace(file, state="partial" if is_partial else "failed", reason=reason)
+    if is_read:
+        return replace(file, state="read", digest=digest)
+    notes = [problem.message for report in reports for problem in report.notes]
+    return replace(file, state="skipped", reason=notes[0] if notes else "no chat export found")
+
+
+def _entry(path: Path, root: Path, stat: os.stat_result) -> WatchedEntry:
+    return WatchedEntry(path, root, FileStamp(stat.st_size, stat.st_mtime_ns), "queued")
+
+
+def _stamp(path: Path) -> FileStamp | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return FileStamp(stat.st_size, stat.st_mtime_ns)
+
+
+def _is_within(path: Path, root: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb", buffering=0) as file:
+        while block := file.read(_READ_BYTES):
+            digest.update(block)
+    return digest.digest()

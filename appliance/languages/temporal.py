@@ -1,0 +1,198 @@
+"""Temporal expressions in text: "in March 2024", "last week", "next Friday", "3 days ago".
+
+One parser reads the words of all languages. It returns what an expression names, and its callers decide which range
+of time that is: "on Friday" means the last Friday in a question and the next one in a plan. The parser does not guess:
+words that it does not know are no expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from string import digits
+from typing import Any, Literal
+
+from appliance.languages import LANGUAGES
+from appliance.languages.language import TimeUnit, full_names
+
+# "last" is the one before the present, "this" the present or coming one, "next" the one of next week, and "past" a
+# count of units up to now.
+Anchor = Literal["last", "this", "next", "past"]
+
+
+def words(field: str) -> str:
+    """Return one pattern of a field of the temporal words of all languages."""
+    return _any(text for language in LANGUAGES if (text := getattr(language.temporal, field)))
+
+
+def _any(texts: Iterable[str]) -> str:
+    return "(?:" + "|".join(texts).replace(" ", r"\s+") + ")"
+
+
+def _numbered(field: str) -> dict[str, int]:
+    """The number of each name in a field, from 0 on."""
+    return {
+        name: number
+        for language in LANGUAGES
+        for number, names in enumerate(getattr(language.temporal, field))
+        for name in names.split("|")
+    }
+
+
+MONTHS: Mapping[str, int] = {name: number + 1 for name, number in _numbered("months").items()}
+WEEKDAYS: Mapping[str, int] = _numbered("weekdays")  # Monday is 0
+# By the month in which they begin in the north.
+SEASONS: Mapping[str, int] = {name: 3 * number + 3 for name, number in _numbered("seasons").items()}
+_TEMPORAL = [language.temporal for language in LANGUAGES]
+# How many days after today.
+DAYS = {name: days for temporal in _TEMPORAL for days, names in temporal.days.items() for name in names.split("|")}
+_UNITS = {name: unit for temporal in _TEMPORAL for unit, names in temporal.units.items() for name in names.split("|")}
+_NUMBERS = {name: number + 1 for name, number in _numbered("numbers").items()}
+_VAGUE = {name: number for temporal in _TEMPORAL for name, number in temporal.vague_numbers.items()}
+
+MONTH, WEEKDAY, SEASON, UNIT = _any(MONTHS), _any(WEEKDAYS), _any(SEASONS), _any(_UNITS)
+YEAR = r"(?:19\d\d|20\d\d)"
+_COUNT = rf"(?:\d{{1,3}}|{_any(_NUMBERS)}|{_any(_VAGUE)})"
+_ORDINAL, _OF, _LAST, _THIS = words("ordinal"), words("of"), words("last"), words("this")
+_NEAR = rf"(?:(?P<next>{words('next')})|(?P<this>{_THIS}|{words('coming')})|(?P<last>{_LAST}))"
+_FULL_WEEKDAYS = [name for temporal in _TEMPORAL for name in full_names(temporal.weekdays)]
+_ON = "|".join(
+    # After "on", "am" or "el", short names count in their own language only: "I am sat" is not a Saturday.
+    rf"(?<=\b{word}\s)(?={_any([*_FULL_WEEKDAYS, *temporal.weekdays])}\b)"
+    for temporal in _TEMPORAL
+    for word in temporal.on
+)
+_ARTICLE = _any(language.articles for language in LANGUAGES)
+
+_NAMED = rf"""
+      (?:{WEEKDAY},?\s+(?:{_ARTICLE}\s+)?)?(?:
+        (?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)(?:T\d{{2}}:?\d{{2}})?
+      | (?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/(?P<year0>{YEAR})
+      | (?P<day1>\d{{1,2}})\.\s?(?P<number1>\d{{1,2}})\.\s?(?P<year1>{YEAR})
+      | (?P<day2>\d{{1,2}})(?:{_ORDINAL}|\.)?\s+(?:{_OF}\s+)?(?P<month2>{MONTH})
+          (?:(?:\.?,?\s+(?:{_OF}\s+)?|,)(?P<year2>{YEAR}))?
+      | (?P<month4>{MONTH})\.?\s+(?:the\s+)?(?P<day4>\d{{1,2}}){_ORDINAL}?\b(?!:\d)(?:,?\s+(?P<year4>{YEAR}))?
+      )
+    | (?:(?P<season5>{SEASON})|(?P<month5>{MONTH}))\.?(?:,?\s+(?:{_OF}\s+)?|,)(?P<year5>{YEAR})
+    | (?P<last6>{_LAST})\s+(?:(?P<month6>{MONTH})|(?P<season6>{SEASON}))
+    | {_LAST}\s+(?P<past>{_COUNT})\s+(?P<unit7>{UNIT})
+    | (?P<back8>{_COUNT})\s+(?P<unit8>{UNIT})\s+{words("ago_after")}
+    | {words("ago_before")}\s+(?P<back9>{_COUNT})\s+(?P<unit9>{UNIT})
+    | {words("ahead")}\s+(?P<ahead>\d{{1,3}}|{_any(_NUMBERS)})\s+(?P<unit10>{UNIT})
+    | (?:(?P<last11>{_LAST})|(?P<this11>{_THIS}))\s+(?P<unit11>{UNIT})
+    | (?P<unit12>{UNIT})\s+(?P<last12>{words("last_after")})
+    | (?P<days>{_any(DAYS)})
+    | (?P<year>{YEAR})
+"""
+_ANYWHERE = re.compile(
+    rf"\b(?:{_NAMED}|(?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words('next_after')}))?)\b",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+@cache
+def _expected() -> re.Pattern[str]:
+    """The pattern of ``match``. It is compiled when first needed: that takes some ten milliseconds, and no search
+    needs it."""
+    return re.compile(
+        rf"""\b(?:
+          (?:{WEEKDAY},?\s+(?:{_ARTICLE}\s+)?)?(?P<day13>\d{{1,2}})\.\s?(?P<number13>\d{{1,2}})\.(?!\d|\s{YEAR})
+        | (?:{_NAMED}|(?:{_NEAR}\s*)?(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?)\b
+        )""",
+        re.IGNORECASE | re.VERBOSE,
+    )
+
+
+# A month without a day or a year counts only after one of these words: "may" and "march" are verbs too.
+_BARE = re.compile(
+    rf"\b(?:{'|'.join(map(words, ('in_month', 'this', 'last', 'before', 'after', 'early', 'middle', 'late')))})"
+    rf"\s+(?:the\s+|del\s+)?(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalExpression:
+    """A time as a text names it, from ``start`` to ``end`` of the text. What the text does not name is None.
+
+    ``season`` is the month in which the season begins. ``count`` is a number of units from today, negative for the
+    past; ``days`` is a number of days from today. ``either`` says that day and month may be swapped ("5/6/2024")."""
+
+    start: int
+    end: int
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    season: int | None = None
+    weekday: int | None = None
+    unit: TimeUnit | None = None
+    count: int | None = None
+    days: int | None = None
+    anchor: Anchor | None = None
+    either: bool = False
+
+
+def find(text: str, most: int) -> list[TemporalExpression]:
+    """Return the first ``most`` expressions of a text, in the order in which they end. No two overlap."""
+    found = [_expression(match) for match in islice(_ANYWHERE.finditer(text), most)]
+    bare = (
+        _expression(match, match.start("bare"))
+        for match in _BARE.finditer(text)
+        if not any(known.start < match.end() and match.start("bare") < known.end for known in found)
+    )
+    return sorted([*found, *islice(bare, most)], key=lambda expression: expression.end)[:most]
+
+
+def match(text: str, at: int, end: int) -> TemporalExpression | None:
+    """Return the expression that begins at ``at``, where one is expected; None if there is none.
+
+    Some expressions count only where one is expected: "3.5." and "Friday"."""
+    found = _expected().match(text, at, end)
+    return _expression(found) if found else None
+
+
+def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpression:
+    groups = {name.rstrip(digits): _plain(text) for name, text in found.groupdict().items() if text}
+    values: dict[str, Any] = {}
+    match groups:
+        case {"iso": text}:
+            values = dict(zip(("year", "month", "day"), map(int, text.split("-")), strict=False))
+        case {"a": a, "b": b}:
+            first, second = int(a), int(b)
+            month, day = (first, second) if first <= 12 else (second, first)
+            values = {"month": month, "day": day, "either": max(first, second) <= 12 and first != second}
+        case {"past": count}:
+            values = {"count": -_count(count), "anchor": "past"}
+        case {"back": count}:
+            values = {"count": -_count(count)}
+        case {"ahead": count}:
+            values = {"count": _count(count)}
+        case {"days": text}:
+            values = {"days": DAYS[text]}
+        case {"next": _} | {"next_after": _}:
+            values = {"anchor": "next"}
+        case {"this": _} | {"last": _}:
+            values = {"anchor": "this" if "this" in groups else "last"}
+    for name, value in _VALUES.items():
+        if name in groups:
+            values["month" if name == "number" else name] = value(groups[name])
+    return TemporalExpression(found.start() if start is None else start, found.end(), **values)
+
+
+# How the groups of the patterns are read, by their names without the number of the alternative.
+_VALUES: Mapping[str, Callable[[str], object]] = {
+    "year": int, "number": int, "day": int, "month": MONTHS.__getitem__, "season": SEASONS.__getitem__,
+    "weekday": WEEKDAYS.__getitem__, "unit": _UNITS.__getitem__,
+}  # fmt: skip
+
+
+def _count(text: str) -> int:
+    return _NUMBERS.get(text) or _VAGUE.get(text) or int(text)
+
+
+def _plain(text: str) -> str:
+    """The text with single spaces and folded as patterns ignore case, so that "İ" and "ı" become "i"."""
+    plain = text.casefold().replace("ı", "i").replace("i\N{COMBINING DOT ABOVE}", "i")
+    return " ".join(plain.split())

@@ -1,0 +1,120 @@
+"""The form of a language's rules. A rule is data: the words that open a statement, and the kind of value that follows.
+
+The value readers are shared by all languages. What differs between languages is words, which a ``FactGrammar`` holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from appliance.languages import LANGUAGES, Language, temporal
+from appliance.types import FactKind
+
+Mode = Literal["holds", "ended", "corrects"]
+"""What a statement says of its value: it holds, it no longer holds, or it is what an earlier statement meant."""
+
+_SPACES = r"(?:[ \t]+)"
+_SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used, with the methods of ``re.Pattern``.
+
+    The rules have a thousand patterns, and compiling all of them takes half a second. Most commands use none of them,
+    and a message needs only those few whose opening words it contains.
+    """
+
+    search: Callable[..., re.Match[str] | None]
+    match: Callable[..., re.Match[str] | None]
+    fullmatch: Callable[..., re.Match[str] | None]
+    finditer: Callable[..., Iterator[re.Match[str]]]
+    sub: Callable[..., str]
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        # Python calls this only for a missing attribute: the methods set here are found directly from then on.
+        compiled = re.compile(self._text)
+        for method in ("search", "match", "fullmatch", "finditer", "sub"):
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def pattern(text: str) -> LazyPattern:
+    """Return a pattern in which each space matches any white space within a line."""
+    return LazyPattern(_SPACE_OR_CLASS.sub(lambda found: _SPACES if found.group() == " " else found.group(), text))
+
+
+def longest_first(words: Iterable[str]) -> str:
+    """Return one pattern of several words, in which no word hides a longer one."""
+    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactRule:
+    """One way of stating something.
+
+    ``pattern`` matches, in lower case, everything that stands before the value. ``attribute`` and ``subject`` may name
+    groups of the pattern: "{rel}" stands for a relation, "{what}" for the group's own words.
+    """
+
+    name: str
+    kind: FactKind
+    attribute: str
+    # Words, or their first four letters. The pattern can only match a text that contains one of them.
+    needs: tuple[str, ...]
+    pattern: LazyPattern
+    read: str = ""  # the reader of the value; without one the value is the pattern's group, as ``value`` says
+    mode: Mode = "holds"
+    confidence: float = 0.85
+    accepts_list: bool = False
+    can_follow_words: bool = False  # may follow any word but the grammar's ``bars``; other rules begin a clause
+    subject: str = "me"
+    follows: LazyPattern | None = None  # must match after the value
+    unless: LazyPattern | None = None  # must not match there
+    continuations: tuple[FactRule, ...] = ()  # rules that may go on where this one ends
+    value: str = "{value}"
+    required_prefixes: frozenset[str] = frozenset()  # beginnings of words, one of which the text must contain too
+    prefilter: LazyPattern | None = None  # a pattern that several rules share, which is searched only once
+    is_presupposed: bool = False  # taken for granted ("with my wife Ana"): holds anywhere, even in a question
+    inherits_subject: bool = False  # a clause whose "I" began the sentence ("I'm 46, live in")
+
+
+# Every date contains a word with one of these beginnings. "0" stands for any word that begins with a digit.
+DATED = frozenset(
+    name.split()[-1][:4]
+    for names in (
+        *(temporal.MONTHS, temporal.WEEKDAYS, (name for name, days in temporal.DAYS.items() if days >= 0)),
+        (name for one in LANGUAGES for unit in ("day", "week") for name in one.temporal.units[unit].split("|")),
+    )
+    for name in names
+) | {"0"}
+NUMBERED = frozenset("0")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactGrammar:
+    """How facts are stated in a language."""
+
+    language: Language
+    rules: tuple[FactRule, ...]
+    stops: frozenset[str]  # end a phrase
+    hollow: frozenset[str]  # begin what is no value
+    leads: frozenset[str]  # may stand directly before a statement
+    bars: frozenset[str]  # must not stand before a rule that can follow words
+    unreal: LazyPattern  # anywhere before a statement in its sentence: a condition, or the words of others
+    unsure: LazyPattern  # the same, within the statement's clause only
+    harmless: LazyPattern  # looks like one of the two and is not
+    undone: LazyPattern  # after a statement: takes it back
+    elsewhere: LazyPattern  # from here on the message is not the writer's own words (a story, a text to translate)
+    tail: LazyPattern  # begins a question after a statement
+    asking: LazyPattern  # begins a sentence that asks
+    not_names: frozenset[str]
+    heads: LazyPattern  # the last words of jobs
+    events: Mapping[str, str] = field(default_factory=dict)  # the English name of an event, by its word
+    mine: LazyPattern | None = None  # begins a sentence whose subject a later clause may inherit
+    others: LazyPattern | None = None  # between the two: the later clause does not inherit it

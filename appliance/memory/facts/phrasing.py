@@ -1,0 +1,106 @@
+"""How a fact reads, whatever language it was stated in, and how the values of facts are compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from appliance.languages import ENGLISH, LANGUAGES
+from appliance.languages.language import full_names
+
+USER_SUBJECT = "me"
+
+# By attribute. An attribute that is not listed reads "attribute is value".
+SENTENCE_TEMPLATES: Mapping[str, str] = {
+    "name": "is called {}", "called": "wants to be called {}", "age": "is {} years old", "home": "lives in {}",
+    "origin": "comes from {}", "employer": "works at {}", "job": "works as {}", "team": "is on the {} team",
+    "studies": "studies {}", "school": "studies at {}", "language": "speaks {}", "learns": "is learning {}",
+    "diet": "eats {}", "allergy": "is allergic to {}", "habit": "has the habit: {}", "health": "has {}",
+    "owns": "has {}", "likes": "likes {}", "dislikes": "dislikes {}", "prefers": "prefers {}", "uses": "uses {}",
+    "project": "works on {}", "is": "is {}", "instruction": "{}", "note": "{}",
+}  # fmt: skip
+
+# Attributes of which a subject has one value at a time. Dates and favourites are single-valued too, as are partner,
+# mother, father and boss; every other attribute may have many values.
+SINGLE_VALUED = frozenset("name called age birthday home origin employer job team studies school diet is".split())
+_SINGLE_VALUED_RELATIONS = frozenset(("partner", "mother", "father", "boss"))
+IMMUTABLE = frozenset(("birthday", "origin"))  # never change: another value is a contradiction, not news
+# Relations that are one attribute.
+PARTNER_RELATIONS = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse".split())
+_EXCLUSIVE_ATTRIBUTES = {"likes": "taste", "dislikes": "taste"}  # a new taste for a thing replaces the old one
+
+# A food that somebody avoids replaces neither their diet nor another food that they avoid.
+_WITHOUT = re.compile(rf"(?:{'|'.join(language.no for language in LANGUAGES)})\s", re.IGNORECASE)
+# A health value that a person is, not has.
+_CONDITION = re.compile(
+    r"(?:intolerant|intolerante a la lactosa|diabetic|diabetiker(?:in)?|diabétic[oa]|asthmatic|asmátic[oa]|dyslexic"
+    r"|legasthenikerin?|autistic|coeliac|celiac|pregnant|schwanger|deaf|hard of hearing|blind|daltónic[oa])$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(rf"^(?:{'|'.join(language.articles for language in LANGUAGES)}|my|our)\s+")
+_VERSION = re.compile(r"\s+v?\d[\w.]*$")
+
+
+def relation_attribute(relation: str) -> str:
+    """Return the attribute that a word for a relation stands for."""
+    return "partner" if relation in PARTNER_RELATIONS else relation
+
+
+def normalize_value(value: str) -> str:
+    """Return the form in which values are compared: without case, spare white space, leading article and outer
+    punctuation."""
+    plain = " ".join(unicodedata.normalize("NFC", value).casefold().split()).strip(" .,!'\"")
+    return _ARTICLE.sub("", plain) or plain
+
+
+def is_single_valued(kind: str, name: str) -> bool:
+    """Whether a subject has one value of an attribute at a time."""
+    return name in SINGLE_VALUED or kind == "date" or name in _SINGLE_VALUED_RELATIONS or name.startswith("favourite ")
+
+
+def slot(kind: str, name: str, value: str) -> str:
+    """Return the slot within which a newer statement replaces an older one.
+
+    The slot is the attribute. Where an attribute may have many values, the value is part of the slot: of a program,
+    without its version.
+    """
+    plain = normalize_value(value)
+    if name == "diet" and _WITHOUT.match(plain):
+        return f"{name}\x1f{plain}"
+    if is_single_valued(kind, name):
+        return name
+    return f"{_EXCLUSIVE_ATTRIBUTES.get(name, name)}\x1f{_VERSION.sub('', plain) if name == 'uses' else plain}"
+
+
+def refines(value: str, other: str) -> bool:
+    """Whether a value says the same as another one, or the same and more: "Ana Kowalska" refines "Ana"."""
+    value_key, other_key = normalize_value(value), normalize_value(other)
+    return value_key == other_key or (value_key.startswith(other_key) and not value_key[len(other_key)].isalnum())
+
+
+def is_same_value(value: str, other: str) -> bool:
+    """Whether one of two values refines the other."""
+    return refines(value, other) or refines(other, value)
+
+
+def fact_sentence(subject: str, kind: str, name: str, value: str) -> str:
+    """Return a fact as a short sentence. The sentence names no subject where the fact is about the user."""
+    of_user = subject == USER_SUBJECT
+    if name == "birthday":
+        return ("birthday: " if of_user else f"{subject}'s birthday: ") + _format_day(value)
+    template = SENTENCE_TEMPLATES.get(name)
+    if template is None:
+        return f"{name if of_user else f'{name} of {subject}'} is {'on ' if kind == 'date' else ''}{value}"
+    if name == "diet" and (negation := _WITHOUT.match(value)):
+        template, value = "avoids {}", value[negation.end() :]
+    elif name == "health" and _CONDITION.search(value):
+        template = "is {}"
+    predicate = template.replace("{}", value)
+    return predicate if of_user else f"{subject} {predicate}"
+
+
+def _format_day(value: str) -> str:
+    """Write "05-03" as "3 May"; a date with its year stays as it is."""
+    match = re.fullmatch(r"(\d\d)-(\d\d)", value)
+    return f"{int(match[2])} {full_names(ENGLISH.temporal.months)[int(match[1]) - 1].capitalize()}" if match else value

@@ -1,0 +1,376 @@
+"""Readers of the value that follows a rule's opening words: a name, a place, a job, a date, the rest of a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import date
+
+from appliance.languages import LANGUAGES
+from appliance.memory.facts import dates
+from appliance.memory.facts.grammar import FactGrammar, LazyPattern
+from appliance.memory.facts.passages import GAP
+
+# Programs, languages and systems, whose names people write without capitals.
+_TOOL_NAMES = """
+postgres | postgresql | mysql | mariadb | sqlite | mongodb | mongo | redis | elasticsearch | opensearch | kafka |
+rabbitmq | cassandra | clickhouse | duckdb | snowflake | bigquery | dynamodb | supabase | firebase | qdrant | pgvector
+| neo4j | influxdb | oracle db | sql server | python | django | flask | fastapi | pandas | numpy | polars | pytorch |
+tensorflow | keras | jax | scikit-learn | sklearn | jupyter | pytest | poetry | uv | pip | conda | mypy | ruff | black
+| javascript | typescript | node | node.js | nodejs | deno | bun | npm | yarn | pnpm | webpack | vite | rollup | react
+| react native | vue | vue.js | nuxt | angular | svelte | sveltekit | next.js | nextjs | remix | astro | tailwind |
+tailwind css | bootstrap | express | nestjs | graphql | grpc | jest | vitest | cypress | playwright | selenium |
+storybook | eslint | prettier | rust | cargo | go | golang | java | kotlin | scala | spring | spring boot | maven |
+gradle | c | c++ | c# | .net | f# | ruby | rails | ruby on rails | sinatra | php | laravel | symfony | wordpress |
+drupal | perl | haskell | elixir | phoenix | erlang | clojure | lua | r | rstudio | julia | matlab | swift | swiftui |
+flutter | dart | objective-c | bash | zsh | powershell | tmux | vim | neovim | nvim | emacs | helix | vs code | vscode
+| visual studio | visual studio code | intellij | pycharm | webstorm | xcode | android studio | sublime | sublime text
+| cursor | zed | obsidian | notion | evernote | onenote | logseq | jira | trello | asana | clickup | confluence |
+slack | teams | microsoft teams | discord | zoom | google meet | signal | telegram | whatsapp | thunderbird | outlook
+| gmail | github | gitlab | bitbucket | git | svn | mercurial | github actions | gitlab ci | jenkins | circleci |
+travis | teamcity | argocd | docker | docker compose | podman | kubernetes | k8s | k3s | helm | terraform | opentofu |
+pulumi | ansible | vagrant | nix | nixos | homebrew | aws | azure | gcp | google cloud | heroku | vercel | netlify |
+cloudflare | digitalocean | hetzner | fly.io | linux | ubuntu | debian | fedora | arch | arch linux | linux mint |
+centos | rhel | opensuse | manjaro | alpine | macos | mac os | os x | osx | windows | wsl | wsl2 | android | ios |
+ipados | chromeos | freebsd | openbsd | grafana | prometheus | datadog | sentry | splunk | nginx | apache | caddy |
+traefik | haproxy | pgbouncer | celery | airflow | dbt | spark | hadoop | flink | tableau | power bi | looker |
+metabase | excel | powerpoint | google docs | google sheets | libreoffice | latex | overleaf | zotero | mendeley |
+photoshop | lightroom | illustrator | indesign | figma | canva | gimp | inkscape | blender | autocad | solidworks |
+fusion 360 | unity | unreal | unreal engine | godot | premiere | davinci resolve | final cut | audacity | ableton |
+logic pro | fl studio | firefox | chrome | safari | brave | opera | chatgpt | claude | gemini | copilot | github
+copilot | ollama | llama.cpp | lm studio | openai | langchain | llamaindex | hugging face | huggingface | raspberry pi
+| arduino | home assistant | plex | jellyfin | nextcloud | dropbox | google drive | onedrive | icloud | 1password |
+bitwarden | keepass | salesforce | hubspot | shopify | stripe | quickbooks | sap | zapier | make.com | n8n | ynab |
+spotify | kindle | flask-login | sqlalchemy | alembic | prisma | typeorm | hibernate | opentelemetry | istio | consul
+| vault | minio | s3 | lambda | heroku postgres | sharepoint | stata | spss | sas
+"""
+_TOOLS = frozenset(name.strip() for name in " ".join(_TOOL_NAMES.split()).split("|"))
+
+_TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*—–]+)")
+_NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
+_CONJUNCTIONS = "|".join(language.conjunctions for language in LANGUAGES)
+_SEPARATOR = re.compile(rf"[ \t]*(?:,[ \t]*(?:(?:{_CONJUNCTIONS})\b|&)?|\b(?:{_CONJUNCTIONS})\b|&)[ \t]*")
+_WORKS = frozenset(
+    "app application website site webapp game book novel thesis dissertation paper tool library engine bot chatbot blog"
+    " podcast startup platform tracker dashboard plugin extension portfolio film documentary album course prototype"
+    " robot system compiler framework shop store cli api scraper package project memoir screenplay script newsletter"
+    " database roman doktorarbeit masterarbeit bachelorarbeit webseite spiel buch projekt libro novela tesis juego"
+    " aplicación web".split()
+)
+_VERSION = re.compile(r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))")
+_ARTICLE = re.compile(rf"[ \t]*(?:{'|'.join(language.articles for language in LANGUAGES)})\b[ \t]+")
+_REGION = re.compile(r",[ \t]+([A-Z][\w.]+(?:[ \t][A-Z]\w+)?)(?=[ \t]*(?:$|[.,!?)\n]))")  # "Austin, Texas"
+_FIELD = re.compile(r"[ \t]+de[ \t]+([a-zà-ÿ]{3,20})\b")  # what a profession is of, in Spanish: "analista de datos"
+_OWNER = re.compile(r"['’]s?(?:\s.*)?$")  # makes a name an owner's: "my brother Tom's wife"
+_GERUND = re.compile(
+    r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
+)
+_COURTESY = re.compile(
+    r",?\s+(?:please|thanks|thank you|bitte|danke|por favor|gracias|ok|okay)\s*$", flags=re.IGNORECASE
+)
+_SMALL_IN_NAMES = frozenset(
+    "of de del la las los von van der den am the and do da di du le upon bin al y & für".split()
+)
+# Names that have an article before them even where the writer uses no capitals.
+_NAMES_WITH_ARTICLE = frozenset(
+    "us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split()
+)
+_BEFORE_LANGUAGE_NAMES = frozenset(
+    "a little some bit fluent native basic ein bisschen etwas fließend of good decent un poco de both gut"
+    " conversational broken algo".split()
+)
+_CLAUSE_ENDS = frozenset(
+    "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately"
+    " too also anymore now instead but which than is are was with_ lol haha tho".split()
+)
+_POINTING = frozenset(
+    "it them him this that these those you your me us it's they're we're you're he's she's that's".split()
+)
+# After a phrase, one of these shows that the phrase was cut off in the middle: "I like sneakers that ...".
+_CUTS_OFF = frozenset(
+    "it them my your our his her their its the that who which where when they're we're you're it's".split()
+)
+
+MAX_PHRASE_WORDS = 6  # of something that somebody likes, makes or studies
+MAX_VALUE_CHARACTERS = 200  # of an instruction
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpan:
+    """A value, and the place after it."""
+
+    value: str
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInput:
+    """A sentence as the readers see it.
+
+    ``low`` is the prepared text, with the same offsets as the message's ``text``. ``end`` is where the sentence ends.
+    """
+
+    text: str
+    low: str
+    end: int
+    grammar: FactGrammar
+    uncapitalized: bool
+    sent_on: date | None
+
+    def match(self, pattern: re.Pattern[str] | LazyPattern, at: int) -> re.Match[str] | None:
+        return pattern.match(self.low, at, self.end)
+
+    def span(self, start: int, end: int) -> ValueSpan:
+        return ValueSpan(self.text[start:end], end)
+
+    def after_article(self, at: int) -> int:
+        article = self.match(_ARTICLE, at)
+        return article.end() if article else at
+
+    def is_upper(self, at: int) -> bool:
+        return self.text[at].isupper()
+
+    def is_capital(self, at: int) -> bool:
+        return self.is_upper(at) or self.text[at].isdigit()
+
+    @property
+    def capitalizes_nouns(self) -> bool:
+        return self.grammar.language.capitalizes_nouns
+
+
+Reader = Callable[[RuleInput, int], ValueSpan | None]
+_Token = tuple[str, int, int]  # a lowered word, its start and its end
+
+
+def _tokens(sentence: RuleInput, at: int, stops: AbstractSet[str] | None = None) -> list[_Token]:
+    """The words from a place on, up to one that ends a phrase."""
+    found: list[_Token] = []
+    stops = sentence.grammar.stops if stops is None else stops
+    while len(found) <= MAX_PHRASE_WORDS + 2 and (match := sentence.match(_TOKEN, at)):
+        word = match[1].rstrip(".'")
+        if not word or word == "-" or word in stops:
+            break
+        found.append((word, match.start(1), match.start(1) + len(word)))
+        at = match.end()
+        if len(word) < len(match[1]):
+            break
+    return found
+
+
+def _join_tokens(sentence: RuleInput, tokens: list[_Token]) -> ValueSpan | None:
+    return sentence.span(tokens[0][1], tokens[-1][2]) if tokens else None
+
+
+def _proper_name(sentence: RuleInput, at: int, max_words: int) -> ValueSpan | None:
+    """A name: words with capitals and small words between them. In a casual message, the words up to a separator."""
+    tokens = _tokens(sentence, at)
+    if tokens and tokens[0][0] in ("the", "der", "die", "das", "la", "el", "los", "las"):
+        tokens = tokens[1:]
+        if tokens and not sentence.is_capital(tokens[0][1]) and tokens[0][0] not in _NAMES_WITH_ARTICLE:
+            return None
+    if not tokens or tokens[0][0] in sentence.grammar.hollow:
+        return None
+    if sentence.is_capital(tokens[0][1]):
+        run = tokens[:1]
+        for number, (word, start, _) in enumerate(tokens[1:], 1):
+            is_inner = (
+                word in _SMALL_IN_NAMES and number + 1 < len(tokens) and sentence.is_capital(tokens[number + 1][1])
+            )
+            if not (sentence.is_capital(start) or is_inner) or len(run) >= max_words:
+                break
+            run.append(tokens[number])
+        return _join_tokens(sentence, run)
+    word, start, _ = tokens[0]
+    if sentence.uncapitalized and sentence.text[start].isalpha() and word not in sentence.grammar.not_names:
+        return _join_tokens(sentence, tokens[: min(max_words, 2)] if len(tokens) <= 3 else tokens[:1])
+    return None
+
+
+def place(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A town or a country, with its region after a comma."""
+    read = _proper_name(sentence, at, 4)
+    if read is None or any(c.isdigit() for c in read.value):
+        return None
+    region = _REGION.match(sentence.text, read.end, sentence.end)
+    not_regions = sentence.grammar.stops | sentence.grammar.hollow
+    if region and region[1].lower() not in not_regions and not sentence.capitalizes_nouns:
+        return sentence.span(read.end - len(read.value), region.end())
+    return read
+
+
+def person(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """The name of a person or an animal."""
+    read = _proper_name(sentence, at, 3)
+    if read is None or any(c.isdigit() for c in read.value):
+        return None
+    return None if read.value.lower().split()[0].rstrip("'s") in sentence.grammar.not_names else read
+
+
+def capitalized_person(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A name that must have a capital, beside a word that says whose it is ("my wife Priya")."""
+    read = person(sentence, at)
+    if read is None or not (read.value[0].isupper() and read.value[1:2].islower()):
+        return None
+    owner = _OWNER.search(read.value)
+    return ValueSpan(read.value[: owner.start()], read.end - len(owner.group())) if owner else read
+
+
+def org(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """Where somebody works or studies: a name, or "a bakery"."""
+    if read := _proper_name(sentence, at, 5):
+        return read
+    if (article := sentence.match(_ARTICLE, at)) and not sentence.is_capital(article.start()):
+        tokens = [
+            token
+            for token in _tokens(sentence, article.end())[:4]
+            if token[0] not in ("different", "new", "big", "small", "time")
+        ]
+        if tokens and tokens[0][0] not in sentence.grammar.hollow and not sentence.capitalizes_nouns:
+            return ValueSpan(sentence.text[at : tokens[-1][2]].strip(), tokens[-1][2])
+    return None
+
+
+def job(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A profession, known by its last word, with at most four words before it."""
+    tokens = _tokens(sentence, sentence.after_article(at))[:5]
+    best = 0
+    for number, (word, _, _) in enumerate(tokens, 1):
+        if sentence.grammar.heads.fullmatch(word):
+            best = number
+    if best and best == len(tokens) and sentence.grammar.language.code == "es":
+        field = _FIELD.match(sentence.text, tokens[best - 1][2], sentence.end)
+        nouns = sentence.grammar.stops | sentence.grammar.hollow | sentence.grammar.not_names
+        if field and field[1] not in nouns:
+            return sentence.span(tokens[0][1], field.end())
+    if not best or tokens[0][0] in ("former", "ex", "ehemaliger", "ex-", "terrible", "bad", "good", "great"):
+        return None
+    return _join_tokens(sentence, tokens[:best])
+
+
+def noun_phrase(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What somebody likes, studies or makes: a few words that begin like a noun phrase, or a gerund."""
+    gerund = sentence.match(_GERUND, at)
+    tokens = _tokens(sentence, at, _CLAUSE_ENDS if gerund else None)
+    if not tokens or tokens[0][0] in sentence.grammar.hollow or len(tokens) > MAX_PHRASE_WORDS + (2 if gerund else 0):
+        return None
+    first = tokens[0][0]
+    if not first[0].isalnum() or not any(map(str.isalpha, first)) or any(word in _POINTING for word, _, _ in tokens):
+        return None
+    if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and sentence.low.startswith(",", tokens[-1][2]):
+        return None  # "a safe, inviting place": the phrase goes on
+    following = sentence.match(_TOKEN, tokens[-1][2])
+    return None if following and following[1] in _CUTS_OFF else _join_tokens(sentence, tokens)
+
+
+def noun_phrase_without_article(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A thing, without the article before it."""
+    return noun_phrase(sentence, sentence.after_article(at))
+
+
+def _is_tool(words: str) -> bool:
+    return " ".join(words.split()) in _TOOLS
+
+
+def tool(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A program or system that is known by its name, its version or its capital, with its version."""
+    tokens = _tokens(sentence, sentence.after_article(at))
+    if not tokens:
+        return None
+    for count in (3, 2, 1):
+        run = tokens[:count]
+        if len(run) == count and _is_tool(sentence.low[run[0][1] : run[-1][2]]):
+            end = run[-1][2]
+            for word, start, stop in tokens[count : count + 2]:
+                if not sentence.is_upper(start) or sentence.capitalizes_nouns or _is_tool(word):
+                    break
+                end = stop
+            version = sentence.match(_VERSION, end)
+            return sentence.span(run[0][1], version.end() if version else end)
+    if sentence.capitalizes_nouns or tokens[0][0] in sentence.grammar.hollow | sentence.grammar.not_names:
+        return None
+    run = []
+    for token in tokens[:4]:
+        if not sentence.is_upper(token[1]) and not (run and re.fullmatch(r"v?\d[\w.]*", token[0])):
+            break
+        run.append(token)
+    return _join_tokens(sentence, run) if run and run[0][2] - run[0][1] > 1 else None
+
+
+def product(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A make with its model: at least one word with a capital."""
+    run: list[_Token] = []
+    for token in _tokens(sentence, sentence.after_article(at))[:5]:
+        if run and not sentence.is_capital(token[1]):
+            break
+        run.append(token)
+    return _join_tokens(sentence, run) if any(sentence.is_upper(start) for _, start, _ in run) else None
+
+
+def field_of_study(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What somebody studies, but no book and no chapter."""
+    read = noun_phrase(sentence, at)
+    return read if read and not re.search(r"['’\d]|\bbook\b", read.value, re.IGNORECASE) else None
+
+
+def work(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What somebody makes, known by its last word."""
+    read = noun_phrase(sentence, at)
+    return read if read and read.value.lower().rsplit(None, 1)[-1] in _WORKS else None
+
+
+def capitalized_org(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A firm whose name has a capital."""
+    read = org(sentence, at)
+    return read if read and read.value[0].isupper() else None
+
+
+def number(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """An age."""
+    match = sentence.match(_NUMBER, at)
+    return ValueSpan(match[1], match.end(1)) if match and 0 < int(match[1]) < 120 else None
+
+
+def spoken_language(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """The English name of a language."""
+    for word, _, end in _tokens(sentence, at)[:4]:
+        if word in sentence.grammar.language.language_names:
+            return ValueSpan(sentence.grammar.language.language_names[word], end)
+        if word not in _BEFORE_LANGUAGE_NAMES:
+            return None
+    return None
+
+
+def day(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A date; the day of the message supplies its year."""
+    found = dates.named(sentence.low, at, sentence.end, sentence.sent_on)
+    return ValueSpan(found.value, found.end) if found else None
+
+
+def birthday(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A day of the year, or a day with its year."""
+    found = dates.named(sentence.low, at, sentence.end, None)
+    return ValueSpan(found.value, found.end) if found and (found.day or found.yearless) else None
+
+
+def rest_of_sentence(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """An instruction: everything up to the end of the sentence, at least two words."""
+    if sentence.low.find(GAP, at, sentence.end) >= 0:
+        return None
+    value = _COURTESY.sub("", sentence.text[at : sentence.end].strip(" \t,-–—:"))
+    return ValueSpan(value, sentence.end) if len(value.split()) >= 2 and len(value) <= MAX_VALUE_CHARACTERS else None
+
+
+READERS: Mapping[str, Reader] = {
+    "place": place, "person": person, "capital person": capitalized_person, "org": org, "job": job,
+    "thing": noun_phrase, "articled": noun_phrase_without_article, "tool": tool, "product": product, "work": work,
+    "field": field_of_study, "capital org": capitalized_org, "number": number, "tongue": spoken_language, "day": day,
+    "birthday": birthday, "rest": rest_of_sentence,
+}  # fmt: skip
+
+
+def separator_end(sentence: RuleInput, at: int) -> int | None:
+    """Return the place after the "," or "and" that stands at a place; None without one."""
+    match = sentence.match(_SEPARATOR, at)
+    return match.end() if match and match.end() > at else None

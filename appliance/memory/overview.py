@@ -1,0 +1,64 @@
+"""An overview of a memory for a screen: reads that need no query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appliance import requests as r
+from appliance.errors import UsageError
+from appliance.paths import Home
+from appliance.store import chunks, messages, overview, sessions
+from appliance.store.database import Database
+from appliance.types import Activity, FilterChoices, Message, Outline, Scope, WatchedFile
+
+MAX_MESSAGES_PER_CALL = 500  # some screens full
+
+
+class OverviewService:
+    """Overviews of an open memory. Thread-safe."""
+
+    def __init__(self, home: Home, database: Database, owner: str, watched_folders: Sequence[str]) -> None:
+        """``watched_folders`` are those of the settings."""
+        self._home = home
+        self._database = database
+        self._owner = owner
+        self._watched_folders = watched_folders
+
+    def counts(self, request: r.CountsRequest) -> dict[str, int]:
+        """See ``CountsRequest``."""
+        db = self._database.read()
+        generation = chunks.generation(db)
+        return {"messages": messages.count(db), "pending": chunks.count_pending(db, generation.id) if generation else 0}
+
+    def outline(self, request: r.OutlineRequest) -> Outline:
+        """See ``OutlineRequest``."""
+        db = self._database.read()
+        info = sessions.find(db, request.session)
+        return overview.outline(db, sessions.key(info), info.id)
+
+    def messages(self, request: r.MessagesRequest) -> list[Message]:
+        """See ``MessagesRequest``."""
+        if len(request.ids) > MAX_MESSAGES_PER_CALL:
+            raise UsageError(f"At most {MAX_MESSAGES_PER_CALL} messages can be read at once, not {len(request.ids)}.")
+        keys = [key for id in request.ids if (key := messages.message_key(id)) is not None]
+        rows = messages.get(self._database.read(), keys)
+        return [messages.to_message(rows[key]) for key in keys if key in rows]
+
+    def filter_choices(self, request: r.ChoicesRequest) -> FilterChoices:
+        """See ``ChoicesRequest``."""
+        return overview.filter_choices(self._database.read(), self._scope(request.user_id, request.namespace))
+
+    def activity(self, request: r.ActivityRequest) -> list[Activity]:
+        """See ``ActivityRequest``."""
+        return overview.activity(self._database.read(), self._scope(request.user_id, request.namespace))
+
+    def files(self, request: r.WatchedFilesRequest) -> list[WatchedFile]:
+        """See ``WatchedFilesRequest``."""
+        return overview.files(self._database.read(), request.limit)
+
+    def folders(self, request: r.FoldersRequest) -> list[str]:
+        """See ``FoldersRequest``."""
+        return [str(self._home.inbox), *self._watched_folders]
+
+    def _scope(self, user_id: str | None, namespace: str) -> Scope:
+        return Scope(self._owner if user_id is None else user_id, namespace)

@@ -1,0 +1,123 @@
+"""Pins and use counts: what a person pins, how often messages are recalled, and how important that makes them.
+
+A message counts as recalled when its words go into a context, or when it is opened by its id. The hits of a search
+are offers and do not count, nor do the turns of the present conversation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from appliance import requests as r
+from appliance.errors import StoreError
+from appliance.memory import importance
+from appliance.store import chunks, messages
+from appliance.store import importance as stored
+from appliance.store.database import Database
+from appliance.store.priority import PINNED_IMPORTANCE
+from appliance.timestamps import iso_from_microseconds, now
+from appliance.types import Context, Importance, Message
+
+WRITE_BATCH_MESSAGES = 256  # counted messages that are written without waiting for more, some ten contexts
+WRITE_INTERVAL_SECONDS = 60.0  # after which counts are written, however few; a crash costs no more than that
+
+
+def recalled_message_ids(context: Context) -> list[str]:
+    """Return the ids of the memories whose words an assistant gets from a context."""
+    return [
+        item.message_id
+        for layer in context.layers
+        if layer.name == "retrieved"
+        for item in layer.items
+        if item.fidelity != "placeholder"
+    ]
+
+
+class PinService:
+    """Pins and use counts of an open memory. Thread-safe.
+
+    Counts are collected in memory, so that no search waits for the disk. A crash loses those of the last minute, but
+    never a message."""
+
+    def __init__(self, database: Database, wake: Callable[[], None] = lambda: None) -> None:
+        """``wake`` is called when it is time for ``write_counts``."""
+        self._database = database
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._recalls: dict[int, tuple[int, int]] = {}
+        self._oldest_unwritten = 0.0
+
+    def pin(self, request: r.PinRequest) -> Message:
+        """See ``PinRequest``."""
+        return self._pin(request.reference, True)
+
+    def unpin(self, request: r.UnpinRequest) -> Message:
+        """See ``UnpinRequest``."""
+        return self._pin(request.reference, False)
+
+    def pinned(self, request: r.PinnedRequest) -> list[Message]:
+        """See ``PinnedRequest``."""
+        db = self._database.read()
+        keys = stored.pinned(db, request.user_id, request.namespace)
+        rows = messages.get(db, keys)
+        return [messages.to_message(rows[key]) for key in keys if key in rows]
+
+    def _pin(self, reference: str, pinned: bool) -> Message:
+        with self._database.write() as tx:
+            key = messages.find(tx, reference).id
+            stored.set_pinned(tx, key, pinned)
+            chunks.update_priorities(tx, [key])
+            return messages.to_message(messages.find(tx, messages.message_id(key)))
+
+    def importance(self, request: r.ImportanceRequest) -> Importance:
+        """See ``ImportanceRequest``."""
+        self.write_counts()
+        db, moment = self._database.read(), now()
+        row = messages.find(db, request.reference)
+        known = stored.get(db, [row.id], moment)[row.id]
+        parts = importance.explain(row, known, moment)
+        return Importance(
+            score=PINNED_IMPORTANCE if known.pinned else sum(parts.values()),
+            parts=parts,
+            pinned=known.pinned,
+            times=known.recall_count,
+            last_at=None if known.last_recalled_at is None else iso_from_microseconds(known.last_recalled_at),
+        )
+
+    def note_recalled(self, request: r.RecalledRequest) -> None:
+        """See ``RecalledRequest``."""
+        moment = now()
+        with self._lock:
+            for key in filter(None, map(messages.message_key, request.message_ids)):
+                self._oldest_unwritten = self._oldest_unwritten if self._recalls else time.monotonic()
+                self._recalls[key] = (self._recalls.get(key, (0, 0))[0] + 1, moment)
+            age = time.monotonic() - self._oldest_unwritten
+            is_due = len(self._recalls) >= WRITE_BATCH_MESSAGES or (
+                bool(self._recalls) and age >= WRITE_INTERVAL_SECONDS
+            )
+        if is_due:
+            self._wake()
+
+    def write_counts(self, should_continue: Callable[[], bool] = lambda: True) -> int:
+        """Write the collected counts. Returns the number of messages."""
+        with self._lock:
+            recalls, self._recalls = self._recalls, {}
+        if recalls:
+            with self._database.write() as tx:
+                stored.add_recalls(tx, recalls)
+        return len(recalls)
+
+    def score_pending(self, should_continue: Callable[[], bool] = lambda: True) -> int:
+        """Score a page of the messages that an earlier version stored. Returns their number."""
+        with self._database.write() as tx:
+            rows = stored.unscored_messages(tx)
+            stored.set_word_scores(tx, {row.id: importance.score(row) for row in rows})
+            chunks.update_priorities(tx, [row.id for row in rows])
+        return len(rows)
+
+    def close(self) -> None:
+        """Write the collected counts if possible; a count is not worth an error."""
+        with suppress(StoreError):
+            self.write_counts()

@@ -1,0 +1,152 @@
+"""Requests that take messages in and write them out again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from appliance.paths import Paths
+from appliance.requests.base import Request
+from appliance.types import IngestReport, Stream, WatchEvent
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest(Request[IngestReport]):
+    """Read files, folders and zips into the memory.
+
+    Reading the same export again adds only what is new. A native export names the owners of its conversations and they
+    keep them, unless ``user_id`` or ``namespace`` is given.
+
+    Args:
+        source: A path, or several.
+        format: The format, in place of detection.
+        user_id: Whose memory it goes into; by default the configured user's.
+        namespace: The namespace within that memory.
+        dry_run: Report what would happen, and change nothing.
+        again: Take in again what was forgotten before.
+        wait: Return when everything is durable and embedded. False returns when it is durable and found by its words.
+
+    Raises:
+        ModelUnavailable: The embedding model can't be loaded. Nothing was read.
+        UsageError: There is no such format.
+    """
+
+    name: ClassVar[str] = "ingest"
+    repeatable: ClassVar[bool] = False
+    long_running: ClassVar[bool] = True
+
+    source: Paths
+    _: KW_ONLY
+    format: str | None = None
+    user_id: str | None = None
+    namespace: str = ""
+    dry_run: bool = False
+    again: bool = False
+    wait: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedRequest(Request[int]):
+    """Embed and index every chunk that waits. Returns how many there were.
+
+    Raises:
+        ModelUnavailable: The embedding model can't be loaded.
+    """
+
+    name: ClassVar[str] = "embed_pending"
+    repeatable: ClassVar[bool] = False
+    long_running: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunJobsRequest(Request[int]):
+    """Run the background jobs that are due now: extract facts, summarise, delete expired sessions, embed the result.
+
+    Args:
+        max_seconds: Begin no further job after so many seconds. At least one that is due is run to its end. None to run
+            all that are due.
+
+    Returns:
+        How many jobs had something to do.
+    """
+
+    name: ClassVar[str] = "run_pending_jobs"
+    repeatable: ClassVar[bool] = False
+    long_running: ClassVar[bool] = True
+
+    max_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRequest(Request[Stream[WatchEvent]]):
+    """Read the inbox, the configured folders and ``folders`` whenever an export lands there.
+
+    Yields each file's report as it is read. Closing the stream ends the watching.
+
+    Args:
+        folders: Folders to watch besides the configured ones.
+        user_id: Whose memory it goes into; by default the configured user's.
+        namespace: The namespace within that memory.
+        once: End when everything that is there has been read.
+
+    Raises:
+        HomeError: A folder does not exist.
+    """
+
+    name: ClassVar[str] = "watch"
+    repeatable: ClassVar[bool] = False
+
+    folders: Sequence[str | os.PathLike[str]] = ()
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListWatchedFoldersRequest(Request[list[str]]):
+    """List the folders that a watcher would watch: the inbox, the configured ones and ``folders``, without those that
+    lie in another one.
+
+    Args:
+        folders: Folders to watch besides the configured ones.
+
+    Raises:
+        HomeError: A folder does not exist.
+    """
+
+    name: ClassVar[str] = "watched_folders"
+
+    folders: Sequence[str | os.PathLike[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest(Request[Stream[dict[str, Any]]]):
+    """Yield every stored message as a native JSONL object, session by session.
+
+    Args:
+        user_id: Only this user's messages; by default everybody's.
+    """
+
+    name: ClassVar[str] = "export"
+    repeatable: ClassVar[bool] = False
+
+    _: KW_ONLY
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExportMarkdownRequest(Request[Stream[str]]):
+    """Yield the same as Markdown, piece by piece.
+
+    Args:
+        user_id: Only this user's messages; by default everybody's.
+    """
+
+    name: ClassVar[str] = "export_markdown"
+    repeatable: ClassVar[bool] = False
+
+    _: KW_ONLY
+    user_id: str | None = None

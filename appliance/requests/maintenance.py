@@ -1,0 +1,332 @@
+"""Requests that look over a memory, look after it, and erase from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+from appliance.requests.base import Request
+from appliance.types import (
+    Activity,
+    ErasurePreview,
+    Event,
+    FilterChoices,
+    Importance,
+    Message,
+    MetricsSnapshot,
+    Outline,
+    Receipt,
+    Stream,
+    VerifyReport,
+    WatchedFile,
+)
+
+# --- health -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest(Request[dict[str, Any]]):
+    """Report counts, model, disk use and health, in the shape that ``appliance status --json`` prints."""
+
+    name: ClassVar[str] = "status"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyRequest(Request[VerifyReport]):
+    """Check that every character lies in a chunk and that all stores agree. Nothing is written.
+
+    Args:
+        deep: Also count each chunk's tokens, to prove that the model reads it to its end.
+
+    Raises:
+        ModelUnavailable: ``deep`` is given, and the model can't be loaded.
+    """
+
+    name: ClassVar[str] = "verify"
+
+    _: KW_ONLY
+    deep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexRequest(Request[int]):
+    """Rebuild full text and index from the database and the vectors. Returns how many chunks were indexed.
+
+    Args:
+        model: Move to this embedding model. The old vectors serve until the new set is complete.
+        vectors: Compute all vectors again with the present model.
+
+    Raises:
+        ModelUnavailable: The model can't be loaded. Nothing was changed.
+    """
+
+    name: ClassVar[str] = "reindex"
+    repeatable: ClassVar[bool] = False
+    long_running: ClassVar[bool] = True
+
+    _: KW_ONLY
+    model: str | None = None
+    vectors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUpRequest(Request[None]):
+    """Load the index and the model before the first search, which then takes no longer than the others."""
+
+    name: ClassVar[str] = "warm_up"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsRequest(Request[MetricsSnapshot]):
+    """Read what the memory counts and times of its own work: numbers and fixed names, no words."""
+
+    name: ClassVar[str] = "metrics"
+
+
+@dataclass(frozen=True, slots=True)
+class EventsRequest(Request[Stream[Event]]):
+    """Yield what happens in the memory from now on, until the iterator is closed.
+
+    A reader that is too slow misses the oldest events; an event of the kind "missed" says how many."""
+
+    name: ClassVar[str] = "subscribe"
+
+
+@dataclass(frozen=True, slots=True)
+class InteractiveUseRequest(Request[Stream[None]]):
+    """Let background work go on in small steps only, until the stream is closed: somebody looks at a screen in this
+    process, whose frames must not be late."""
+
+    name: ClassVar[str] = "interactive_use"
+
+
+# --- pins and usage -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PinRequest(Request[Message]):
+    """Pin a message: its importance is 1.0, whatever it says.
+
+    Args:
+        reference: Its id or external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "pins.pin"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnpinRequest(Request[Message]):
+    """Unpin a message: its importance follows again from what it says and how it is used.
+
+    Args:
+        reference: Its id or external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "pins.unpin"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedRequest(Request[list[Message]]):
+    """List what a user has pinned, the latest first.
+
+    Args:
+        user_id: Whose pins.
+        namespace: The namespace within that user's memory.
+    """
+
+    name: ClassVar[str] = "pins.pinned"
+
+    user_id: str
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportanceRequest(Request[Importance]):
+    """Report how important a message is now, with every part of the score.
+
+    Args:
+        reference: Its id or external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "pins.importance"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledRequest(Request[None]):
+    """Count messages as recalled now. The counts are written in the background.
+
+    Args:
+        message_ids: Their ids.
+    """
+
+    name: ClassVar[str] = "pins.note_recalled"
+
+    message_ids: Sequence[str]
+
+
+# --- an overview --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRequest(Request[dict[str, int]]):
+    """Count the ``messages`` of all users, and how many of their chunks are ``pending`` (not found by meaning yet).
+    ``status`` says more, and takes longer."""
+
+    name: ClassVar[str] = "overview.counts"
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRequest(Request[Outline]):
+    """Read a session's messages in order, without their texts. A branch begins with those that it shares.
+
+    Args:
+        session: The session's id or external id.
+
+    Raises:
+        NotFound: There is no such session.
+    """
+
+    name: ClassVar[str] = "overview.outline"
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesRequest(Request[list[Message]]):
+    """Read messages by their ids, in that order. Those that no longer exist are left out.
+
+    Args:
+        ids: At most 500 ids.
+
+    Raises:
+        UsageError: There are more.
+    """
+
+    name: ClassVar[str] = "overview.messages"
+
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesRequest(Request[FilterChoices]):
+    """List the values that a search can be filtered by.
+
+    Args:
+        user_id: Whose memory; by default the configured user's.
+        namespace: The namespace within that memory.
+    """
+
+    name: ClassVar[str] = "overview.filter_choices"
+
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityRequest(Request[list[Activity]]):
+    """Count the messages of each month, by source.
+
+    Args:
+        user_id: Whose memory; by default the configured user's.
+        namespace: The namespace within that memory.
+    """
+
+    name: ClassVar[str] = "overview.activity"
+
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFilesRequest(Request[list[WatchedFile]]):
+    """List the files that were found in watched folders: those that wait first, then the latest read.
+
+    Args:
+        limit: The most files.
+    """
+
+    name: ClassVar[str] = "overview.files"
+
+    _: KW_ONLY
+    limit: int = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoldersRequest(Request[list[str]]):
+    """List the folders that are watched: the inbox in the home, and those of the settings."""
+
+    name: ClassVar[str] = "overview.folders"
+
+
+# --- erasure ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewErasureRequest(Request[ErasurePreview]):
+    """Show what ``forget`` would erase of a user's memory. Nothing is changed. The arguments narrow each other.
+
+    Args:
+        references: Ids of messages and sessions.
+        source: A format, or the path of an imported file.
+        query: Words that the messages contain exactly.
+        everything: All of the user's messages, if nothing else is named.
+        user_id: Whose memory; by default the configured user's.
+        namespace: The namespace within that memory.
+
+    Raises:
+        UsageError: Nothing is named, or the words are too frequent to look up.
+        NotFound: The user has no such message or session, or nothing from such a source.
+    """
+
+    name: ClassVar[str] = "erasure.preview"
+
+    references: Sequence[str] = ()
+    _: KW_ONLY
+    source: str | None = None
+    query: str | None = None
+    everything: bool = False
+    user_id: str | None = None
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest(Request[Receipt]):
+    """Erase for good what a preview found: from the database, its log and its free pages, the full text, the vectors
+    and the index. Then look for its words in every file of the home.
+
+    Importing the same exports again does not bring the messages back, unless ``again`` is given.
+
+    Args:
+        preview: What is erased.
+    """
+
+    name: ClassVar[str] = "erasure.forget"
+    repeatable: ClassVar[bool] = False
+    long_running: ClassVar[bool] = True
+
+    preview: ErasurePreview
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptsRequest(Request[list[Receipt]]):
+    """List the receipts of everything that was forgotten, the latest first: counts and reports, no words."""
+
+    name: ClassVar[str] = "erasure.receipts"

@@ -1,0 +1,147 @@
+"""Requests that find messages and build contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import date
+from typing import ClassVar
+
+from appliance.requests.base import Request
+from appliance.types import Context, Hits, Message, Mode, Role, Window
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest(Request[Hits]):
+    """Find the messages that answer a query best: one hit a message, best first.
+
+    Args:
+        query: What is looked for, in plain words.
+        limit: The most hits to return; by default the setting ``search.limit``.
+        mode: "hybrid", "dense" (by meaning) or "lexical" (by words).
+        profile: The scoring profile, by name; by default the setting ``search.profile``.
+        without: Legs of the search that do not run, out of ``retrieval.weights.LEGS``.
+        per_session: The most hits of one session; 0 for no limit.
+        user_id: Whose memory is searched; by default the configured user's.
+        namespace: The namespace within that memory.
+        agent_id: Only sessions in which this agent takes part.
+        session_id: Only this session, by its id or external id.
+        roles: Only these roles; by default user and assistant.
+        sources: Only these formats.
+        since: Only messages from this day or time on (ISO 8601).
+        until: Only messages up to this time, or to the end of this day.
+        as_of: Search as if it were this day or time.
+        asked_in: The session that asks. It finds its own messages even if it shares none.
+        why_not: A message to explain: ``hits.why_not`` says at which stage it dropped out.
+
+    Returns:
+        The hits. ``notes`` says which leg could not run.
+
+    Raises:
+        UsageError: A role, mode, profile, leg, date or limit is invalid.
+        NotFound: No such session, or no message ``why_not``.
+    """
+
+    name: ClassVar[str] = "search"
+
+    query: str
+    _: KW_ONLY
+    limit: int | None = None
+    mode: Mode = "hybrid"
+    profile: str | None = None
+    without: Collection[str] | None = None
+    per_session: int | None = None
+    user_id: str | None = None
+    namespace: str = ""
+    agent_id: str | None = None
+    session_id: str | None = None
+    roles: Sequence[Role] | None = None
+    sources: Sequence[str] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
+    as_of: str | date | None = None
+    asked_in: str | None = None
+    why_not: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest(Request[Context]):
+    """Build what an assistant is given for a query, within an exact token budget.
+
+    The context has four layers: what is known of the person, the memories that answer the query, and, with a session,
+    its running summary and latest turns. A short follow-up ("and when was that?") is resolved from the latest turns.
+
+    Args:
+        query: What the person says or asks.
+        session_id: The session in which it is said. Its summary and turns are part of the context.
+        user_id: Whose memory is used; by default the configured user's.
+        namespace: The namespace within that memory.
+        agent_id: Only sessions in which this agent takes part.
+        budget: The most tokens; by default the setting ``context.budget``.
+        encoding: The tokens' encoding, or the name of the assistant's model.
+        profile: The scoring profile, by name; by default the setting ``context.profile``.
+        counted: Whether the memories in the context count as recalled. Give False for a call that leaves no trace.
+        window: The working memory of a conversation that is not stored, in place of a session's.
+        preset: How the budget is shared among the layers: assistant, support, tutor or code.
+        shares: Shares of the budget by layer, in place of a preset. ``context.shares`` says where unused tokens go.
+        auto_recall: Whether anything is recalled at all. By default the session's option decides, then the settings.
+        leave_out: Texts that the assistant has anyway; memories that say the same are left out.
+
+    Returns:
+        The context. ``tokens`` never exceeds ``budget``.
+
+    Raises:
+        UsageError: The budget is below 1 or too small for the standing instructions, or a profile, preset or share is
+            unknown.
+        NotFound: No such session.
+    """
+
+    name: ClassVar[str] = "context"
+
+    query: str
+    _: KW_ONLY
+    session_id: str | None = None
+    user_id: str | None = None
+    namespace: str = ""
+    agent_id: str | None = None
+    budget: int | None = None
+    encoding: str | None = None
+    profile: str | None = None
+    counted: bool = True
+    window: Window | None = None
+    preset: str | None = None
+    shares: Mapping[str, float] | None = None
+    auto_recall: bool | None = None
+    leave_out: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRequest(Request[Message]):
+    """Read one message.
+
+    Args:
+        reference: Its id ("m345") or its external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "message"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariantsRequest(Request[list[Message]]):
+    """List the messages that say the same as one message, itself among them, in order of time.
+
+    Args:
+        reference: The message's id or external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "variants"
+
+    reference: str

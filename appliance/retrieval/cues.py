@@ -1,0 +1,71 @@
+"""Cues in the words of queries and messages: times, statements, names and numbers. A language without cue words yields
+no cues."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from appliance.languages import LANGUAGES
+from appliance.languages.language import calendar_names
+from appliance.store.lexical import STEM_CHARACTERS
+from appliance.store.scripts import is_question, split_unspaced
+
+
+def _of_any_language(*cues: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(filter(None, cues))})\b", re.IGNORECASE)
+
+
+_ASKS_WHEN = _of_any_language(*(one.asks_when for one in LANGUAGES))
+_TIME_WORDS = _of_any_language(
+    *(f"{one.dated}|{'|'.join(calendar_names(one.temporal))}" for one in LANGUAGES if one.dated), r"\d+"
+)
+_MOST_TIME_WORDS = 3
+_LASTS = _of_any_language(*(one.lasting for one in LANGUAGES))
+_STATEMENT = 0.5
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+_LEAST_WORDS = 4
+"""A sentence with fewer words is more often a greeting, an agreement or thanks than a statement."""
+_WORD = re.compile(r"\w+")
+_ENTITY = re.compile(r"(?<![.!?]\s)(?<!^)\b(?:[A-ZÀ-ÖØ-Þ]\w+|\w*\d\w*)\b|^\d\w*\b")
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question asks for a time."""
+    return _ASKS_WHEN.search(question) is not None
+
+
+def temporal_density(text: str) -> float:
+    """How much a text mentions times, 0 to 1; three such words reach 1."""
+    found = 0
+    for _ in _TIME_WORDS.finditer(text):
+        found += 1
+        if found == _MOST_TIME_WORDS:
+            break
+    return found / _MOST_TIME_WORDS
+
+
+def word_pairs(text: str) -> frozenset[tuple[str, str]]:
+    """The pairs of consecutive words of a text, by stem."""
+    beginnings = [word[:STEM_CHARACTERS] for word in _WORD.findall(split_unspaced(text).casefold())]
+    return frozenset(pairwise(beginnings))
+
+
+def usefulness(text: str) -> float:
+    """How useful a message is later: 1 for a decision, a commitment, a preference or an instruction, 0.5 for another
+    statement, 0 for a question, a greeting, an agreement or thanks."""
+    if _LASTS.search(text):
+        return 1.0
+    sentences = (match.group().rstrip() for match in _SENTENCE.finditer(text))
+    states = any(not is_question(one) and len(one.split()) >= _LEAST_WORDS for one in sentences)
+    return _STATEMENT if states else 0.0
+
+
+def entities(text: str) -> frozenset[str]:
+    """The names and numbers in a text: capitalised words within a sentence, and words with a digit."""
+    return frozenset(match.group().casefold() for match in _ENTITY.finditer(text))
+
+
+def overlap(wanted: frozenset[str], text: str) -> float:
+    """The share of the wanted words that a text contains as whole words; 0 if none is wanted."""
+    return len(wanted & {word.casefold() for word in _WORD.findall(text)}) / len(wanted) if wanted else 0.0

@@ -1,0 +1,107 @@
+"""Why a message is not among the hits: the stage of the search that dropped it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from appliance.retrieval.candidates import Candidates
+from appliance.retrieval.diversify import DiverseSelection, explain
+from appliance.retrieval.ranking import Ranking
+from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.store import branches, chunks, messages, sessions, visibility
+from appliance.store.messages import MessageRow, message_id
+from appliance.types import Filters, SessionInfo, SessionPart, StorageScope, WhyNot
+
+SHARED_PARTS: Mapping[StorageScope, str] = {
+    "conversational": "shares only its conversational messages",
+    "summaries_only": "shares only its summaries",
+    "none": "shares nothing",
+}
+"""What a session with each storage scope shares with other sessions."""
+
+LEG_LABELS: Mapping[str, str] = {"dense": "Meaning", "own": "Words", "window": "Words with neighbours"}
+"""The legs of the index, by what they compare."""
+
+
+def why_not(
+    resources: SearchResources,
+    parsed: ParsedQuery,
+    candidates: Candidates,
+    ranking: Ranking,
+    selection: DiverseSelection,
+    limit: int,
+    reference: str,
+) -> WhyNot:
+    """Explain what became of one message in a search, in sentences.
+
+    Raises:
+        NotFound: There is no such message in the scope of the search.
+    """
+    filters = parsed.query.filters
+    row = messages.find(resources.db, reference, filters.scope)
+    info = sessions.find(resources.db, sessions.public_id(row.session_id))
+    id = message_id(row.id)
+    if failed_filters := list(_failed_filters(resources.db, row, info, filters)):
+        return WhyNot(id, "filtered", " ".join(failed_filters))
+    positions = np.flatnonzero(candidates.messages == row.id)
+    if not len(positions):
+        return WhyNot(id, "not proposed", " ".join(_leg_scores(resources, parsed, candidates, row.id)))
+    position = int(positions[0])
+    rank = int(np.flatnonzero(ranking.order == position)[0]) + 1
+    why = explain(candidates, ranking, selection, position)
+    score = float(ranking.scores[position])
+    if position in selection.left_out:
+        return WhyNot(id, "left out", selection.left_out[position], rank, score, why)
+    hit = selection.rows.index(position) + 1
+    if hit <= limit:
+        return WhyNot(id, "shown", f"It is hit {hit}.", rank, score, why)
+    last = float(ranking.scores[selection.rows[limit - 1]])
+    words = f"Rank {rank} of {len(candidates)}. Score: {score:.2f} (last hit: {last:.2f})."
+    return WhyNot(id, "ranked", words, rank, score, why)
+
+
+def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, filters: Filters) -> Iterator[str]:
+    """A sentence for each filter that excludes a message."""
+    if filters.scope.agent_id is not None and filters.scope.agent_id not in (info.agents or ("",)):
+        yield f"Its agent is {' and '.join(map(repr, info.agents)) or repr('')}."
+    if filters.session is not None and not branches.contains(
+        db, (*filters.ancestor_parts, SessionPart(filters.session)), row.id
+    ):
+        yield f"Its session is {info.id}."
+    if visibility.is_withheld(info.storage_scope, row.conversational) and not branches.contains(
+        db, filters.exempt_parts, row.id
+    ):
+        yield f"Its session {info.id} {SHARED_PARTS[info.storage_scope]} with other sessions."
+    if filters.roles and row.role not in filters.roles:
+        yield f"Its role is {row.role}."
+    if not filters.roles and not row.conversational:
+        yield f"It is not a conversational message; to search it, name its role ({row.role})."
+    if filters.sources and info.format not in filters.sources:
+        yield f"Its source is {info.format}."
+    if (filters.since is not None or filters.until is not None) and row.at is None:
+        yield "It has no time."
+    elif filters.since is not None and row.at is not None and row.at < filters.since:
+        yield f"Its time, {row.sent_at}, is before the requested time."
+    elif filters.until is not None and row.at is not None and row.at >= filters.until:
+        yield f"Its time, {row.sent_at}, is after the requested time."
+
+
+def _leg_scores(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, key: int) -> Iterator[str]:
+    """A sentence for each leg: the score of a message that is not a candidate, and the leg's cut-off."""
+    legs = parsed.leg_queries
+    pieces = chunks.chunks_of(resources.db, resources.generation, [key]).get(key, [])
+    if not pieces:
+        yield "It is empty."
+    elif resources.index is None or not legs:
+        yield "Full text: no match."
+    else:
+        for query, scores in zip(
+            legs, resources.index.score(legs, [pieces] * len(legs), parsed.query.filters.scope), strict=True
+        ):
+            score = max(scores.values(), default=0.0)
+            accepted = candidates.scores[query.leg][~np.isnan(candidates.ranks[query.leg])]
+            cut_off = f" (cut-off {accepted.min():.2f})" if score and len(accepted) else ""
+            yield f"{LEG_LABELS.get(query.leg, query.leg)}: {f'{score:.2f}{cut_off}' if score else 'no match'}."

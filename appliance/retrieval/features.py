@@ -1,0 +1,116 @@
+"""Features: named numbers about a candidate, each about 0 to 1, from what the legs and the database know.
+
+The first stage, for every candidate:
+
+dense            cosine of the query and the message's best chunk
+own              BM25 of the message's own words           } for each word of the query, s / (s + 2): BM25 has no
+window           BM25 of the message with its neighbours   } upper end, and long queries would score higher
+author           1 if the query names the author
+user_authored    the better of dense and own, if a person wrote it: what is asked for later was mostly stated by the
+                 person, not answered by the assistant. It is 0 where nothing else speaks for the message.
+quoted           1 if it contains what stands in quotation marks in the query
+time             how close it is to a time that the query names: 1 within it, then falling
+title            similarity of its session's title and the query, as sets of words
+recent           recency: half after a week; 0 for all where no time is known
+here             1 if it belongs to the session that asks
+
+The second stage (``second_stage``), for the best candidates only:
+
+neighbour_dense  the best cosine of a direct neighbour, an assistant's too: an answer stands next to its question
+phrase           the share of the query's pairs of adjacent words that the message has adjacent too
+
+And where people talk with each other, without an assistant:
+
+max_sim          how well each word of the query is matched by some word of the message or its neighbours } relative to
+idf_mass         how much it says: the logarithm of its distinct words, weighted by rarity                } the best of
+session          the best cosine in the message's session                                                 } these: <= 0
+dated            the query asks for a time, and the message mentions times
+replies          BM25 of the message before it, if that one ends with a question mark
+named            window, if the query names the author
+
+For the profiles that ask for them, also of the best:
+
+kind             1 for a decision, a commitment, a preference or an instruction; 0.5 for another statement
+entities         the share of the query's names and numbers that it contains
+
+rerank_floor     keeps the candidates that the second stage did not see below those that it saw
+rerank           a cross-encoder's score of the query and the best chunk, where one is set up (``rerank``)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from appliance.retrieval.candidates import Candidates, Column
+from appliance.retrieval.resources import ParsedQuery
+from appliance.retrieval.time_ranges import closeness
+from appliance.store.lexical import stem, title_similarity
+from appliance.timestamps import to_microseconds
+
+BM25_HALF_SATURATION = 2.0
+"""The BM25 score per query word that becomes 0.5."""
+
+_WORD = re.compile(r"\w+")
+
+RECENCY_HALF_LIFE_MICROSECONDS = 7 * 86_400e6
+"""Microseconds after which a message is half as recent: a week."""
+
+Features = dict[str, Column]
+"""A column for each feature, with a value for each candidate."""
+
+
+def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Mapping[int, str]) -> Features:
+    """The features of the first ranking; ``titles`` are the titles of the candidates' sessions."""
+    words = set(parsed.words)
+    author_named = {author: names_author(words, author) for author in set(candidates.authors)}
+    dense = _leg_scores(candidates, "dense")
+    own = saturate_bm25(_leg_scores(candidates, "own"), len(words))
+    is_user = np.array([role == "user" for role in candidates.roles], bool)
+    return {
+        "dense": dense,
+        "own": own,
+        "window": saturate_bm25(_leg_scores(candidates, "window"), len(words)),
+        "author": np.array([author_named[author] for author in candidates.authors], np.float64),
+        "quoted": np.isin(candidates.messages, sorted(candidates.quote_matches)).astype(np.float64),
+        "user_authored": np.where(is_user, np.maximum(np.maximum(dense, own), 0.0), 0.0),
+        "time": closeness(parsed.times, candidates.times),
+        "title": _title_similarity(words, candidates, titles),
+        "recent": recency(candidates.times, to_microseconds(parsed.query.now)),
+        "here": (candidates.sessions == (parsed.query.current_session or 0)).astype(np.float64),
+    }
+
+
+def names_author(query_words: set[str], author: str | None) -> bool:
+    """Whether the query names an author, by any part of the name with three letters or more."""
+    parts = _WORD.findall(author.casefold()) if author else []
+    return any(len(part) > 2 and part in query_words for part in parts)
+
+
+def recency(times: Column, now: int) -> Column:
+    """Halves with each week of a message's age. A message of unknown time gets the mean of the others."""
+    ages = np.maximum(now - times, 0.0)
+    column = np.asarray(0.5 ** (ages / RECENCY_HALF_LIFE_MICROSECONDS))
+    known = ~np.isnan(column)
+    column[~known] = column[known].mean() if known.any() else 0.0
+    return column
+
+
+def _title_similarity(words: Collection[str], candidates: Candidates, titles: Mapping[int, str]) -> Column:
+    stems = {stem(word) for word in words}
+    share = {session: title_similarity(stems, title) for session, title in titles.items()}
+    return np.array([share.get(session, 0.0) for session in candidates.sessions.tolist()])
+
+
+def _leg_scores(candidates: Candidates, leg: str) -> Column:
+    """A leg's scores, 0 if it has none."""
+    scores = candidates.scores.get(leg)
+    return np.zeros(len(candidates)) if scores is None else np.nan_to_num(scores)
+
+
+def saturate_bm25(bm25: Column, words: int) -> Column:
+    """BM25 per query word as s / (s + 2), because BM25 itself has no upper bound."""
+    per_word = bm25 / max(words, 1)
+    return per_word / (per_word + BM25_HALF_SATURATION)

@@ -1,0 +1,194 @@
+"""The legs, which propose candidates: from the whole index, and from the times, titles and phrases in the query.
+
+Each leg can be switched off. The notes of the hits name a leg that can't run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from appliance.retrieval import time_ranges
+from appliance.retrieval.candidates import (
+    LEG_POOL_SIZE,
+    Candidates,
+    from_index,
+    from_text,
+    merge,
+    no_candidates,
+    recent_candidates,
+    with_dense_scores,
+)
+from appliance.retrieval.resources import ParsedQuery, SearchQuery, SearchResources
+from appliance.retrieval.time_ranges import TimeRange
+from appliance.store import chunks, lexical, variants
+from appliance.store.index.protocol import LegQuery, VectorIndex
+from appliance.types import Filters
+
+NARROWED_POOL_SIZE = 20
+"""How many chunks each leg may propose of a time range, or of a session whose title matches."""
+
+MIN_DISTINCT_MEMORIES = 20
+"""If most candidates are copies and fewer different memories than this are among them, the legs propose more: the
+prompt that a person repeats every day would otherwise be the only hit."""
+
+DEEP_POOL_SIZE = 2_000
+"""How many chunks of each leg are read then. It costs about 20 ms, and only queries crowded by copies pay it."""
+
+MAX_COUNTED_PENDING = 1_000
+"""How far waiting chunks are counted. To count those of a large import would take longer than the search itself."""
+
+MAX_TITLE_SESSIONS = 3
+"""How many sessions a query may name by title."""
+
+LEXICAL_LEGS = {"own", "window"}
+SEARCH_LEGS = {"dense", *LEXICAL_LEGS}
+"""The legs that find messages by themselves. Times and titles only narrow them, and quotation marks only rank."""
+
+
+def parse_query(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> ParsedQuery:
+    """Parse a search query: its words, its time ranges, and the queries of the index's legs, the dense one first."""
+    if not SEARCH_LEGS & search_query.legs:
+        notes.append("nothing was searched: mode, profile and options exclude all of dense, own and window")
+    mentioned_ranges = (
+        time_ranges.find_time_ranges(search_query.text, search_query.now) if "time" in search_query.legs else []
+    )
+    return ParsedQuery(
+        search_query,
+        lexical.query_words(search_query.text),
+        mentioned_ranges,
+        list(_leg_queries(resources, search_query, notes)),
+    )
+
+
+def _leg_queries(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> Iterator[LegQuery]:
+    if resources.index is None:
+        notes.append(f"only full text was searched: {resources.unavailable_reason}")
+        return
+    if "dense" in search_query.legs and search_query.text.strip():
+        if resources.embed is None:
+            notes.append(f"the dense leg did not run: {resources.unavailable_reason}")
+        else:
+            yield LegQuery("dense", vector=resources.embed(search_query.text))
+    text = lexical.shorten_query(search_query.text)
+    if text != search_query.text and LEXICAL_LEGS & search_query.legs:
+        notes.append(f"the query is long: words after the first {lexical.MAX_QUERY_WORDS} count by meaning only")
+    if "own" in search_query.legs:
+        yield LegQuery("own", text=text)
+    if "window" in search_query.legs:
+        yield LegQuery("window", text=text)
+
+
+def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list[str]) -> Candidates:
+    """The candidates of all legs. FTS5 finds the messages that are not indexed yet, and quoted phrases."""
+    search_query = parsed.query
+    by_words = bool(LEXICAL_LEGS & search_query.legs)
+    quoted = _quote_matches(resources, search_query, notes) if "quoted" in search_query.legs else frozenset()
+    if resources.index is None:
+        candidates = (
+            from_text(resources.db, search_query.text, search_query.filters, None) if by_words else no_candidates()
+        )
+        return replace(candidates, quote_matches=quoted)
+    # The outbox is read before the index: a chunk that leaves it in between is then found in the index.
+    pending = chunks.count_pending_up_to(resources.db, resources.generation, MAX_COUNTED_PENDING + 1)
+    pending_candidates = no_candidates()
+    if pending:
+        many = str(pending) if pending <= MAX_COUNTED_PENDING else f"more than {MAX_COUNTED_PENDING}"
+        notes.append(f"{many} chunks wait for the index: their messages are found by FTS5 alone")
+        if by_words:
+            pending_candidates = from_text(resources.db, search_query.text, search_query.filters, resources.generation)
+        dense = next((query.vector for query in parsed.leg_queries if query.leg == "dense"), None)
+        if dense is not None and resources.recent_vectors:
+            recent = recent_candidates(resources.db, resources.recent_vectors, search_query.filters)
+            pending_candidates = with_dense_scores(merge(pending_candidates, recent), dense, resources.recent_vectors)
+    pieces = chunks.chunks_of(resources.db, resources.generation, sorted(quoted))
+    extra_proposals = {"quoted": [chunk for key in sorted(quoted, reverse=True) for chunk in pieces.get(key, ())]}
+    extra_proposals |= _propose_narrowed(resources, resources.index, parsed)
+    candidates = from_index(resources.db, resources.index, parsed.leg_queries, search_query.filters, extra_proposals)
+    if deep_proposals := _propose_beyond_duplicates(resources, resources.index, parsed, candidates):
+        candidates = from_index(
+            resources.db,
+            resources.index,
+            parsed.leg_queries,
+            search_query.filters,
+            {**extra_proposals, "beyond": deep_proposals},
+        )
+    found = merge(candidates, pending_candidates) if len(pending_candidates) else candidates
+    if not pending:
+        notes.extend(f"No messages from {words}." for words in _empty_times(parsed, found))
+    return replace(found, quote_matches=quoted)
+
+
+def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[str]:
+    """The time ranges of the query without a message. The dense leg proposes a message of every range that has one."""
+    if any(query.leg == "dense" for query in parsed.leg_queries):
+        for time_range in _unambiguous(parsed.times):
+            if not ((candidates.times >= time_range.start) & (candidates.times < time_range.end)).any():
+                yield time_range.words
+
+
+def _quote_matches(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> frozenset[int]:
+    """The messages that contain all phrases that the query has in quotation marks."""
+    phrases = lexical.phrases(search_query.text)
+    if not phrases:
+        return frozenset()
+    found = lexical.containing_phrases(resources.db, phrases, search_query.filters, LEG_POOL_SIZE)
+    if found is None:
+        notes.append("the quoted phrase has only frequent words: its words count singly")
+    return frozenset(found or ())
+
+
+def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: ParsedQuery) -> dict[str, list[int]]:
+    """The best chunks of the legs within the time ranges of the query, and in the sessions that it names by title."""
+    found: dict[str, list[int]] = {}
+    if not parsed.leg_queries:
+        return found
+    for name, narrowed in (
+        *(("time", narrowed) for narrowed in _narrow_to_times(parsed.times, parsed.query.filters)),
+        *(("title", narrowed) for narrowed in _narrow_to_titles(resources, parsed)),
+    ):
+        for leg in index.search(parsed.leg_queries, narrowed, NARROWED_POOL_SIZE):
+            found.setdefault(name, []).extend(scored.id for scored in leg)
+    return {name: list(dict.fromkeys(keys)) for name, keys in found.items()}
+
+
+def _propose_beyond_duplicates(
+    resources: SearchResources, index: VectorIndex, parsed: ParsedQuery, candidates: Candidates
+) -> list[int]:
+    """If copies crowd the candidates, the best chunks of other memories in each leg, one of each memory."""
+    found = candidates.messages.tolist()
+    seen = {candidates.duplicate_groups.get(key, key) for key in found}
+    if len(seen) >= MIN_DISTINCT_MEMORIES or len(found) < 2 * len(seen):
+        return []
+    proposed: list[int] = []
+    for leg in index.search(parsed.leg_queries, parsed.query.filters, DEEP_POOL_SIZE):
+        pieces = chunks.load_columns(resources.db, [one.id for one in leg], parsed.query.filters)
+        message = dict(zip(pieces.chunks, pieces.messages, strict=True))
+        memory = variants.group_heads(resources.db, message.values())
+        new: dict[int, int] = {}
+        for key in (one.id for one in leg if one.id in message):
+            new.setdefault(memory.get(message[key], message[key]), key)
+        proposed += list(islice((key for number, key in new.items() if number not in seen), NARROWED_POOL_SIZE))
+    return list(dict.fromkeys(proposed))
+
+
+def _narrow_to_times(ranges: Sequence[TimeRange], filters: Filters) -> Iterator[Filters]:
+    """The filters narrowed to each time range of the query. A range that may be of any year narrows nothing."""
+    for time_range in _unambiguous(ranges):
+        since = time_range.start if filters.since is None else max(time_range.start, filters.since)
+        until = time_range.end if filters.until is None else min(time_range.end, filters.until)
+        if since < until:
+            yield replace(filters, since=since, until=until)
+
+
+def _unambiguous(ranges: Sequence[TimeRange]) -> Iterator[TimeRange]:
+    """The time expressions that name one range, not one in each year."""
+    return (it for it in ranges if sum(other.words == it.words for other in ranges) == 1)
+
+
+def _narrow_to_titles(resources: SearchResources, parsed: ParsedQuery) -> Iterator[Filters]:
+    filters = parsed.query.filters
+    if "title" in parsed.query.legs and filters.session is None:
+        for session in lexical.sessions_by_title(resources.db, parsed.words, filters.scope, MAX_TITLE_SESSIONS):
+            yield replace(filters, session=session)

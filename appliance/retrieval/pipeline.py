@@ -1,0 +1,101 @@
+"""The search pipeline: query → legs → candidates → features → rank → rerank → diversify → hits.
+
+``search`` runs its steps in this order. The notes of the hits name a leg that can't run.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+
+from appliance.retrieval import summary_search
+from appliance.retrieval.candidates import Candidates
+from appliance.retrieval.diversify import DiverseSelection, diversify, explain
+from appliance.retrieval.explain import why_not
+from appliance.retrieval.legs import find_candidates, parse_query
+from appliance.retrieval.ranking import Ranking, rank
+from appliance.retrieval.rerank import rerank
+from appliance.retrieval.resources import SearchQuery, SearchResources
+from appliance.retrieval.snippet import snippet
+from appliance.store import messages, sessions
+from appliance.types import Hit, Hits, Source
+
+
+def search(
+    resources: SearchResources, search_query: SearchQuery, *, limit: int, explained_message: str | None = None
+) -> Hits:
+    """Find the best messages for a query, one hit a message.
+
+    Args:
+        resources: What the search reads from.
+        search_query: The query.
+        limit: The most hits.
+        explained_message: The id of a message that ``why_not`` of the hits is to explain.
+    """
+    began = time.perf_counter()
+    notes: list[str] = []
+    parsed = parse_query(resources, search_query, notes)
+    with resources.time_stage("candidates"):
+        candidates = find_candidates(resources, parsed, notes)
+    ranking = rank(resources, parsed, candidates)
+    ranking = rerank(resources, parsed, candidates, ranking, notes)
+    with resources.time_stage("hits"):
+        selection = diversify(candidates, ranking, search_query.per_session)
+        hits = build_hits(resources.db, parsed.words, candidates, ranking, selection, limit)
+        related = summary_search.related_summaries(resources, parsed)
+    took_ms = (time.perf_counter() - began) * 1000
+    explanation = None
+    if explained_message is not None:
+        explanation = why_not(resources, parsed, candidates, ranking, selection, limit, explained_message)
+    return Hits(
+        tuple(hits),
+        query=search_query.text,
+        mode=search_query.mode,
+        notes=tuple(notes),
+        took_ms=took_ms,
+        why_not=explanation,
+        times=tuple(dict.fromkeys(time_range.words for time_range in parsed.times)),
+        summaries=tuple(related),
+    )
+
+
+def build_hits(
+    db: sqlite3.Connection,
+    words: Sequence[str],
+    candidates: Candidates,
+    ranking: Ranking,
+    selection: DiverseSelection,
+    limit: int,
+) -> list[Hit]:
+    """Read the texts of the best messages and build the hits."""
+    keys = candidates.messages.tolist()
+    order = selection.rows[:limit]
+    rows = messages.get(db, [keys[row] for row in order])
+    order = [row for row in order if keys[row] in rows]
+    shown = [rows[keys[row]] for row in order]
+    heads = sessions.heads(db, [message.session_id for message in shown])
+    paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
+    hits = []
+    for place, (row, message) in enumerate(zip(order, shown, strict=True), 1):
+        head = heads[message.session_id]
+        hits.append(
+            Hit(
+                rank=place,
+                score=float(ranking.scores[row]),
+                message_id=messages.message_id(message.id),
+                external_id=message.external_id,
+                session_id=sessions.public_id(message.session_id),
+                external_session_id=head.external_id,
+                session_title=head.title,
+                role=message.role,
+                author=message.author,
+                timestamp=message.sent_at,
+                text=message.text,
+                snippet=snippet(message.text, words, candidates.span(row)),
+                source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
+                tier="hot",
+                why=explain(candidates, ranking, selection, row),
+            )
+        )
+    return hits

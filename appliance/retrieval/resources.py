@@ -1,0 +1,123 @@
+"""The inputs of a search: its stores and models, and the query."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.retrieval.time_ranges import TimeRange
+from appliance.retrieval.weights import ScoringProfile
+from appliance.runtime.metrics import StageTimer, no_timer
+from appliance.store.index.protocol import LegQuery, VectorIndex
+from appliance.types import Filters, Mode
+
+EmbedQuery = Callable[[str], "NDArray[np.float32]"]
+
+
+class WordpieceLexicon(Protocol):
+    """Splits texts into numbered word pieces and compares them; ``appliance_models.WordpieceLexicon`` implements it."""
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]: ...
+
+    def rarity(self, pieces: Sequence[int]) -> NDArray[np.float32]: ...
+
+    def similarities(self, rows: Sequence[int], columns: Sequence[int]) -> NDArray[np.float32]: ...
+
+
+class PassageScorer(Protocol):
+    """Scores passages against a query; ``appliance_models.CrossEncoder`` implements it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def threads(self) -> int: ...
+
+    def accepts_query(self, query: str) -> bool: ...
+
+    def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerSettings:
+    """How the best candidates are reranked.
+
+    Attributes:
+        scorer: The cross-encoder; None if its model could not be loaded.
+        top: How many of the best candidates it reads.
+        budget_ms: Its time limit in milliseconds.
+        unavailable_reason: Why ``scorer`` is None.
+    """
+
+    scorer: PassageScorer | None
+    top: int
+    budget_ms: float
+    unavailable_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResources:
+    """What a search reads from.
+
+    Attributes:
+        db: A connection for reading.
+        index: The vector index; None if the vectors are damaged.
+        generation: The serving generation.
+        embed: Embeds a query; None if no model could be loaded.
+        lexicon: Loads the lexicon of late interaction.
+        unavailable_reason: Why ``embed`` or ``index`` is None.
+        reranker: The reranker; None if none is configured.
+        time_stage: Times the stages of a search.
+        recent_vectors: The vectors, (chunks, dimension), of recent messages that still wait for the index.
+    """
+
+    db: sqlite3.Connection
+    index: VectorIndex | None
+    generation: int
+    embed: EmbedQuery | None
+    lexicon: Callable[[], WordpieceLexicon]
+    unavailable_reason: str = ""
+    reranker: RerankerSettings | None = None
+    time_stage: StageTimer = no_timer
+    recent_vectors: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What a caller asks for, checked and resolved.
+
+    Attributes:
+        text: The query.
+        filters: What it may find.
+        profile: The scoring profile.
+        legs: The legs that may propose and score.
+        mode: The mode of the request.
+        now: When the query is asked, with its time zone.
+        current_session: The key of the session that asks, if any.
+        per_session: The most hits of one session; None for no limit.
+    """
+
+    text: str
+    filters: Filters
+    profile: ScoringProfile
+    legs: frozenset[str]
+    mode: Mode
+    now: datetime
+    current_session: int | None = None
+    per_session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A search query with its content words, the time ranges that it names, and the queries of the index's legs."""
+
+    query: SearchQuery
+    words: Sequence[str]
+    times: Sequence[TimeRange]
+    leg_queries: Sequence[LegQuery]

@@ -1,0 +1,154 @@
+"""Resolves a search request: checks it and makes it a ``SearchQuery``."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+
+from appliance import timestamps
+from appliance.errors import NotFound, UsageError
+from appliance.requests import SearchRequest
+from appliance.retrieval.resources import SearchQuery
+from appliance.retrieval.weights import LEGS, ScoringProfile
+from appliance.store import branches, sessions
+from appliance.types import ROLES, Filters, Mode, Scope
+
+NO_SESSION = 0
+"""A key that no session has; a filter by it finds nothing."""
+
+MODE_LEGS: Mapping[str, frozenset[str]] = {
+    "hybrid": frozenset(LEGS),
+    "dense": frozenset(LEGS) - {"own", "window", "quoted"},
+    "lexical": frozenset(LEGS) - {"dense"},
+}
+"""The legs of each mode."""
+
+
+def resolve(
+    db: sqlite3.Connection,
+    request: SearchRequest,
+    scope: Scope,
+    *,
+    profile: ScoringProfile,
+    without: Collection[str],
+    per_session: int,
+    current_session: int | None,
+) -> SearchQuery:
+    """Check a search request and put it into the engine's terms.
+
+    Args:
+        db: A connection for reading.
+        request: The request.
+        scope: Whose memory is searched.
+        profile: The scoring profile.
+        without: The legs that do not run.
+        per_session: The most hits of one session; 0 for no limit.
+        current_session: The key of the session that asks.
+
+    Raises:
+        UsageError: A role, mode, leg, date or limit is invalid.
+        NotFound: The request names a session but no user, and there is no such session.
+    """
+    return SearchQuery(
+        text=request.query,
+        filters=resolve_filters(db, request, scope, current_session),
+        profile=profile,
+        legs=enabled_legs(request.mode, without, profile),
+        mode=request.mode,
+        now=query_time(request.as_of),
+        current_session=current_session,
+        per_session=session_limit(per_session),
+    )
+
+
+def resolve_filters(
+    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None
+) -> Filters:
+    """The filters of a search request.
+
+    A request without a user finds a session whoever owns it. With one, a session of another user finds nothing, and
+    does not reveal whether it exists.
+
+    Raises:
+        UsageError: A role or date is invalid.
+        NotFound: The request names a session but no user, and there is no such session.
+    """
+    roles, any_owner = request.roles, request.user_id is None
+    for role in roles or ():
+        if role not in ROLES:
+            raise UsageError(f"There is no role {role!r}.", hint=f"Use one of {', '.join(ROLES)}.")
+    ends = [
+        bound for end in (request.until, request.as_of) if (bound := timestamps.parse_bound(end, end=True)) is not None
+    ]
+    own = (
+        sessions.parts_withholding(db, branches.session_parts(db, current_session))
+        if current_session is not None
+        else ()
+    )
+    narrowed = Filters(
+        scope=scope,
+        roles=tuple(roles or ()),
+        sources=tuple(request.sources or ()),
+        since=timestamps.parse_bound(request.since, end=False),
+        until=min(ends, default=None),
+        exempt_parts=own,
+    )
+    if request.session_id is None:
+        return narrowed
+    try:
+        info = sessions.find(db, request.session_id, None if any_owner else scope.user_id, owner=scope.user_id)
+    except NotFound:
+        if any_owner:
+            raise
+        return replace(narrowed, session=NO_SESSION)
+    *past, itself = branches.session_parts(db, sessions.key(info))
+    return replace(
+        narrowed,
+        session=itself.session,
+        scope=Scope(info.user_id, info.namespace, scope.agent_id),
+        ancestor_parts=tuple(past),
+        exempt_parts=own + sessions.parts_withholding(db, (*past, itself)),
+    )
+
+
+def enabled_legs(mode: Mode, without: Collection[str], profile: ScoringProfile) -> frozenset[str]:
+    """The legs that a mode, a profile and the options leave to run.
+
+    Raises:
+        UsageError: There is no such mode or leg.
+    """
+    if mode not in MODE_LEGS:
+        raise UsageError(f"There is no mode {mode!r}.", hint="Use one of hybrid, dense, lexical.")
+    for leg in without:
+        if leg not in LEGS:
+            raise UsageError(f"There is no leg {leg!r}.", hint=f"Use one of {', '.join(LEGS)}.")
+    return MODE_LEGS[mode] & profile.legs - set(without)
+
+
+def find_profile(name: str, known: Mapping[str, ScoringProfile]) -> ScoringProfile:
+    """Find a profile by name.
+
+    Raises:
+        UsageError: There is no such profile.
+    """
+    if name not in known:
+        raise UsageError(f"There is no profile {name!r}.", hint=f"Use one of {', '.join(known)}.")
+    return known[name]
+
+
+def query_time(as_of: str | date | None) -> datetime:
+    """The time of a query, with its time zone: now, or the moment or end of the day that ``as_of`` names."""
+    return timestamps.local_now() if as_of is None else timestamps.parse_as_of(as_of)
+
+
+def session_limit(bound: int) -> int | None:
+    """The most hits of one session from a caller's number, in which 0 stands for no limit.
+
+    Raises:
+        UsageError: The number is negative.
+    """
+    if bound < 0:
+        raise UsageError(f"The hits per session must be at least 0, not {bound}.", hint="0 sets no limit.")
+    return bound or None

@@ -1,0 +1,64 @@
+"""What the parts of the server share: the memory that they serve, and the grant of a caller."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.config import ServerSettings
+    from appliance.engine.engine import Engine
+    from appliance.paths import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """The rights of a token. The owner's has no limits; any other has one fixed user and namespace."""
+
+    name: str
+    user_id: str | None = None
+    namespace: str | None = None
+    read_only: bool = False
+
+    @property
+    def is_owner(self) -> bool:
+        return self.user_id is None
+
+
+OWNER = Grant("owner")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A served memory, with the engine in this process that it runs on."""
+
+    memory: Appliance
+    engine: Engine
+    home: Home
+    settings: ServerSettings
+    stopping: threading.Event = field(default_factory=threading.Event)
+    """Set when the server is about to stop, so that event streams end."""
+
+
+def set_grant(scope: MutableMapping[str, Any], grant: Grant) -> None:
+    """Store the caller's grant in a request's ASGI scope."""
+    scope.setdefault("state", {})["grant"] = grant
+
+
+def get_grant(scope: Mapping[str, Any]) -> Grant:
+    """The grant of an admitted request.
+
+    Raises:
+        KeyError: The request has not been admitted.
+    """
+    grant: Grant = scope["state"]["grant"]
+    return grant
+
+
+def is_unix_socket_request(scope: Mapping[str, Any]) -> bool:
+    """Whether a request (by its ASGI scope) came over the Unix socket, which only the owner of the home can open."""
+    server = scope.get("server")
+    return server is not None and server[1] is None

@@ -1,0 +1,333 @@
+"""The bodies of requests, with all bounds, so that the OpenAPI document has them too.
+
+Names are those of the Python calls. Unknown fields are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
+
+from appliance import timestamps
+from appliance.errors import UsageError
+from appliance.types import FactKind, LayerName, Level, Mode, Role, StorageScope
+
+MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
+"""Seconds; no longer time to live is useful."""
+
+MAX_LIMIT = 1000
+"""The most hits, sessions, messages or summaries in one answer."""
+
+DEFAULT_PAGE_SIZE = 50
+"""The default limit of a list."""
+
+NON_BLANK_PATTERN = r"[^\s\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
+"""A character that is not white space, by any common definition."""
+
+_DATE_SCHEMAS = [
+    {"type": "string", "format": "date", "examples": ["2026-02-06"]},
+    {"type": "string", "format": "date-time", "examples": ["2026-02-06T10:30:00+01:00"]},
+]
+
+
+def _check_whole_number(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _check_not_blank(text: str) -> str:
+    if re.search(NON_BLANK_PATTERN, text) is None:
+        raise ValueError("The text is empty")
+    return text
+
+
+def _check_date(text: str) -> str:
+    try:
+        timestamps.parse_bound(text, end=True)
+        timestamps.parse_as_of(text)
+    except (UsageError, OverflowError) as error:
+        raise ValueError("Not an ISO 8601 date or time, such as 2026-02-06, or 2026-02-06T10:30:00+01:00") from error
+    return text
+
+
+def _parse_timestamp(value: object) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value.upper() else None
+        if parsed is not None:
+            timestamps.iso(parsed)
+            return parsed
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError("Not an ISO 8601 date and time, such as 2026-02-06T10:30:00+01:00")
+
+
+DateText = Annotated[str, AfterValidator(_check_date), WithJsonSchema({"anyOf": _DATE_SCHEMAS})]
+"""A date or a time that bounds a range."""
+
+Timestamp = Annotated[
+    datetime | None,
+    Strict(False),
+    BeforeValidator(_parse_timestamp),
+    WithJsonSchema({"anyOf": [_DATE_SCHEMAS[1], {"type": "null"}]}),
+]
+"""The time of a message; without a UTC offset its zone is unknown."""
+
+Text = Annotated[
+    str, AfterValidator(_check_not_blank), WithJsonSchema({"type": "string", "pattern": NON_BLANK_PATTERN})
+]
+"""Text that is not blank."""
+
+WHOLE_NUMBER = BeforeValidator(_check_whole_number)
+"""Accepts whole numbers that JSON writes as 3.0."""
+
+Name = Annotated[str, Field(min_length=1)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER]
+Leg = Literal["dense", "own", "window", "quoted", "title", "time"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Ttl = Annotated[int, Field(ge=0, le=MAX_TTL_SECONDS), WHOLE_NUMBER]
+
+
+class RequestBody(BaseModel):
+    """Base of every body. Strict: "5" is not a number, and unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ScopedBody(RequestBody):
+    """Whose memory is meant; by default the token's user, or the configured user."""
+
+    user_id: Name | None = None
+    namespace: str | None = None
+
+
+# --- search ------------------------------------------------------------------------------------------------
+
+
+class SearchBody(ScopedBody):
+    """A search. Scope, dates and profiles are as in ``Appliance.search``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "when does the lease end", "limit": 5, "since": "2026-01-01"}]}
+    )
+
+    query: str = Field(description="What to search for.")
+    limit: Limit | None = Field(None, description="The most hits; by default that of the settings.")
+    mode: Mode = "hybrid"
+    profile: str | None = Field(None, description="The scoring profile.")
+    without: list[Leg] | None = Field(None, description="Legs to leave out.")
+    per_session: Annotated[int, Field(ge=0, le=MAX_LIMIT), WHOLE_NUMBER] | None = Field(
+        None, description="The most hits of one session; 0 for no limit."
+    )
+    agent_id: str | None = Field(None, description="Only sessions with this agent.")
+    session_id: str | None = Field(None, description="Only this session, by id or external id.")
+    roles: list[Role] | None = Field(None, description="By default user and assistant.")
+    sources: list[str] | None = Field(None, description="Names of formats.")
+    since: DateText | None = None
+    until: DateText | None = Field(None, description="A date includes the whole day.")
+    as_of: DateText | None = Field(None, description="Search the memory as it was then.")
+    asked_in: str | None = Field(None, description="The session in which the query is asked.")
+    why_not: str | None = Field(None, description="A message id; the answer explains why it is not a hit.")
+
+
+class ContextBody(ScopedBody):
+    """A request for the context of a question."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "when is my deadline?", "session_id": "s12", "budget": 2000}]}
+    )
+
+    query: str
+    session_id: str | None = Field(None, description="The present conversation.")
+    agent_id: str | None = None
+    budget: Annotated[int, Field(ge=64, le=10_000_000), WHOLE_NUMBER] | None = Field(
+        None, description="The most tokens."
+    )
+    encoding: str | None = Field(None, description="A token encoding, or the name of the assistant's model.")
+    profile: str | None = None
+    counted: bool = Field(True, description="Whether the messages in it count as recalled.")
+    preset: Literal["assistant", "support", "tutor", "code"] | None = None
+    shares: dict[LayerName, Share] | None = Field(
+        None, description="Shares of the budget by layer; their sum is at most 1."
+    )
+    auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
+
+
+class SummarySearchBody(ScopedBody):
+    """A search for summaries."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "what was decided about the boiler"}]})
+
+    query: str
+    limit: Limit = 10
+    agent_id: str | None = None
+    session_id: str | None = None
+    level: Level | None = None
+
+
+# --- writes -------------------------------------------------------------------------------------------------
+
+
+class MessageBody(RequestBody):
+    """A message."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "user", "text": "My deadline is March 15th"}]})
+
+    text: Text
+    role: Role = "user"
+    author: str | None = None
+    external_id: Name | None = Field(None, description="An existing external id makes this an edit.")
+    timestamp: Timestamp = Field(None, description="By default now.")
+    reply_to: str | None = Field(None, description="The external id of the message that this one replies to.")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    agent_id: str | None = Field(None, description="The agent that adds it.")
+
+
+class NewMessageBody(MessageBody, ScopedBody):
+    """A message and its session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"role": "user", "text": "My deadline is March 15th", "session_id": "house"}]}
+    )
+
+    session_id: Name | None = Field(
+        None, description="An id, an external id, or a name for a new session; by default a new session."
+    )
+
+
+class WindowOptionsBody(RequestBody):
+    """The working memory of one session; the settings give the defaults."""
+
+    strategy: Literal["summary_buffer", "buffer_window"] | None = None
+    budget: Annotated[int, Field(ge=64, le=10_000_000), WHOLE_NUMBER] | None = None
+    threshold: Share | None = None
+    target: Share | None = None
+    keep: Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER] | None = None
+    turns: Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER] | None = None
+    encoding: Name | None = None
+
+
+class SessionOptionsBody(RequestBody):
+    """A session's own options; null removes one."""
+
+    auto_recall: bool | None = Field(None, description="Whether its contexts retrieve from other sessions.")
+    working: WindowOptionsBody | None = None
+
+    def to_stored(self) -> dict[str, Any]:
+        stored = self.model_dump(exclude_unset=True)
+        if self.working is not None:
+            stored["working"] = self.working.model_dump(exclude_none=True)
+        return stored
+
+
+class NewSessionBody(ScopedBody):
+    """A new session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"title": "Garden plans", "metadata": {"project": "garden"}}]}
+    )
+
+    title: Text | None = Field(None, description="By default derived from the first messages.")
+    agent_id: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    external_id: Name | None = Field(None, description="An existing one finds that session.")
+    ttl: Ttl | None = Field(None, description="Seconds without a new message after which it expires; 0 for never.")
+    storage_scope: StorageScope | None = Field(None, description="What it shares with other sessions.")
+    options: SessionOptionsBody | None = None
+    private: bool = Field(False, description="Keep it only in the server's memory, until the server stops.")
+
+
+class SessionPatchBody(RequestBody):
+    """Changes to a session; absent fields stay as they are."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Garden plans", "pinned": True}]})
+
+    title: Text = ""
+    pinned: bool = False
+    ttl: Ttl | None = None
+    storage_scope: StorageScope = "all"
+    options: SessionOptionsBody = Field(default_factory=lambda: SessionOptionsBody.model_validate({}))
+
+
+class BranchBody(RequestBody):
+    """The start of a branch."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"title": "Another way"}]})
+
+    at: Name | None = Field(None, description="The last message that both share; by default the session's last.")
+    title: Text | None = None
+
+
+# --- facts ----------------------------------------------------------------------------------------------
+
+
+class FactSentenceBody(ScopedBody):
+    """A fact as a sentence, read as a message would be."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "I live in Berlin"}]})
+
+    text: Text
+
+
+class FactValueBody(ScopedBody):
+    """A fact as an attribute with its value."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"attribute": "city", "value": "Berlin"}]})
+
+    attribute: Text
+    value: Text
+    kind: FactKind = "profile"
+    subject: Text = "me"
+
+
+class FactCorrectionBody(RequestBody):
+    """The right value of a fact."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"value": "Potsdam"}]})
+
+    value: Text
+
+
+# --- forgetting -----------------------------------------------------------------------------------------
+
+
+class ForgetBody(ScopedBody):
+    """A selection to erase for good; ids, source and query narrow each other."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"ids": ["m345"], "dry_run": True}],
+            "anyOf": [
+                {"required": ["ids"]},
+                {"required": ["source"]},
+                {"required": ["query"]},
+                {"required": ["everything"], "properties": {"everything": {"const": True}}},
+            ],
+        }
+    )
+
+    ids: Annotated[list[Name], Field(min_length=1, max_length=MAX_LIMIT)] = Field(
+        default_factory=list, description="Messages (m345) and sessions (s12)."
+    )
+    source: Name = Field("", description="The name of a format, or the path of an ingested file.")
+    query: Text = Field("", description="Exact words.")
+    everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")
+    dry_run: bool = Field(False, description="Only preview the erasure.")
+
+    @model_validator(mode="after")
+    def _check_not_empty(self) -> Self:
+        if not (self.everything or self.model_fields_set & {"ids", "source", "query"}):
+            raise ValueError("Nothing is selected to forget; give ids, a source, a query or everything")
+        return self

@@ -1,0 +1,315 @@
+"""The JSON shapes that the command line prints and HTTP answers with.
+
+The functions build the values; the dataclasses describe them in the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from appliance import __version__
+from appliance.types import Fact, FileStatus, Hit, Level, Message, Mode, Quote, SessionInfo, Summary, WhyNot
+
+if TYPE_CHECKING:
+    from appliance.types import Context, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
+
+FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
+"""The counts of each ingested file, and of all together."""
+
+UNAVAILABLE_COUNTS = ("archived",)
+"""Counts in the shape of a status that this version does not provide."""
+
+
+# --- search ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryHitAnswer:
+    """A summary with its rank, score and reasons."""
+
+    rank: int
+    score: float
+    session_title: str | None
+    why: Mapping[str, float]
+    id: str
+    session_id: str
+    level: Level
+    text: str
+    quotes: tuple[Quote, ...]
+    made_by: str
+    first_id: str
+    last_id: str
+    messages: int
+    since: str | None
+    until: str | None
+    made_at: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits, best first, with notes about the search."""
+
+    query: str
+    mode: Mode
+    hits: tuple[Hit, ...]
+    took_ms: float
+    notes: tuple[str, ...]
+    times: tuple[str, ...]
+    summaries: tuple[SummaryHitAnswer, ...]
+    why_not: WhyNot | None = None
+
+
+def search_shape(hits: Hits) -> dict[str, Any]:
+    """A search, as ``SearchAnswer`` describes it."""
+    return {
+        "query": hits.query,
+        "mode": hits.mode,
+        "hits": list(hits),
+        "took_ms": hits.took_ms,
+        "notes": list(hits.notes),
+        "times": list(hits.times),
+        "summaries": [summary_shape(found) for found in hits.summaries],
+        **({"why_not": hits.why_not} if hits.why_not else {}),
+    }
+
+
+def summary_shape(hit: SummaryHit) -> dict[str, Any]:
+    """A summary hit, as ``SummaryHitAnswer`` describes it."""
+    built: dict[str, Any] = msgspec.to_builtins(hit)
+    summary = built.pop("summary")
+    return {**built, **summary}
+
+
+def context_shape(context: Context) -> dict[str, Any]:
+    """A context as JSON."""
+    built: dict[str, Any] = msgspec.to_builtins(context)
+    return built
+
+
+# --- lists -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsAnswer:
+    """A page of sessions; ``next`` is the ``after`` of the next page, null on the last."""
+
+    sessions: tuple[SessionInfo, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesAnswer:
+    """A page of a session's messages; ``next`` is the ``after`` of the next page, null on the last."""
+
+    messages: tuple[Message, ...]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactsAnswer:
+    """Facts. ``pending`` counts the messages of the whole memory not yet read for facts; only the owner sees it."""
+
+    facts: tuple[Fact, ...]
+    pending: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummariesAnswer:
+    """Summaries, last active session first."""
+
+    summaries: tuple[Summary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SummarySearchAnswer:
+    """The summaries that match a query best, best first."""
+
+    query: str
+    summaries: tuple[SummaryHitAnswer, ...]
+
+
+# --- ingestion ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblemAnswer:
+    """A problem in a file, or a note about it, and its place."""
+
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileAnswer:
+    """The result for one file. Counts are of messages, except ``conversations``."""
+
+    path: str
+    format: str | None
+    status: FileStatus
+    conversations: int
+    messages: int
+    new: int
+    updated: int
+    duplicates: int
+    errors: tuple[FileProblemAnswer, ...]
+    notes: tuple[FileProblemAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestTotals:
+    """The counts of all files together, and of their chunks. ``embedded`` and ``pending`` are of the whole memory; only
+    the owner sees them."""
+
+    conversations: int
+    messages: int
+    new: int
+    updated: int
+    duplicates: int
+    chunks: int
+    embedded: int | None
+    pending: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestAnswer:
+    """The result of an ingest."""
+
+    files: tuple[FileAnswer, ...]
+    totals: IngestTotals
+    seconds: float
+
+
+def ingest_shape(report: IngestReport) -> dict[str, Any]:
+    """An ingest, as ``IngestAnswer`` describes it."""
+    return {
+        "files": [file_shape(file) for file in report.files],
+        "totals": {
+            **{count: report.total(count) for count in FILE_COUNT_FIELDS},
+            "chunks": report.chunks,
+            "embedded": report.embedded,
+            "pending": report.pending,
+        },
+        "seconds": report.seconds,
+    }
+
+
+def file_shape(file: FileReport) -> dict[str, Any]:
+    """The result for one file, as ``FileAnswer`` describes it."""
+    return {
+        "path": file.path,
+        "format": file.format,
+        "status": file.status,
+        **{count: getattr(file, count) for count in FILE_COUNT_FIELDS},
+        "errors": _problem_shapes(file.errors),
+        "notes": _problem_shapes(file.notes),
+    }
+
+
+def _problem_shapes(problems: Sequence[InputProblem]) -> list[dict[str, str]]:
+    return [{"where": problem.where, "message": problem.message} for problem in problems]
+
+
+# --- erasure --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePreviewAnswer:
+    """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
+    outside of the memory that contain it and are not changed."""
+
+    messages: tuple[str, ...]
+    sessions: tuple[str, ...]
+    characters: int
+    formats: Mapping[str, int]
+    files: tuple[str, ...]
+    facts: int
+
+
+def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
+    """A preview, as ``ErasurePreviewAnswer`` describes it."""
+    shape = {
+        **asdict(preview),
+        "messages": [f"m{key}" for key in preview.messages],
+        "sessions": [f"s{key}" for key in preview.sessions],
+    }
+    del shape["touched"], shape["all_of"]
+    return shape
+
+
+# --- status --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCounts:
+    """Counts of the memory."""
+
+    sources: int
+    sessions: int
+    messages: int
+    chunks: int
+    embedded: int
+    pending: int
+    variants: int
+    summaries: int
+    archived: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusModel:
+    """The embedding model in use; ``generation`` is null until something is stored."""
+
+    name: str
+    dimension: int | None
+    generation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAnswer:
+    """The state of the memory, as its owner sees it."""
+
+    version: str
+    home: str
+    counts: StatusCounts
+    model: StatusModel
+    disk_bytes: Mapping[str, int]
+    daemon: Mapping[str, Any] | None
+    health: str
+    files: Mapping[str, Any]
+    summaries: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    latency: Mapping[str, Any]
+    queues: Mapping[str, Any]
+    memory: Mapping[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedStatus:
+    """The state of the memory for a token with a fixed scope: the health, and the token's own scope."""
+
+    version: str
+    health: str
+    name: str
+    user_id: str
+    namespace: str
+    read_only: bool
+
+
+def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
+    """A status, as ``StatusAnswer`` describes it. ``home`` is the folder as text."""
+    counts = dict(status["counts"])
+    facts_count = counts.pop("facts")
+    return {
+        "version": __version__,
+        "home": home,
+        "counts": {**counts, **{name: counts.get(name, 0) for name in UNAVAILABLE_COUNTS}, "facts": facts_count},
+        "model": status["model"],
+        "disk_bytes": status["disk_bytes"],
+        "daemon": status.get("daemon"),
+        **{name: status[name] for name in ("health", "files", "summaries", "facts", "latency", "queues", "memory")},
+    }

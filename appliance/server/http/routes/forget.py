@@ -1,0 +1,92 @@
+"""/v1/forget: messages erased for good, with a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Path
+from starlette.responses import Response
+
+from appliance.errors import NotFound
+from appliance.server.http import responses
+from appliance.server.http.bodies import ForgetBody
+from appliance.server.http.caller import HttpCaller, Reader, Writer
+from appliance.server.http.problems import usage_error_as_conflict
+from appliance.server.http.routes.base import json_response, make_router, problem_responses
+from appliance.types import Receipt
+
+router = make_router("forgetting")
+
+REDACTED_FILE = "a file of the memory"
+"""Replaces paths on this machine for anyone but the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetAnswer:
+    """``would_forget`` with ``dry_run``; ``forgotten`` if nothing matched; else the ``receipt``. ``files`` are exports
+    outside of the memory that still contain the messages; they are not changed."""
+
+    would_forget: responses.ErasurePreviewAnswer | None = None
+    forgotten: responses.ErasurePreviewAnswer | None = None
+    receipt: Receipt | None = None
+    files: tuple[str, ...] = ()
+
+
+@router.post("/v1/forget", response_model=ForgetAnswer, responses=problem_responses(404, 409))
+def forget(caller: Writer, body: ForgetBody) -> Response:
+    """Erase messages for good, with a receipt; with dry_run, only preview it."""
+    user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
+    with usage_error_as_conflict():
+        preview = caller.memory.erasure.preview(
+            *_resolve_ids(caller, body),
+            source=body.source or None,
+            query=body.query or None,
+            everything=body.everything,
+            user_id=user,
+            namespace=namespace,
+        )
+    if not caller.grant.is_owner:
+        preview = replace(preview, files=())
+    if body.dry_run:
+        return json_response({"would_forget": responses.erasure_preview_shape(preview)})
+    if not (preview.messages or preview.sessions or preview.facts):
+        return json_response({"forgotten": responses.erasure_preview_shape(preview)})
+    receipt = caller.memory.erasure.forget(preview)
+    return json_response({"receipt": _redact(caller, receipt), "files": preview.files})
+
+
+@router.get("/v1/forget/receipts", response_model=Sequence[Receipt])
+def receipts(caller: Reader) -> Response:
+    """The receipts, latest first: counts and proofs, no text. Owner only."""
+    caller.require_owner("receipts")
+    return json_response(caller.memory.erasure.receipts())
+
+
+@router.get("/v1/forget/receipts/{id}", response_model=Receipt, responses=problem_responses(404))
+def receipt(caller: Reader, id: Annotated[str, Path(examples=["e3"])]) -> Response:
+    """One receipt. Owner only."""
+    caller.require_owner("receipts")
+    matching = [item for item in caller.memory.erasure.receipts() if item.id == id]
+    if not matching:
+        raise NotFound(f"There is no receipt {id!r}.", hint="'appliance forget --receipts' lists the receipts.")
+    return json_response(matching[0])
+
+
+def _resolve_ids(caller: HttpCaller, body: ForgetBody) -> list[str]:
+    """The named ids as they are for the owner, resolved for others."""
+    return body.ids if caller.grant.is_owner else [caller.resolve_id(reference) for reference in body.ids]
+
+
+def _redact(caller: HttpCaller, receipt: Receipt) -> Receipt:
+    if caller.grant.is_owner:
+        return receipt
+    report = replace(
+        receipt.proof,
+        files=0,
+        bytes=0,
+        traces=(REDACTED_FILE,) * len(receipt.proof.traces),
+        yours=(REDACTED_FILE,) * len(receipt.proof.yours),
+    )
+    return replace(receipt, proof=report)

@@ -1,0 +1,256 @@
+"""The results of the tools as text that a model of any size can act on: a heading, a line per item, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from appliance.context import render
+from appliance.server.mcp import schemas
+
+
+def render_message_line(message: schemas.MessageLine) -> str:
+    """A message in an index."""
+    similar = f" [{_plural(message.alike, 'similar message')}]" if message.alike else ""
+    return _render_line(message, f"{message.session} {message.title}".rstrip()) + similar
+
+
+def _render_line(message: schemas.MessageLine, *location: str) -> str:
+    """A message in an index, with its session unless it stands under the session's heading."""
+    marker = "> " if message.here else ""
+    more = f" ({message.characters:,} characters)" if message.characters > len(message.text) else ""
+    columns = (message.id, format_time(message.when), message.who, *location, message.text)
+    return marker + " | ".join(columns) + more
+
+
+def render_session(info: schemas.SessionLine) -> str:
+    span = " to ".join(dict.fromkeys(filter(None, (info.first[:10], info.last[:10])))) or "no time"
+    return f"{info.id} | {info.title} | {info.source} | {_plural(info.messages, 'message')} | {span}" + (
+        " | pinned" if info.pinned else ""
+    )
+
+
+def render_fact(record: schemas.FactLine) -> str:
+    span = (f" since {record.since[:10]}" if record.since else "") + (
+        f" until {record.until[:10]}" if record.until else ""
+    )
+    confidence = "the person's word" if record.by == "person" else f"{record.sure:.0%} sure"
+    sources = f", from {', '.join(record.messages)}" if record.messages else ""
+    state = (
+        ""
+        if record.state == "held"
+        else f" [{record.state}{f' by {record.replaced_by}' if record.replaced_by else ''}]"
+    )
+    return f"{record.id} | {record.kind} | {record.text}{state} |{span} {confidence}{sources}"
+
+
+def render_part(message_part: schemas.MessagePart) -> str:
+    """A message in full, or a part of it, under a heading that no message text can imitate."""
+    range_text = (
+        ""
+        if message_part.end - message_part.start == message_part.characters
+        else f", characters {message_part.start:,} to {message_part.end:,} of {message_part.characters:,}"
+    )
+    names = f", attachments: {', '.join(message_part.attachments)}" if message_part.attachments else ""
+    title = f" {render.single_line(message_part.title, render.MAX_TITLE_CHARACTERS)}" if message_part.title else ""
+    who = render.single_line(message_part.who, render.MAX_NAME_CHARACTERS)
+    when = format_time(message_part.when)
+    heading = f"[{message_part.id} {who}, {when}, {message_part.session}{title}{range_text}{names}]"
+    return f"{heading}\n{render.escape(message_part.text)}"
+
+
+def render_span(span: schemas.TimelineSpan) -> str:
+    head = f"# {render_session(span.session)}"
+    range_text = f"\nmessages {span.first:,} to {span.last:,} of {span.of:,}" if span.lines else "\nno message"
+    omitted_text = (
+        f"; {_plural(span.records, 'tool or system record')} left out (records=true shows them)" if span.records else ""
+    )
+    return head + range_text + omitted_text + "".join(f"\n{_render_line(message)}" for message in span.lines)
+
+
+# --- whole answers ----------------------------------------------------------------------------------------
+
+
+def render_search(result: schemas.SearchResult) -> str:
+    notes = [f"note: {note}" for note in result.notes]
+    if not result.hits:
+        hint = "No matches. Try other words, fewer filters, or memory_timeline with since and until."
+        return _join([hint, *notes])
+    return _join(
+        [
+            f"{_plural(len(result.hits), 'hit')}, best first (id | when | who | session | what matched):",
+            *map(render_message_line, result.hits),
+            *notes,
+            _more_text(result.next),
+            f'Next: memory_get ids ["{result.hits[0].id}"] for the full text, memory_timeline around'
+            f' "{result.hits[0].id}" for what was said before and after.',
+        ]
+    )
+
+
+def render_timeline(result: schemas.TimelineResult) -> str:
+    if not result.stretches:
+        return _join(["No messages there.", _more_text(result.next)])
+    return _join(
+        [*map(render_span, result.stretches), _more_text(result.next), "memory_get with ids gives the full texts."],
+        gap="\n",
+    )
+
+
+def render_get(result: schemas.GetResult) -> str:
+    missing = f"not found: {', '.join(result.missing)}" if result.missing else ""
+    is_partly_read = bool(result.messages) and result.messages[-1].end < result.messages[-1].characters
+    unread_count = result.left - 1 if is_partly_read else result.left
+    left_text = " and ".join(
+        filter(
+            None,
+            [
+                f"the rest of {result.messages[-1].id}" if is_partly_read else "",
+                _plural(unread_count, "message") if unread_count else "",
+            ],
+        )
+    )
+    more = (
+        f'Left: {left_text}. Call memory_get again with the same ids and cursor "{result.next}".' if result.next else ""
+    )
+    return _join([*map(render_part, result.messages), missing, more], gap="\n\n")
+
+
+def render_context(result: schemas.ContextResult) -> str:
+    if not result.text.strip():
+        return _join(["The memory has nothing about that.", *(f"note: {note}" for note in result.notes)])
+    left_text = f"; {result.left_out} more did not fit" if result.left_out else ""
+    tail = f"({result.tokens:,} of {result.budget:,} tokens{left_text}; memory_get reads an m-id in full)"
+    return _join([result.text.rstrip(), *(f"note: {note}" for note in result.notes), tail])
+
+
+def render_add(result: schemas.AddResult) -> str:
+    pinned = ", pinned" if result.pinned else ""
+    return (
+        f"Remembered as {result.id} in session {result.session}"
+        f" ({result.role}, {_plural(result.characters, 'character')}{pinned})."
+        f' Give session "{result.session}" with the next turn of this conversation.'
+    )
+
+
+def render_sessions(result: schemas.SessionsResult) -> str:
+    if not result.sessions:
+        return _join(["No such session.", _more_text(result.next)])
+    if len(result.sessions) == 1 and not result.next:
+        id = result.sessions[0].id
+        summary_text = f"Summary: {result.summary}" if result.summary else ""
+        return _join(
+            [render_session(result.sessions[0]), summary_text, f'Read it with memory_timeline session "{id}".']
+        )
+    return _join(
+        [
+            "Sessions, the last active first (id | title | source | messages | when):",
+            *map(render_session, result.sessions),
+            _more_text(result.next),
+            "memory_sessions with session gives the summary of one, memory_timeline with session its messages.",
+        ]
+    )
+
+
+def render_facts(result: schemas.FactsResult) -> str:
+    if not result.facts:
+        return _join(["No such facts.", _review_text(result)])
+    return _join([*map(render_fact, result.facts), _left_text(result.left, "fact", result.next), _review_text(result)])
+
+
+def render_forget(result: schemas.ForgetResult) -> str:
+    where = "".join(f"; {count:,} from {name}" for name, count in result.sources.items())
+    selection = (
+        f"{_plural(result.messages, 'message')} ({result.characters:,} characters{where}),"
+        f" {_plural(result.sessions, 'whole session')}, {_plural(result.facts, 'fact')}"
+    )
+    files_text = ""
+    if result.files:
+        noun = "file" if result.files == 1 else "files"
+        files_text = f"{result.files:,} {noun} that it was read from will not be changed."
+    if not result.done:
+        return _join(
+            [
+                f"Preview: nothing has been erased. This would erase for good: {selection}.",
+                *map(render_message_line, result.sample),
+                "…" if result.messages > len(result.sample) else "",
+                files_text,
+                "Show this to the person. Only if they agree, call memory_forget again with the same arguments and"
+                f' confirm "{result.confirm}".',
+            ]
+        )
+    traces = "no traces found" if not result.traces else f"traces found in {_plural(result.traces, 'file')}"
+    inbox = (
+        f"{_plural(result.exports_with_traces, 'export')} in the inbox still hold it."
+        if result.exports_with_traces
+        else ""
+    )
+    return _join(
+        [
+            f"Erased for good: {selection}.",
+            f"Receipt {result.receipt}, {result.at}: {result.vectors:,} vectors erased,"
+            f" {_plural(result.searched_files, 'file')} searched, {traces}.",
+            inbox,
+            files_text,
+        ]
+    )
+
+
+def render_status(result: schemas.StatusResult) -> str:
+    counts = ", ".join(f"{count:,} {name}" for name, count in result.counts.items())
+    scope = f"user {result.user}" + (f", namespace {result.namespace}" if result.namespace else "")
+    return _join(
+        [
+            f"health: {result.health}",
+            f"this access: {scope}, {'read-only' if result.read_only else 'read and write'}",
+            f"in {result.counted}: {counts}",
+            f"appliance {result.version}, model {result.model}",
+        ]
+    )
+
+
+RENDERERS: dict[type, Callable[[Any], str]] = {
+    schemas.SearchResult: render_search,
+    schemas.TimelineResult: render_timeline,
+    schemas.GetResult: render_get,
+    schemas.ContextResult: render_context,
+    schemas.AddResult: render_add,
+    schemas.SessionsResult: render_sessions,
+    schemas.FactsResult: render_facts,
+    schemas.ForgetResult: render_forget,
+    schemas.StatusResult: render_status,
+}
+
+
+# --- pieces of text -----------------------------------------------------------------------------------------
+
+
+def format_time(timestamp: str) -> str:
+    """A timestamp to the minute, without its zone."""
+    return timestamp[:16].replace("T", " ") if timestamp else "no time"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _left_text(count: int, noun: str, cursor: str) -> str:
+    return f'{_plural(count, noun)} left: call again with the same arguments and cursor "{cursor}".' if cursor else ""
+
+
+def _more_text(cursor: str) -> str:
+    return f'There is more: call again with the same arguments and cursor "{cursor}".' if cursor else ""
+
+
+def _review_text(result: schemas.FactsResult) -> str:
+    review_text = (
+        f"{_plural(result.in_review, 'contradiction')} to review: action review shows them." if result.in_review else ""
+    )
+    unread_text = (
+        f"{_plural(result.pending, 'message')} not yet read for facts: try again later." if result.pending else ""
+    )
+    return " ".join(filter(None, (review_text, unread_text)))
+
+
+def _join(parts: Sequence[str], gap: str = "\n") -> str:
+    return gap.join(part for part in parts if part)

@@ -1,0 +1,362 @@
+"""The arguments and results of the tools with their bounds, and their JSON schemas.
+
+Optional arguments have plain defaults instead of null, which models of all sizes get right most often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from appliance.errors import UsageError
+
+MAX_QUERY_CHARACTERS = 2_000
+"""Characters of a query; anything longer is a document."""
+
+MAX_TURN_CHARACTERS = 200_000
+"""Characters of a turn to remember; a request of either transport holds it with room to spare."""
+
+MAX_IDS = 20
+"""Ids in one call: as many as a page of an index lists."""
+
+MAX_CONTEXT_TOKENS = 8_000
+"""Tokens of a context at most, as the engine's own default has them."""
+
+Id = Annotated[str, Meta(pattern=r"^m[1-9]\d{0,17}$")]
+MessageId = Annotated[str, Meta(pattern=r"^(m[1-9]\d{0,17})?$", description="A message id such as m12.")]
+IsoDateText = Annotated[str, Meta(max_length=40, description="ISO date or time: 2024-03-31 or 2024-03-31T09:30+02:00.")]
+Session = Annotated[str, Meta(max_length=300, description="A session id such as s3.")]
+Cursor = Annotated[
+    str, Meta(max_length=400, description="From the answer before, to get what it left; repeat the rest.")
+]
+
+
+class ToolArguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Arguments of a tool."""
+
+
+class ToolResult(msgspec.Struct, omit_defaults=True, kw_only=True, frozen=True):
+    """A part of an answer; empty fields are left out."""
+
+
+# --- arguments ------------------------------------------------------------------------------------------------
+
+
+class SearchArguments(ToolArguments, frozen=True):
+    query: Annotated[
+        str, Meta(min_length=1, max_length=MAX_QUERY_CHARACTERS, description="What to look for, in plain words.")
+    ]
+    limit: Annotated[int, Meta(ge=1, le=50, description="Hits a page.")] = 10
+    session: Session = ""
+    role: Annotated[
+        Literal["talk", "user", "assistant", "tool", "system"],
+        Meta(description="Who said it; talk is people and assistants."),
+    ] = "talk"
+    since: IsoDateText = ""
+    until: IsoDateText = ""
+    source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")] = ""
+    cursor: Cursor = ""
+
+
+class ContextArguments(ToolArguments, frozen=True):
+    query: Annotated[
+        str, Meta(min_length=1, max_length=MAX_QUERY_CHARACTERS, description="The question to be answered.")
+    ]
+    budget: Annotated[int, Meta(ge=50, le=MAX_CONTEXT_TOKENS, description="Tokens at most.")] = 1_500
+    session: Annotated[str, Meta(max_length=300, description="The present conversation, if it is kept here.")] = ""
+
+
+class GetArguments(ToolArguments, frozen=True):
+    ids: Annotated[list[Id], Meta(min_length=1, max_length=MAX_IDS, description="Message ids, such as m12.")]
+    cursor: Cursor = ""
+
+
+class TimelineArguments(ToolArguments, frozen=True):
+    around: MessageId = ""
+    before: Annotated[int, Meta(ge=0, le=25, description="Messages before it.")] = 5
+    after: Annotated[int, Meta(ge=0, le=25, description="Messages after it.")] = 5
+    session: Session = ""
+    since: IsoDateText = ""
+    until: IsoDateText = ""
+    records: Annotated[bool, Meta(description="Tool, system and hidden records too.")] = False
+    limit: Annotated[int, Meta(ge=1, le=100, description="Messages a page.")] = 20
+    cursor: Cursor = ""
+
+
+class AddArguments(ToolArguments, frozen=True):
+    text: Annotated[
+        str, Meta(min_length=1, max_length=MAX_TURN_CHARACTERS, description="What was said, word for word.")
+    ]
+    role: Annotated[Literal["user", "assistant"], Meta(description="Who said it.")] = "user"
+    session: Annotated[
+        str,
+        Meta(max_length=300, description="A session id, or any name for this conversation; else one is kept for it."),
+    ] = ""
+    pin: Annotated[bool, Meta(description="Count as important for ever.")] = False
+
+
+class SessionsArguments(ToolArguments, frozen=True):
+    session: Annotated[str, Meta(max_length=300, description="One session id, for its summary.")] = ""
+    title: Annotated[str, Meta(max_length=200, description="Words in the title.")] = ""
+    since: IsoDateText = ""
+    until: IsoDateText = ""
+    source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt; local was begun here.")] = ""
+    limit: Annotated[int, Meta(ge=1, le=50, description="Sessions a page.")] = 20
+    cursor: Cursor = ""
+
+
+FactId = Annotated[str, Meta(pattern=r"^(f[1-9]\d{0,17})?$", description="A fact id such as f7.")]
+Kind = Annotated[
+    Literal["", "profile", "relation", "preference", "date", "tool", "project", "instruction"],
+    Meta(description="Only this kind."),
+]
+
+
+class ReadFactsArguments(ToolArguments, frozen=True):
+    action: Annotated[
+        Literal["list", "history", "review"],
+        Meta(description="list: what holds. history: all that was known of a fact. review: what contradicts."),
+    ] = "list"
+    id: FactId = ""
+    kind: Kind = ""
+    as_of: IsoDateText = ""
+    cursor: Cursor = ""
+
+
+class FactsArguments(ToolArguments, frozen=True):
+    action: Annotated[
+        Literal["list", "history", "review", "add", "confirm", "correct", "reject"],
+        Meta(
+            description="list: what holds. history: all that was known of a fact. review: what contradicts."
+            " add: text. confirm, correct (with text), reject: a fact by id, when the person says so."
+        ),
+    ] = "list"
+    id: FactId = ""
+    text: Annotated[
+        str,
+        Meta(
+            max_length=MAX_QUERY_CHARACTERS,
+            description="add: one sentence, 'I live in Berlin'. correct: the right value.",
+        ),
+    ] = ""
+    kind: Kind = ""
+    as_of: IsoDateText = ""
+    cursor: Cursor = ""
+
+
+class ForgetArguments(ToolArguments, frozen=True):
+    ids: Annotated[
+        list[Annotated[str, Meta(pattern=r"^[ms][1-9]\d{0,17}$")]],
+        Meta(max_length=MAX_IDS, description="Message ids (m12) and session ids (s3)."),
+    ] = []
+    query: Annotated[
+        str, Meta(max_length=MAX_QUERY_CHARACTERS, description="Every message with these words as they stand.")
+    ] = ""
+    source: Annotated[str, Meta(max_length=1_000, description="Everything from a format such as whatsapp.")] = ""
+    confirm: Annotated[str, Meta(max_length=64, description="The code from the preview. Without: a preview.")] = ""
+
+
+class StatusArguments(ToolArguments, frozen=True):
+    pass
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+class MessageLine(ToolResult, frozen=True):
+    """A message in an index: enough to choose by. ``characters`` is the length of the whole text."""
+
+    id: str
+    session: str
+    who: str
+    text: str
+    characters: int
+    when: str = ""
+    title: str = ""
+    score: float = 0.0
+    alike: int = 0
+    here: bool = False
+
+
+class SessionLine(ToolResult, frozen=True):
+    id: str
+    title: str
+    source: str
+    messages: int
+    first: str = ""
+    last: str = ""
+    pinned: bool = False
+
+
+class SearchResult(ToolResult, frozen=True):
+    """Hits, best first. ``next`` is the cursor for further ones."""
+
+    query: str
+    hits: list[MessageLine]
+    notes: list[str] = []
+    next: str = ""
+
+
+class ContextResult(ToolResult, frozen=True):
+    query: str
+    tokens: int
+    budget: int
+    encoding: str
+    text: str
+    ids: list[str] = []
+    left_out: int = 0
+    notes: list[str] = []
+
+
+class MessagePart(ToolResult, frozen=True):
+    """A message's text from character ``start`` to ``end`` of ``characters``."""
+
+    id: str
+    session: str
+    who: str
+    text: str
+    start: int
+    end: int
+    characters: int
+    when: str = ""
+    title: str = ""
+    attachments: list[str] = []
+
+
+class GetResult(ToolResult, frozen=True):
+    """``next`` is the cursor for what is left: ``left`` messages, of which the first may have been begun."""
+
+    messages: list[MessagePart]
+    missing: list[str] = []
+    left: int = 0
+    next: str = ""
+
+
+class TimelineSpan(ToolResult, frozen=True):
+    """Messages of one session in order: the ``first`` to the ``last`` (counted from 1) ``of`` those that were asked
+    for; ``records`` were not (tool, system and hidden ones)."""
+
+    session: SessionLine
+    lines: list[MessageLine]
+    first: int = 0
+    last: int = 0
+    of: int = 0
+    records: int = 0
+
+
+class TimelineResult(ToolResult, frozen=True):
+    stretches: list[TimelineSpan]
+    next: str = ""
+
+
+class AddResult(ToolResult, frozen=True):
+    id: str
+    session: str
+    role: str
+    characters: int
+    pinned: bool = False
+
+
+class SessionsResult(ToolResult, frozen=True):
+    sessions: list[SessionLine]
+    summary: str = ""
+    next: str = ""
+
+
+class FactLine(ToolResult, frozen=True):
+    id: str
+    text: str
+    kind: str
+    state: str
+    sure: float
+    since: str = ""
+    until: str = ""
+    messages: list[str] = []
+    by: str = ""
+    replaced_by: str = ""
+
+
+class FactsResult(ToolResult, frozen=True):
+    facts: list[FactLine]
+    left: int = 0
+    pending: int = 0
+    in_review: int = 0
+    next: str = ""
+
+
+class ForgetResult(ToolResult, frozen=True):
+    """A preview with its ``confirm`` code, or what was erased with its ``receipt``."""
+
+    done: bool
+    messages: int
+    sessions: int
+    characters: int
+    facts: int
+    sources: dict[str, int] = {}
+    files: int = 0
+    sample: list[MessageLine] = []
+    confirm: str = ""
+    receipt: str = ""
+    at: str = ""
+    vectors: int = 0
+    searched_files: int = 0
+    traces: int = 0
+    exports_with_traces: int = 0
+
+
+class StatusResult(ToolResult, frozen=True):
+    health: str
+    user: str
+    namespace: str
+    read_only: bool
+    version: str
+    counts: dict[str, int]
+    counted: str
+    model: str = ""
+
+
+# --- schemas and reading ------------------------------------------------------------------------------------
+
+A = TypeVar("A", bound=ToolArguments)
+
+
+def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON schema of a struct, with an object at its root as the protocol requires."""
+    document: dict[str, Any] = msgspec.json.schema(kind)
+    definitions: dict[str, Any] = document["$defs"]
+    root = {
+        name: value for name, value in definitions.pop(kind.__name__).items() if name not in ("title", "description")
+    }
+    for shape in (root, *definitions.values()):
+        shape.pop("title", None)
+        for property_schema in shape.get("properties", {}).values():
+            if "enum" in property_schema:
+                property_schema["type"] = "string"
+    return {**root, **({"$defs": definitions} if definitions else {})}
+
+
+def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
+    """Arguments, read leniently: null means absent, a single id is a list of one, "10" is a number.
+
+    Raises:
+        UsageError: An argument is missing, unknown, of the wrong type or out of bounds.
+    """
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    values = {name: value for name, value in arguments.items() if value is not None}
+    if isinstance(values.get("ids"), str):
+        values["ids"] = values["ids"].replace(",", " ").split()
+    unknown = sorted(values.keys() - fields.keys())
+    if unknown:
+        names = ", ".join(fields) or "none"
+        raise UsageError(f"There is no argument {', '.join(map(repr, unknown))}.", hint=f"The arguments are {names}.")
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        problem, _, where = str(error).replace("Object missing required field", "Missing argument").partition(" - at ")
+        name = where.strip("`").removeprefix("$.")
+        raise UsageError(
+            f"Invalid argument {name}: {problem}." if name else f"{problem}.", hint="See the tool's input schema."
+        ) from error

@@ -1,0 +1,168 @@
+"""The timeline: messages around a message, of a session, or in a time range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from appliance import timestamps
+from appliance.errors import UsageError
+from appliance.server.mcp import pagination, rendering, schemas
+from appliance.server.mcp.read_tools import message_line, session_line
+
+if TYPE_CHECKING:
+    from appliance.server.mcp.access import McpAccess
+    from appliance.types import Message, SessionInfo
+
+SESSIONS_PER_FETCH = 20
+"""Sessions listed at once while a time range is read."""
+
+MAX_SESSIONS_READ = 200
+"""The most sessions read for one answer, so that none takes long; the next page continues."""
+
+MIN_SESSION_CHARACTERS = 600
+"""If fewer characters are left, the next session goes to the next page."""
+
+
+def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas.TimelineResult:
+    """Messages in order: around a message, of a session, or in a time range."""
+    if arguments.around:
+        return _around_message(access, arguments)
+    digest = pagination.query_digest("timeline", arguments.session, arguments.since, arguments.until, arguments.records)
+    if arguments.session:
+        position = cast("tuple[int] | None", pagination.decode_cursor(arguments.cursor, digest, (int,)))
+        info = access.readable_session(arguments.session)
+        span, next_start = _session_span(
+            access, info, arguments, position[0] if position else 0, arguments.limit, pagination.PAGE_CHARACTERS
+        )
+        return schemas.TimelineResult(
+            stretches=[span], next=pagination.encode_cursor(digest, next_start) if next_start else ""
+        )
+    if arguments.since or arguments.until:
+        return _time_spans(access, arguments, digest)
+    raise UsageError(
+        "The timeline needs a place to look.", hint="Give a message (around), a session, or a time (since, until)."
+    )
+
+
+def _around_message(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas.TimelineResult:
+    message, info = access.message_with_session(arguments.around)
+    messages = access.messages(info, records=arguments.records)
+    index = next((number for number, one in enumerate(messages) if one.id == message.id), None)
+    if index is None:  # the message is a record
+        messages = access.messages(info, records=True)
+        index = next(number for number, one in enumerate(messages) if one.id == message.id)
+    first, last = max(0, index - arguments.before), min(len(messages), index + arguments.after + 1)
+    # Lines that don't fit are dropped from both ends in turn; the message itself always stays.
+    while first < last - 1:
+        lines = [message_line(one, is_current=one.id == message.id) for one in messages[first:last]]
+        if pagination.count_fitting(lines, rendering.render_message_line) == len(lines):
+            break
+        if index - first >= last - 1 - index:
+            first += 1
+        else:
+            last -= 1
+    lines = [message_line(one, is_current=one.id == message.id) for one in messages[first:last]]
+    return schemas.TimelineResult(stretches=[_to_span(info, lines, first, len(messages))])
+
+
+def _session_span(
+    access: McpAccess,
+    info: SessionInfo,
+    arguments: schemas.TimelineArguments,
+    start: int,
+    limit: int,
+    max_characters: int,
+) -> tuple[schemas.TimelineSpan, int]:
+    """A page of a session's messages from the ``start``-th on, and the start of the next page; 0 if there is none."""
+    all_messages = access.messages(info, records=arguments.records)
+    first, matching = _in_time_range(all_messages, arguments)
+    selected = matching[start : start + limit]
+    lines = [message_line(message) for message in selected]
+    count = pagination.count_fitting(
+        lines, rendering.render_message_line, max_characters - pagination.json_length(session_line(info))
+    )
+    next_start = start + count
+    span = _to_span(info, lines[:count], first + start, len(all_messages))
+    return span, next_start if next_start < len(matching) else 0
+
+
+def _time_spans(access: McpAccess, arguments: schemas.TimelineArguments, digest: str) -> schemas.TimelineResult:
+    """Session by session, the earliest end first. A cursor holds the list's page, the session and the message in it."""
+    position = cast("tuple[str, str, int] | None", pagination.decode_cursor(arguments.cursor, digest, (str, str, int)))
+    page, session, start = position or ("", "", 0)
+    end = timestamps.parse_bound(arguments.until or None, end=True)
+    spans: list[schemas.TimelineSpan] = []
+    limit, remaining_characters, sessions_read = arguments.limit, pagination.PAGE_CHARACTERS, 0
+    while True:
+        # The first session is listed alone: the cursor of its page fixes the order of the others.
+        listed = access.memory.sessions.list(
+            user_id=access.user, namespace=access.namespace, since=arguments.since or None, reverse=True,
+            limit=SESSIONS_PER_FETCH if page else 1, after=page or None,
+        )  # fmt: skip
+        if session and all(info.id != session for info in listed):
+            raise UsageError("The sessions have changed since that page.", hint="Leave the cursor out to start again.")
+        for info in listed:
+            if session and info.id != session:
+                continue
+            session = ""
+            if not limit or remaining_characters < MIN_SESSION_CHARACTERS or sessions_read >= MAX_SESSIONS_READ:
+                return schemas.TimelineResult(
+                    stretches=spans, next=pagination.encode_cursor(digest, page, info.id, start)
+                )
+            if not access.allows_messages(info) or _starts_after(info, end):
+                continue
+            sessions_read += 1
+            span, next_start = _session_span(access, info, arguments, start, limit, remaining_characters)
+            start = 0
+            if span.lines:
+                spans.append(span)
+                limit -= len(span.lines)
+                remaining_characters -= max(pagination.json_length(span), len(rendering.render_span(span)))
+            if next_start:
+                return schemas.TimelineResult(
+                    stretches=spans, next=pagination.encode_cursor(digest, page, info.id, next_start)
+                )
+        if listed.next is None:
+            return schemas.TimelineResult(stretches=spans)
+        page = listed.next
+
+
+def _starts_after(info: SessionInfo, end: int | None) -> bool:
+    """Whether a session began after the time range; a branch's shared past may be older than the branch."""
+    return end is not None and info.first_at is not None and not info.shared and _microseconds(info.first_at) >= end
+
+
+def _in_time_range(messages: Sequence[Message], arguments: schemas.TimelineArguments) -> tuple[int, Sequence[Message]]:
+    """The messages in the time range, and how many precede the first of them; all if no time is given."""
+    since = timestamps.parse_bound(arguments.since or None, end=False)
+    until = timestamps.parse_bound(arguments.until or None, end=True)
+    if since is None and until is None:
+        return 0, messages
+    numbered = [
+        (number, one)
+        for number, one in enumerate(messages)
+        if one.timestamp
+        and (since is None or _microseconds(one.timestamp) >= since)
+        and (until is None or _microseconds(one.timestamp) < until)
+    ]
+    return (numbered[0][0] if numbered else 0), [one for _, one in numbered]
+
+
+def _microseconds(timestamp: str) -> int:
+    return timestamps.to_microseconds(datetime.fromisoformat(timestamp))
+
+
+def _to_span(info: SessionInfo, lines: list[schemas.MessageLine], preceding: int, count: int) -> schemas.TimelineSpan:
+    total = info.messages + info.shared
+    return schemas.TimelineSpan(
+        session=msgspec.structs.replace(session_line(info), messages=total),
+        lines=lines,
+        first=preceding + 1 if lines else 0,
+        last=preceding + len(lines),
+        of=count,
+        records=max(0, total - count),
+    )

@@ -1,0 +1,167 @@
+"""The tools that change the memory: adding a turn, changing a fact, forgetting in two steps."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from appliance.errors import NotFound, UsageError
+from appliance.server.mcp import pagination, rendering, schemas
+from appliance.server.mcp.read_tools import fact_line, facts, message_line
+
+if TYPE_CHECKING:
+    from appliance.client import Session
+    from appliance.server.mcp.access import McpAccess
+    from appliance.types import ErasurePreview, Fact
+
+PREVIEW_SAMPLE_SIZE = 5
+"""Messages that a preview shows."""
+
+CONFIRMATION_CODE_BYTES = 6
+"""Bytes of a confirmation code: too many to guess, few enough for a small model to copy."""
+
+_CODE_KEY = secrets.token_bytes(32)
+"""The key of this process's codes: a preview is confirmed in the process that gave it."""
+
+
+def add(access: McpAccess, arguments: schemas.AddArguments) -> schemas.AddResult:
+    """Store a turn. It is then on the disk and can be found."""
+    session = _open_session(access, arguments.session)
+    message = session.add(arguments.role, arguments.text)
+    if arguments.pin:
+        message = access.memory.pin(message.id)
+    return schemas.AddResult(
+        id=message.id, session=session.id, role=message.role, characters=len(message.text), pinned=message.pinned
+    )
+
+
+def _open_session(access: McpAccess, reference: str) -> Session:
+    """The session of an id or of a name that the client gives its conversation; a new name creates one."""
+    if reference:
+        try:
+            return access.memory.sessions.get(access.session(reference).id, user_id=access.user)
+        except NotFound:
+            if reference[:1] == "s" and reference[1:].isdecimal():
+                raise
+    return access.memory.sessions.create(
+        user_id=access.user,
+        namespace=access.namespace,
+        external_id=reference or access.conversation,
+        metadata={"client": "mcp"},
+    )
+
+
+def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> schemas.FactsResult:
+    """Read facts; or add, confirm, correct or reject a fact on the person's word."""
+    memory_facts = access.memory.facts
+    if arguments.action in ("list", "history", "review"):
+        return facts(access, arguments)
+    if arguments.action == "add":
+        if not arguments.text.strip():
+            raise UsageError("The action add needs text.", hint="Give one sentence, such as 'I live in Berlin'.")
+        return _facts_result(memory_facts.add(arguments.text, user_id=access.user, namespace=access.namespace))
+    if not arguments.id:
+        raise UsageError(
+            f"The action {arguments.action} needs the id of a fact.", hint="The action list gives the ids."
+        )
+    id = access.fact(arguments.id).id
+    if arguments.action == "confirm":
+        return _facts_result([memory_facts.confirm(id)])
+    if arguments.action == "reject":
+        return _facts_result([memory_facts.reject(id)])
+    if not arguments.text.strip():
+        raise UsageError("The action correct needs text.", hint="Give the right value in it.")
+    return _facts_result([memory_facts.correct(id, arguments.text)])
+
+
+def _facts_result(facts_changed: Sequence[Fact]) -> schemas.FactsResult:
+    return schemas.FactsResult(facts=[fact_line(fact) for fact in facts_changed])
+
+
+def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> schemas.ForgetResult:
+    """Preview an erasure with a confirmation code; with that code, if nothing has changed since, erase for good."""
+    preview = _preview(access, arguments)
+    code = _confirmation_code(access, arguments, preview)
+    counts = schemas.ForgetResult(
+        done=False,
+        messages=len(preview.messages),
+        sessions=len(preview.sessions),
+        characters=preview.characters,
+        facts=preview.facts,
+        sources=dict(preview.formats),
+        files=len(preview.files),
+    )
+    if not arguments.confirm:
+        return msgspec.structs.replace(counts, sample=_preview_sample(access, preview), confirm=code)
+    if not hmac.compare_digest(arguments.confirm.strip().lower().encode(), code.encode()):
+        raise UsageError(
+            "The code is for another selection, or the selection has changed since; nothing was erased.",
+            hint="Call again without confirm for a new preview and code.",
+        )
+    receipt = access.memory.erasure.forget(preview)
+    return msgspec.structs.replace(
+        counts,
+        done=True,
+        receipt=receipt.id,
+        at=receipt.at,
+        vectors=receipt.vectors,
+        searched_files=receipt.proof.files,
+        traces=len(receipt.proof.traces),
+        exports_with_traces=len(receipt.proof.yours),
+    )
+
+
+def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePreview:
+    """
+    Raises:
+        NotFound: There is no such message or session that the caller may see, or nothing matches.
+        UsageError: No selection is given, or its words are too frequent to find.
+    """
+    if not (arguments.ids or arguments.query.strip() or arguments.source):
+        raise UsageError(
+            "Nothing is selected to forget.",
+            hint="Give ids, words (query) or a source; 'appliance forget --everything' erases a whole memory.",
+        )
+    ids = list(dict.fromkeys(arguments.ids))
+    for id in ids:
+        if id[0] == "m":
+            access.message_with_session(id)
+        else:
+            access.session(id)
+    preview = access.memory.erasure.preview(
+        *ids, source=arguments.source or None, query=arguments.query.strip() or None, user_id=access.user,
+        namespace=access.namespace,
+    )  # fmt: skip
+    # A session's external id can look like a message's id.
+    if ids and all(id[0] == "m" for id in ids) and not {f"m{key}" for key in preview.messages} <= set(ids):
+        raise UsageError("The ids select more than these messages.", hint="Erase them with 'appliance forget'.")
+    if not (preview.messages or preview.sessions or preview.facts):
+        raise NotFound("Nothing matches.", hint="memory_search shows what is stored; query matches exact words.")
+    return preview
+
+
+def _confirmation_code(access: McpAccess, arguments: schemas.ForgetArguments, preview: ErasurePreview) -> str:
+    selection = (
+        access.user, access.namespace, sorted(set(arguments.ids)), arguments.query.strip(), arguments.source,
+        preview.messages, preview.sessions, preview.characters, preview.facts,
+    )  # fmt: skip
+    return hmac.new(_CODE_KEY, msgspec.json.encode(selection), hashlib.sha256).digest()[:CONFIRMATION_CODE_BYTES].hex()
+
+
+def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[schemas.MessageLine]:
+    """The first messages of a preview that the caller may read."""
+    lines: list[schemas.MessageLine] = []
+    for key in preview.messages:
+        if len(lines) == PREVIEW_SAMPLE_SIZE:
+            break
+        try:
+            message, _ = access.message_with_session(f"m{key}")
+        except NotFound:
+            continue
+        lines.append(message_line(message))
+    return lines[: pagination.count_fitting(lines, rendering.render_message_line)]

@@ -1,0 +1,323 @@
+"""``/v1/chat/completions`` as OpenAI has it, with memory: any chat client points here, and the model at
+``llm.base_url`` answers.
+
+``complete`` reads top to bottom: read the request → build the context → store new turns → forward → pass the
+answer through and store it. docs/proxy.md describes the headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import anyio
+from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
+from appliance.server.openai_proxy import openapi, turns, upstream
+from appliance.server.openai_proxy.threads import BranchPoint, ConversationOwner, ThreadMatcher
+from appliance.server.openai_proxy.upstream import Upstream
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from appliance.client import Appliance
+    from appliance.server.access.grants import Grant, Service
+    from appliance.types import Context
+
+MAX_HEADER_IDS = 200
+"""Message ids in a header; proxies and clients reject very long headers."""
+
+MAX_BUDGET_DIGITS = 9
+"""Digits of a budget: no model reads a billion tokens."""
+
+MAX_QUERY_CHARACTERS = 4_000
+"""Characters of a turn that are searched for. A longer turn contains pasted text, and the question stands before or
+after it."""
+
+router = APIRouter(tags=["chat"])
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """A request's use of the memory: whether it reads and writes, the session's name, and the budget in tokens."""
+
+    owner: ConversationOwner
+    reads: bool
+    writes: bool
+    name: str | None
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedMemory:
+    """What the memory added to a request, and the request's place in its session."""
+
+    place: BranchPoint | None = None
+    context: Context | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def knowledge(self) -> str:
+        return self.context.text if self.context is not None else ""
+
+    def headers(self) -> dict[str, str]:
+        layers = self.context.layers if self.context is not None else ()
+        ids = [item.message_id for layer in layers if layer.name == "retrieved" for item in layer.items]
+        more = [f"{len(ids) - MAX_HEADER_IDS} more messages"] if len(ids) > MAX_HEADER_IDS else []
+        values = {
+            "X-Memory-Session": self.place.session_id if self.place is not None else "",
+            "X-Memory-Tokens": str(self.context.tokens if self.context is not None else 0),
+            "X-Memory-Messages": ",".join(ids[:MAX_HEADER_IDS]),
+            "X-Memory-Notes": "; ".join((*self.notes, *more)),
+        }
+        return {name: _header_text(text) for name, text in values.items() if text}
+
+
+@router.get(
+    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=openapi.MODELS_RESPONSES
+)
+async def models(request: Request) -> Response:
+    """As the endpoint lists them."""
+    service: Service = request.app.state.service
+    try:
+        answer = await _upstream(service).get("/models")
+    except ApplianceError as error:
+        return _error_response(error)
+    return Response(answer.body, answer.status, answer.headers)
+
+
+@router.post(
+    "/v1/chat/completions",
+    summary="A chat completion with memory",
+    responses=openapi.CHAT_RESPONSES,
+    openapi_extra=openapi.CHAT_OPENAPI_EXTRA,
+)
+async def complete(request: Request) -> Response:
+    """OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
+    is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise."""
+    service: Service = request.app.state.service
+    injected = InjectedMemory()
+    try:
+        model = _upstream(service)
+        options = read_memory_options(request.headers, request.state.grant, service.memory.settings.proxy.budget)
+        body = await _read_body(request, service.settings.body)
+        matcher = _thread_matcher(request)
+        chat_request = turns.read(body)
+        if options.reads or options.writes:
+            injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, chat_request)
+            body = chat_request.body(injected.knowledge) if injected.knowledge else body
+        response = await model.post("/chat/completions", body)
+    except ApplianceError as error:
+        return _error_response(error, injected.headers())
+    answer_store = AnswerStore(matcher, injected.place if options.writes else None)
+    headers = {**response.headers, **injected.headers()}
+    if response.is_stream:
+        return PassThroughStream(response, answer_store, headers, service.settings.body)
+    try:
+        answer = await response.read_all(service.settings.body)
+        if answer.status == 200:
+            await answer_store.store(turns.completion_turns(answer.body))
+    except ApplianceError as error:
+        return _error_response(error, injected.headers())
+    return Response(answer.body, answer.status, headers)
+
+
+def read_memory_options(headers: Mapping[str, str], grant: Grant, budget: int) -> MemoryOptions:
+    """
+    Raises:
+        UsageError: A header is invalid.
+    """
+    mode = headers.get("X-Memory", "on").strip()
+    if mode not in ("on", "off", "read", "write"):
+        raise UsageError(f"X-Memory must be on, off, read or write, not {mode!r}.")
+    budget_text = headers.get("X-Memory-Budget", str(budget)).strip()
+    if not (budget_text.isascii() and budget_text.isdigit() and len(budget_text) <= MAX_BUDGET_DIGITS):
+        raise UsageError(f"X-Memory-Budget must be a number of tokens, not {budget_text!r}.")
+    tokens = int(budget_text)
+    return MemoryOptions(
+        owner=ConversationOwner(grant.user_id, grant.namespace or ""),
+        reads=mode in ("on", "read") and tokens > 0,
+        writes=mode in ("on", "write") and not grant.read_only,
+        name=headers.get("X-Memory-Session", "").strip() or None,
+        budget=tokens,
+    )
+
+
+def recall_and_store(
+    memory: Appliance, matcher: ThreadMatcher, options: MemoryOptions, chat_request: turns.ChatRequest
+) -> InjectedMemory:
+    """Build the context of a request, then store its new turns. Blocks.
+
+    If the context fails, the notes say so and the chat continues without it. A failure to store is an error, because it
+    would go unnoticed otherwise.
+
+    Raises:
+        NotFound, UsageError: There is no such session, or the name is invalid.
+        StoreError: The turns can't be stored.
+    """
+    place = matcher.find(options.owner, options.name, chat_request.turns, chat_request.system)
+    injected = InjectedMemory(place)
+    if options.reads and chat_request.latest_user_text.strip():
+        try:
+            injected = replace(injected, context=_context(memory, options, chat_request, place))
+        except ApplianceError as error:
+            injected = replace(injected, notes=(f"No memory was added: {error}",))
+        if injected.context is not None:
+            injected = replace(injected, notes=injected.context.notes)
+    if options.writes and chat_request.turns:
+        injected = replace(
+            injected, place=matcher.store(options.owner, options.name, chat_request.turns, chat_request.system)
+        )
+    return injected
+
+
+def _context(
+    memory: Appliance, options: MemoryOptions, chat_request: turns.ChatRequest, place: BranchPoint | None
+) -> Context:
+    """The context of the user's latest turn, without the turns in the request, and without a summary of the session
+    unless the request omits earlier turns."""
+    shares = {"recent": 0.0} if place is not None and place.omitted else {"recent": 0.0, "summary": 0.0}
+    return memory.context(
+        search_query(chat_request.latest_user_text),
+        session_id=place.session_id if place is not None else None,
+        user_id=options.owner.user_id,
+        namespace=options.owner.namespace,
+        budget=options.budget,
+        shares=shares,
+        leave_out=[turn.text for turn in chat_request.turns],
+    )
+
+
+def search_query(text: str) -> str:
+    """The query for a turn of the user: its text, or the beginning and the end of a long one."""
+    if len(text) <= MAX_QUERY_CHARACTERS:
+        return text
+    return f"{text[: MAX_QUERY_CHARACTERS // 2]}\n{text[-MAX_QUERY_CHARACTERS // 2 :]}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStore:
+    """Stores an answer after ``place``; does nothing if that is None."""
+
+    matcher: ThreadMatcher
+    place: BranchPoint | None
+
+    async def store(self, turns: list[turns.ChatTurn]) -> None:
+        """
+        Raises:
+            StoreError: The answer can't be stored.
+        """
+        if self.place is None or not turns:
+            return
+        try:
+            await run_in_threadpool(self.matcher.store_from, self.place, turns)
+        except NotFound:
+            return  # the session was deleted while the model answered
+
+
+class PassThroughStream(StreamingResponse):
+    """Passes the model's stream through unchanged, and stores the answer when it ends, however it ends."""
+
+    def __init__(
+        self,
+        response: upstream.UpstreamStream,
+        answer_store: AnswerStore,
+        headers: Mapping[str, str],
+        max_characters: int,
+    ) -> None:
+        self._upstream_response = response
+        self._answer_store = answer_store
+        self._assembler = turns.StreamAssembler(max_characters)
+        self._is_stored = False
+        super().__init__(self._stream_chunks(), response.status, headers)
+
+    async def _stream_chunks(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._upstream_response.chunks():
+                self._assembler.feed(chunk)
+                yield chunk
+            await self._store()  # first, so that a client finds the answer once the stream ends
+        except ApplianceError as error:
+            yield b"data: " + bytes(_error_response(error).body) + b"\n\n"
+
+    async def _store(self) -> None:
+        if not self._is_stored and self.status_code == 200:
+            self._is_stored = True
+            await self._answer_store.store(self._assembler.turns())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with anyio.CancelScope(shield=True):  # store even if the client has disconnected
+                await self._upstream_response.close()
+                await self._store()
+
+
+# --- helpers --------------------------------------------------------------------------------------
+
+
+def _upstream(service: Service) -> Upstream:
+    """
+    Raises:
+        EndpointError: No endpoint is configured.
+    """
+    settings = service.memory.settings
+    return Upstream(settings.llm.base_url, settings.llm.api_key, settings.proxy.timeout)
+
+
+def _thread_matcher(request: Request) -> ThreadMatcher:
+    """The app's only matcher: its lock keeps two requests from storing the same turn."""
+    state = request.app.state
+    memory: Appliance = state.service.memory
+    matcher = getattr(state, "following", None)
+    if not isinstance(matcher, ThreadMatcher) or matcher.memory is not memory:
+        matcher = state.following = ThreadMatcher(memory)
+    return matcher
+
+
+async def _read_body(request: Request, max_bytes: int) -> bytes:
+    """
+    Raises:
+        ChatTooLarge: The body has more than ``max_bytes`` bytes.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise ChatTooLarge(f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit.")
+    return bytes(body)
+
+
+class ChatTooLarge(UsageError):
+    """The request is larger than the limit."""
+
+
+def _error_response(error: ApplianceError, headers: Mapping[str, str] | None = None) -> Response:
+    """An error in OpenAI's shape, which its clients print."""
+    status, code = next((status, code) for kind, status, code in ERROR_STATUSES if isinstance(error, kind))
+    message = f"{error} {error.hint}" if error.hint else str(error)
+    kind = "invalid_request_error" if status < 500 else "api_error"
+    details = {"message": message, "type": kind, "param": None, "code": code}
+    return JSONResponse({"error": details}, status, headers)
+
+
+ERROR_STATUSES: tuple[tuple[type[ApplianceError], int, str], ...] = (
+    (upstream.UpstreamNotConfigured, 503, "model_not_configured"),
+    (upstream.UpstreamTimeout, 504, "model_timeout"),
+    (EndpointError, 502, "model_unreachable"),
+    (ChatTooLarge, 413, "request_too_large"),
+    (UsageError, 400, "invalid_request"),
+    (NotFound, 404, "not_found"),
+    (ApplianceError, 503, "memory_unavailable"),
+)
+"""The status and code of an error: the first class that matches."""
+
+
+def _header_text(text: str) -> str:
+    """A text as one line of ASCII."""
+    return " ".join(text.encode("ascii", "replace").decode().split())

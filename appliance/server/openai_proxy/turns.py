@@ -1,0 +1,233 @@
+"""Chat requests, their turns, and answers assembled from streams.
+
+Pure: bytes in, values out. Other fields of a request are kept as the bytes that they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from appliance.errors import UsageError
+from appliance.types import Role
+
+PLACEHOLDER_TEXT = "(no text)"
+"""The text of a turn without words (a picture), which is stored as hidden: every message needs a text."""
+
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+"""Reasoning that some models write before the answer; many clients remove it from what they send back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """A turn to store. ``cut`` marks an interrupted answer; ``comparable`` is the normalized text."""
+
+    role: Role
+    text: str
+    author: str | None = None
+    tools: tuple[Mapping[str, str], ...] = ()
+    has_no_text: bool = False
+    cut: bool = False
+    comparable: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "comparable", normalize(self.text))
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata of the stored message."""
+        tools = {"tools": [dict(tool) for tool in self.tools]} if self.tools else {}
+        hidden = {"hidden": True} if self.has_no_text else {}
+        return {**tools, **hidden, **({"cut": True} if self.cut else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request: its raw fields and messages, and the turns of user, assistant and tools in them. ``system`` is
+    the text of the system messages."""
+
+    fields: Mapping[str, msgspec.Raw]
+    messages: Sequence[msgspec.Raw]
+    turns: Sequence[ChatTurn]
+    system: str
+    latest_user_text: str
+    leading_system_count: int
+
+    def body(self, knowledge: str) -> bytes:
+        """The body to forward: ``knowledge`` is added as a system message after the client's leading ones."""
+        added = msgspec.Raw(msgspec.json.encode({"role": "system", "content": knowledge}))
+        messages = [*self.messages[: self.leading_system_count], added, *self.messages[self.leading_system_count :]]
+        return msgspec.json.encode({**self.fields, "messages": messages})
+
+
+def read(body: bytes) -> ChatRequest:
+    """
+    Raises:
+        UsageError: The body is not a chat request.
+    """
+    try:
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        raw = msgspec.json.decode(fields["messages"], type=list[msgspec.Raw])
+        messages = [msgspec.json.decode(raw_message, type=dict[str, Any]) for raw_message in raw]
+    except KeyError:
+        raise UsageError("The request has no messages.", hint='Give "messages", a list.') from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"The request is not a chat request in JSON ({type(error).__name__}).",
+            hint='Send {"model": …, "messages": [{"role": …, "content": …}]}.',
+        ) from None
+    roles = [str(message.get("role")) for message in messages]
+    leading = next((index for index, role in enumerate(roles) if role not in _SYSTEM), len(roles))
+    texts = [_text(message.get("content")) for message in messages]
+    return ChatRequest(
+        fields=fields,
+        messages=raw,
+        turns=[turn for message in messages for turn in _turns(message)],
+        system="\n".join(text for text, role in zip(texts, roles, strict=True) if role in _SYSTEM),
+        latest_user_text=next(
+            (text for text, role in zip(texts[::-1], roles[::-1], strict=True) if role == "user"), ""
+        ),
+        leading_system_count=leading,
+    )
+
+
+_SYSTEM = ("system", "developer")
+
+
+def normalize(text: str) -> str:
+    """A text without what clients change when they send it back: white space and reasoning."""
+    return " ".join(_THOUGHT.sub("", text).split())
+
+
+def assistant_turns(message: Mapping[str, Any], *, cut: bool = False) -> list[ChatTurn]:
+    """The turns of an assistant's message."""
+    turns = _turns({**message, "role": "assistant"})
+    return [ChatTurn(turn.role, turn.text, turn.author, turn.tools, turn.has_no_text, cut) for turn in turns]
+
+
+def _turns(message: Mapping[str, Any]) -> Iterator[ChatTurn]:
+    """A message's turns: one for its text, and one for all its tool calls."""
+    role, content, name = message.get("role"), message.get("content"), message.get("name")
+    text, author = _text(content), name if isinstance(name, str) and name else None
+    match role:
+        case "user":
+            if text.strip():
+                yield ChatTurn("user", text, author)
+            elif content:
+                yield ChatTurn("user", PLACEHOLDER_TEXT, author, has_no_text=True)
+        case "assistant":
+            answer_text = text if text.strip() else _text(message.get("refusal"))
+            if normalize(answer_text):
+                yield ChatTurn("assistant", answer_text, author)
+            calls = _calls(message)
+            if calls:
+                kinds = tuple({"kind": "call", "name": name} for name, _ in calls)
+                yield ChatTurn(
+                    "tool", "\n".join(f"{name} {arguments}".strip() for name, arguments in calls), tools=kinds
+                )
+        case "tool" | "function":
+            id = message.get("tool_call_id")
+            id_field = {"id": id} if isinstance(id, str) else {}
+            result = {"kind": "result", "name": author or "", **id_field}
+            yield ChatTurn("tool", text if text.strip() else PLACEHOLDER_TEXT, tools=(result,))
+
+
+def _text(content: object) -> str:
+    """The text of a content, or of its text parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _calls(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tool calls: name and arguments, as the model wrote them."""
+    tool_calls = message.get("tool_calls")
+    functions = (
+        [one.get("function") for one in tool_calls if isinstance(one, dict)] if isinstance(tool_calls, list) else []
+    )
+    function_calls = [one for one in (*functions, message.get("function_call")) if isinstance(one, dict)]
+    return [(str(one.get("name") or "tool"), str(one.get("arguments") or "")) for one in function_calls]
+
+
+def completion_turns(body: bytes) -> list[ChatTurn]:
+    """The turns of a completion's first choice; empty if the body is not a completion."""
+    try:
+        choices = msgspec.json.decode(body)["choices"]
+        message = min(choices, key=lambda choice: choice.get("index") or 0)["message"]
+    except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, ValueError, AttributeError):
+        return []
+    return assistant_turns(message) if isinstance(message, dict) else []
+
+
+@dataclass(slots=True)
+class StreamAssembler:
+    """Assembles the first choice of an answer from a stream of server-sent events.
+
+    It holds at most ``max_characters``; a longer answer is stored up to there, and marked as cut.
+    """
+
+    max_characters: int
+    is_ended: bool = False
+    _line: bytearray = field(default_factory=bytearray)
+    _text: list[str] = field(default_factory=list)
+    _calls: dict[int, list[str]] = field(default_factory=dict)
+    _size: int = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes; they may end anywhere."""
+        *whole, rest = chunk.split(b"\n")
+        for piece in whole:
+            self._buffer_line(piece)
+            self._read_event(bytes(self._line))
+            self._line.clear()
+        self._buffer_line(rest)
+
+    def turns(self) -> list[ChatTurn]:
+        """The turns so far."""
+        calls = [
+            {"function": {"name": name, "arguments": arguments}} for _, (name, arguments) in sorted(self._calls.items())
+        ]
+        is_complete = self.is_ended and self._size <= self.max_characters
+        return assistant_turns({"content": "".join(self._text), "tool_calls": calls}, cut=not is_complete)
+
+    def _buffer_line(self, piece: bytes) -> None:
+        if len(self._line) + len(piece) <= self.max_characters:
+            self._line += piece
+
+    def _read_event(self, line: bytes) -> None:
+        if not line.startswith(b"data:"):
+            return
+        data = line[5:].strip()
+        if data == b"[DONE]":
+            self.is_ended = True
+            return
+        try:
+            choice = next(candidate for candidate in msgspec.json.decode(data)["choices"] if not candidate.get("index"))
+            delta = choice.get("delta") or {}
+            self._add_text(delta.get("content") or delta.get("refusal"))
+            for index, call in enumerate(delta.get("tool_calls") or ()):
+                self._add_call(int(call.get("index") or index), call.get("function") or {})
+            self.is_ended = self.is_ended or bool(choice.get("finish_reason"))
+        except (msgspec.MsgspecError, LookupError, StopIteration, TypeError, ValueError, AttributeError):
+            return  # not a piece of a completion
+
+    def _add_text(self, text: object) -> None:
+        if isinstance(text, str) and self._reserve(text):
+            self._text.append(text)
+
+    def _add_call(self, index: int, function: Mapping[str, Any]) -> None:
+        name, arguments = function.get("name") or "", function.get("arguments") or ""
+        if self._reserve(name + arguments):
+            call = self._calls.setdefault(index, ["", ""])
+            call[0] += name
+            call[1] += arguments
+
+    def _reserve(self, text: str) -> bool:
+        self._size += len(text)
+        return self._size <= self.max_characters

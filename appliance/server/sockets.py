@@ -1,0 +1,144 @@
+"""The daemon's two listening sockets: TCP on a loopback address, and a Unix socket that only the owner can open.
+
+They stay open across a reload of the settings, so that no connection is refused: the new program inherits their
+descriptors, named in its environment.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from appliance.errors import HomeError, UsageError
+from appliance.paths import FILE_MODE, FOLDER_MODE, Home
+
+INHERITED_SOCKETS_VARIABLE = "MEMORY_APPLIANCE_LISTENS"
+"""The environment variable for inherited descriptors (pid:TCP:Unix), without the prefix of settings."""
+
+MAX_SOCKET_PATH_BYTES = 100
+"""Bytes of a Unix socket's path that every system allows (macOS: 103)."""
+
+BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningSockets:
+    """The open sockets. ``path`` is the file of the Unix socket."""
+
+    tcp: socket.socket
+    unix: socket.socket
+    path: Path
+
+    @property
+    def url(self) -> str:
+        host, port = self.tcp.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    @property
+    def port(self) -> int:
+        return int(self.tcp.getsockname()[1])
+
+
+@contextmanager
+def listen(home: Home, host: str, port: int) -> Iterator[ListeningSockets]:
+    """Open both sockets, or take over inherited ones; at the end they are closed, unless they are passed on.
+
+    Raises:
+        UsageError: The daemon can't listen on the address.
+        HomeError: The Unix socket can't be created.
+    """
+    path = socket_path(home)
+    inherited = os.environ.pop(INHERITED_SOCKETS_VARIABLE, "").split(":")
+    with ExitStack() as stack:
+        if len(inherited) == 3 and inherited[0] == str(os.getpid()):
+            tcp, unix = socket.socket(fileno=int(inherited[1])), socket.socket(fileno=int(inherited[2]))
+        else:
+            tcp = stack.enter_context(_open_tcp(host, port))
+            unix = _open_unix(path)
+        with tcp, unix:
+            yield ListeningSockets(tcp, unix, path)
+        if INHERITED_SOCKETS_VARIABLE not in os.environ:
+            path.unlink(missing_ok=True)
+
+
+def pass_sockets_on_exec(sockets: ListeningSockets) -> None:
+    """Let the program that this process executes next inherit the sockets. Call it just before."""
+    duplicates = [sockets.tcp.dup(), sockets.unix.dup()]
+    for duplicate in duplicates:
+        duplicate.set_inheritable(True)
+    os.environ[INHERITED_SOCKETS_VARIABLE] = f"{os.getpid()}:{duplicates[0].detach()}:{duplicates[1].detach()}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def socket_path(home: Home) -> Path:
+    """The Unix socket's path: in the home, or if that is too long, in the user's runtime folder."""
+    if len(os.fsencode(home.socket)) <= MAX_SOCKET_PATH_BYTES:
+        return home.socket
+    name = blake2b(os.fsencode(home.root), digest_size=8).hexdigest()
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(runtime) if runtime else Path(tempfile.gettempdir()) / f"appliance-{os.getuid()}"
+    return folder / f"appliance-{name}.socket"
+
+
+def _open_tcp(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio disables Nagle's algorithm only if the protocol is named; small answers would wait 40 ms.
+    tcp = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tcp.bind((host, port))
+        tcp.listen(BACKLOG)
+    except OSError as error:
+        tcp.close()
+        if error.errno == errno.EADDRINUSE:
+            raise UsageError(
+                f"Port {port} is in use by another program.",
+                where=f"{host}:{port}",
+                hint="Choose another with --port or server.port; 0 takes a free one.",
+            ) from error
+        raise UsageError(
+            f"Can't listen at this address ({error.strerror or error}).",
+            where=f"{host}:{port}",
+            hint="Use an address of this machine with --host, and a port above 1023.",
+        ) from error
+    return tcp
+
+
+def _open_unix(path: Path) -> socket.socket:
+    unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        folder_stat = path.parent.stat()
+        if folder_stat.st_uid != os.getuid() or folder_stat.st_mode & 0o022:
+            raise HomeError(
+                "Other users may write to this folder.", where=str(path.parent), hint="Run chmod 700 on it."
+            )
+        path.unlink(missing_ok=True)  # this process owns the home, so an existing file is left over from a crash
+        old_umask = os.umask(0o777 & ~FILE_MODE)
+        try:
+            unix.bind(str(path))
+        finally:
+            os.umask(old_umask)
+        unix.listen(BACKLOG)
+    except OSError as error:
+        unix.close()
+        raise HomeError(f"The socket can't be created ({error.strerror or error}).", where=str(path)) from error
+    except HomeError:
+        unix.close()
+        raise
+    return unix

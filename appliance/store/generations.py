@@ -1,0 +1,175 @@
+"""The derived stores of one generation, opened together: its vector ledger and its index.
+
+Both can be rebuilt. An index that is damaged or of another version is replaced by an empty one, and all chunks are
+queued to be put again from the ledger, so nothing has to be embedded twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.paths import Home, make_private
+from appliance.store import chunks, summary_chunks
+from appliance.store.chunks import Generation
+from appliance.store.database import Database
+from appliance.store.index import edge, shard
+from appliance.store.index.protocol import VectorIndex
+from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.store.vectors import VectorLedger
+
+_GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedStores:
+    """The ledger and the index of one generation. ``note`` says why the index is being rebuilt, if it is."""
+
+    generation: Generation
+    ledger: VectorLedger
+    index: VectorIndex
+    note: str = ""
+    folder: Path | None = None
+
+    def make_private(self) -> None:
+        """Make the files of the index private. Qdrant creates them with the umask of the process, which belongs to the
+        host program; until then the permissions of the home folder protect them."""
+        if self.folder is not None:
+            make_private(self.folder)
+
+    def close(self) -> None:
+        self.index.close()
+        self.ledger.close()
+        self.make_private()
+
+
+def ledger_path(home: Home, generation: int) -> Path:
+    return home.vectors / f"g{generation}.ledger"
+
+
+def index_path(home: Home, generation: int) -> Path:
+    return home.index / f"g{generation}"
+
+
+def open_stores(
+    home: Home, database: Database, generation: Generation, *, url: str = "", collection: str = ""
+) -> DerivedStores:
+    """Open the ledger and the index of a generation; the index on the Qdrant server at ``url`` unless it is empty.
+
+    Raises:
+        StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
+    """
+    ledger = _open_ledger(home, database.read(), generation)
+    try:
+        note, folder = "", None
+        if url:
+            index = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension)
+        else:
+            folder = index_path(home, generation.id)
+            index, note = _open_edge(folder, generation.dimension, _expected_points(database, generation))
+        if index.is_fresh:
+            with database.write() as tx:
+                chunks.requeue_all(tx, generation.id)
+    except BaseException:
+        ledger.close()
+        raise
+    derived = DerivedStores(generation, ledger, index, note, folder)
+    derived.make_private()
+    return derived
+
+
+def _open_ledger(home: Home, db: sqlite3.Connection, generation: Generation) -> VectorLedger:
+    rows = chunks.count_ledger_rows(db, generation.id)
+    return VectorLedger(ledger_path(home, generation.id), generation.identity, generation.dimension, rows)
+
+
+def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, str]:
+    """The index in ``folder``, or an empty one in its place if it is damaged or has fewer than ``points``; and why."""
+    try:
+        index = edge.open_edge(folder, dimension)
+        if index.is_fresh or index.opened_with >= points:
+            return index, ""
+        reason = f"{points - index.opened_with} of {points} points are missing"
+        index.close()
+    except (StoreCorrupt, StoreVersion) as error:
+        reason = str(error)
+    shard.discard(folder)
+    return edge.open_edge(folder, dimension), f"the index is being rebuilt from the vectors ({reason.rstrip('.')})"
+
+
+def _expected_points(database: Database, generation: Generation) -> int:
+    """The least number of points of the index: one for each chunk, of messages and summaries, not in the outbox."""
+    db = database.read()
+    total_points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
+    return total_points - chunks.count_pending(db, generation.id) - summary_chunks.count_pending(db, generation.id)
+
+
+def _open_remote(url: str, collection: str, dimension: int) -> VectorIndex:
+    from appliance.store.index.remote import open_remote
+
+    return open_remote(url, collection, dimension)
+
+
+def message_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Sequence[int]) -> NDArray[np.float32] | None:
+    """Return unit vectors of messages, shape (len(keys), dimension): of a message in several chunks their mean. Returns
+    None if any message has no vector."""
+    rows: dict[int, list[int]] = {}
+    for message, row in db.execute(
+        "SELECT c.message_id, e.row FROM chunk c"
+        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest"
+        f" WHERE c.generation = ? AND c.message_id IN {JSON_KEYS_SQL}",
+        (derived.generation.id, json_keys(keys)),
+    ).fetchall():
+        rows.setdefault(message, []).append(row)
+    if len(rows) < len(set(keys)):
+        return None
+    row_groups = [rows[key] for key in keys]
+    vectors = derived.ledger.read([row for group in row_groups for row in group])
+    starts = np.cumsum([0, *(len(group) for group in row_groups[:-1])])
+    sums: NDArray[np.float32] = np.add.reduceat(vectors, starts, axis=0)
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-6)
+    return sums
+
+
+def remove_files(home: Home, generation: int) -> None:
+    """Delete the files of a generation, which must be closed."""
+    remove_index(home, generation)
+    with contextlib.suppress(FileNotFoundError):
+        ledger_path(home, generation).unlink()
+
+
+def erase_orphaned_vectors(home: Home, database: Database, generation: Generation) -> int:
+    """Erase the vectors that the database no longer has from a generation's ledger, which must be closed; returns
+    their number."""
+    db = database.read()
+    if not ledger_path(home, generation.id).exists():
+        return 0
+    ledger = _open_ledger(home, db, generation)
+    try:
+        return ledger.erase(chunks.ledger_rows(db, generation.id))
+    finally:
+        ledger.close()
+
+
+def remove_orphaned_files(home: Home, database: Database) -> None:
+    """Delete the files of generations that no longer exist, left over from a rebuild that was killed at its end."""
+    # List the files first: a new generation is in the database before it has files.
+    paths = [*home.vectors.iterdir(), *home.index.iterdir()]
+    known = chunks.generation_keys(database.read())
+    for path in paths:
+        match = _GENERATION.fullmatch(path.name)
+        if match and int(match[1]) not in known:
+            remove_files(home, int(match[1]))
+
+
+def remove_index(home: Home, generation: int) -> None:
+    """Delete the index of a generation, which must be closed; it is rebuilt when it is next opened."""
+    shard.discard(index_path(home, generation))

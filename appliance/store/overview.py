@@ -1,0 +1,80 @@
+"""Overviews of the memory: the outline of a session, the values that filters can take, activity by month, files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from typing import Any
+
+from appliance.store import branches
+from appliance.store.messages import message_id
+from appliance.store.visibility import NOT_EXPIRED
+from appliance.timestamps import iso_from_microseconds, now
+from appliance.types import Activity, FilterChoices, Outline, Scope, WatchedFile
+
+LINE_CHARACTERS = 72
+"""The width by which ``Outline.lines`` estimates the height of a text; screens correct it when they draw the text."""
+
+
+def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
+    """Return the messages of a session in order, with those that it shares as a branch, without their texts."""
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
+    for part in branches.session_parts(db, session):
+        where, values = branches.parts_condition([part])
+        rows = db.execute(
+            "SELECT m.id, m.role, coalesce(m.author, ''), coalesce(m.sent_at, ''), length(m.text),"
+            f" length(m.text) / {LINE_CHARACTERS} + 1 + length(m.text) - length(replace(m.text, char(10), '')),"
+            f" m.pinned FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id",
+            values,
+        ).fetchall()
+        # By columns: a loop over the values of 50,000 messages would take as long as the query.
+        keys, *rest, pinned = zip(*rows, strict=True) if rows else [()] * len(columns)
+        for column, more in zip(columns, (map(message_id, keys), *rest, map(bool, pinned)), strict=True):
+            column.extend(more)
+    return Outline(id, *columns)
+
+
+def filter_choices(db: sqlite3.Connection, scope: Scope) -> FilterChoices:
+    """Return the sources and roles in a scope with their numbers of messages, and all users and the user's namespaces
+    with their numbers of sessions."""
+    sources, roles = Counter[str](), Counter[str]()
+    for source, role, count in db.execute(
+        "SELECT s.format, m.role, count(*) FROM message m JOIN session s ON s.id = m.session_id"
+        f" WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED} GROUP BY 1, 2",
+        (scope.user_id, scope.namespace, now()),
+    ):
+        sources[source] += count
+        roles[role] += count
+    users = db.execute("SELECT user_id, count(*) FROM session GROUP BY user_id ORDER BY 2 DESC, 1").fetchall()
+    namespaces = db.execute(
+        "SELECT namespace, count(*) FROM session WHERE user_id = ? GROUP BY namespace ORDER BY 2 DESC, 1",
+        (scope.user_id,),
+    ).fetchall()
+    return FilterChoices(dict(users), dict(namespaces), dict(sources.most_common()), dict(roles.most_common()))
+
+
+def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:
+    """Return the number of messages of a scope by month and source; the month is "" for messages without a time."""
+    rows = db.execute(
+        "SELECT coalesce(strftime('%Y-%m', m.at / 1000000, 'unixepoch'), ''), s.format, count(*)"
+        " FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
+        f" AND {NOT_EXPIRED} GROUP BY 1, 2 ORDER BY 1, 2",
+        (scope.user_id, scope.namespace, now()),
+    )
+    return [Activity(*row) for row in rows]
+
+
+def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
+    """Return up to ``limit`` files of watched folders: first those that wait, then the latest read."""
+    rows = db.execute(
+        "SELECT path, root, size, state, reason, read_at FROM file"
+        " ORDER BY state <> 'queued', read_at DESC, path LIMIT ?",
+        (limit,),
+    )
+    found = []
+    for path, root, size, state, reason, read_at in rows:
+        path, root = (os.fsdecode(name).encode("utf-8", "replace").decode() for name in (path, root))
+        read_at = None if read_at is None else iso_from_microseconds(read_at)
+        found.append(WatchedFile(path, root, size, state, reason, read_at))
+    return found

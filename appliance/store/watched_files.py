@@ -1,0 +1,97 @@
+"""The files in watched folders: the result of reading each, and which ones wait to be read.
+
+A file is recognised by its path, size and modification time; if size or time changed, by the digest of its bytes. The
+queue is stored too, so that a restart loses nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from appliance.timestamps import now
+
+State = Literal["queued", "read", "partial", "skipped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """A file's size in bytes and its modification time in nanoseconds since 1970."""
+
+    size: int
+    mtime: int
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedEntry:
+    """A file of the watched folder ``root``. ``stamp`` and ``digest`` describe its content as it was read, or as it
+    waits to be; ``reason`` says why it failed, in part or completely, or has no messages; ``reader`` is the version of
+    the program that read it, ``owner`` the user into whose memory it was read."""
+
+    path: Path
+    root: Path
+    stamp: FileStamp
+    state: State
+    digest: bytes | None = None
+    reason: str = ""
+    reader: str = ""
+    owner: str = ""
+
+
+def entries(db: sqlite3.Connection, root: Path | None = None) -> Iterator[WatchedEntry]:
+    """Yield every known file, or those of one folder, by path."""
+    return _select(db, "1" if root is None else "root = ?", () if root is None else (os.fsencode(root),))
+
+
+def entry(db: sqlite3.Connection, path: Path) -> WatchedEntry | None:
+    """Return the file with this path if it is known, else None."""
+    return next(_select(db, "path = ?", (os.fsencode(path),)), None)
+
+
+def _select(db: sqlite3.Connection, where: str, values: Sequence[bytes]) -> Iterator[WatchedEntry]:
+    columns = "path, root, size, mtime, state, digest, reason, reader, owner"
+    for path, root, size, mtime, *rest in db.execute(f"SELECT {columns} FROM file WHERE {where} ORDER BY path", values):
+        yield WatchedEntry(Path(os.fsdecode(path)), Path(os.fsdecode(root)), FileStamp(size, mtime), *rest)
+
+
+def enqueue(tx: sqlite3.Connection, files: Iterable[WatchedEntry]) -> None:
+    """Queue files for reading. The digest of what was read before is kept."""
+    tx.executemany(
+        "INSERT INTO file (path, root, size, mtime, state, reason, seen_at)"
+        " VALUES (?1, ?2, ?3, ?4, 'queued', '', ?5) ON CONFLICT (path) DO UPDATE"
+        " SET root = ?2, size = ?3, mtime = ?4, state = 'queued', reason = '', seen_at = ?5",
+        [(os.fsencode(file.path), os.fsencode(file.root), file.stamp.size, file.stamp.mtime, now()) for file in files],
+    )
+
+
+def record_result(tx: sqlite3.Connection, file: WatchedEntry) -> None:
+    """Store the result of reading a file."""
+    tx.execute(
+        "UPDATE file SET size = ?, mtime = ?, state = ?, digest = ?, reason = ?, reader = ?, owner = ?,"
+        " read_at = ? WHERE path = ?",
+        (file.stamp.size, file.stamp.mtime, file.state, file.digest, file.reason, file.reader, file.owner,
+         now(), os.fsencode(file.path)),
+    )  # fmt: skip
+
+
+def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
+    """Remove a file from the queue that disappeared before it was read."""
+    tx.execute("DELETE FROM file WHERE path = ? AND state = 'queued'", (os.fsencode(path),))
+
+
+def counts(db: sqlite3.Connection) -> dict[str, int]:
+    """Return the number of files in each state."""
+    return dict(db.execute("SELECT state, count(*) FROM file GROUP BY state ORDER BY state"))
+
+
+def failures(db: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
+    """Return the paths, as text to show, of files that could not be read completely, and the reasons."""
+    rows = db.execute(
+        "SELECT path, reason FROM file WHERE state IN ('failed', 'partial') ORDER BY read_at DESC, path LIMIT ?",
+        (limit,),
+    )
+    return [(bytes(path).decode("utf-8", "replace"), reason) for path, reason in rows]

@@ -1,0 +1,138 @@
+"""How requests, results and errors travel between two processes: as JSON, with the types that the requests name."""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from appliance import errors, requests
+from appliance.errors import ApplianceError, UsageError
+from appliance.requests import Request, result_type
+from appliance.types import Stream
+
+KINDS: Mapping[str, type[Request[Any]]] = {
+    kind.name: kind
+    for kind in vars(requests).values()
+    if isinstance(kind, type) and issubclass(kind, Request) and kind is not Request
+}
+"""The requests by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedError:
+    """An error on the wire. ``error`` is the name of its class. Of a bug, only that is sent."""
+
+    error: str
+    message: str
+    where: str | None = None
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WireTypes:
+    """The types of a request's fields and of its result on the wire. Of an iterator, ``result`` is an item's type."""
+
+    fields: Mapping[str, Any]
+    result: Any
+    streams: bool
+
+
+@cache
+def wire_types(name: str) -> WireTypes:
+    """The wire types of the request of a name."""
+    kind = KINDS[name]
+    hints = get_type_hints(kind)
+    result = result_type(kind)
+    streams = get_origin(result) is Stream
+    return WireTypes(
+        {field.name: _wire_type(hints[field.name]) for field in fields(kind)},
+        get_args(result)[0] if streams else result,
+        streams,
+    )
+
+
+def _wire_type(hint: Any) -> Any:
+    """Times and paths travel as text where text is accepted too. Of a word out of a few, the verb itself says whether
+    it is valid."""
+    kind, kinds = get_origin(hint), get_args(hint)
+    if kind is Literal:
+        return str
+    if kind in (Union, types.UnionType):
+        if str in kinds:
+            kinds = tuple(one for one in kinds if one not in (date, datetime) and get_origin(one) is not os.PathLike)
+        return Union[tuple(map(_wire_type, kinds))]  # noqa: UP007
+    return Sequence[str] if kind in (Sequence, Collection, Iterable) else hint
+
+
+def encode_request(request: Request[Any]) -> bytes:
+    """A request's fields as JSON.
+
+    Raises:
+        UsageError: A field holds what JSON can't express.
+    """
+    given = {field.name: plain(getattr(request, field.name)) for field in fields(request)}
+    try:
+        return msgspec.json.encode(given)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{error.object!r} is not valid Unicode at character {error.start}.") from error
+    except TypeError as error:
+        raise UsageError(f"An argument can't be sent to the daemon: {error}.") from error
+
+
+def decode_request(name: str, body: bytes) -> Request[Any]:
+    """The request of a name and its fields.
+
+    Raises:
+        UsageError: There is no such request, or a field is not of its type.
+    """
+    try:
+        kind = KINDS[name]
+        raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (KeyError, msgspec.DecodeError) as error:
+        raise UsageError(f"There is no request {name!r} of this form.") from error
+    types = wire_types(name).fields
+    if unknown := raw.keys() - types.keys():
+        raise UsageError(f"{name} has no argument {', '.join(sorted(unknown))}.")
+    given = {}
+    for field, value in raw.items():
+        try:
+            given[field] = msgspec.json.decode(value, type=types[field])
+        except msgspec.DecodeError as error:
+            raise UsageError(f"Invalid argument {field}: {error}.") from error
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise UsageError(f"Invalid request {name}: {error}.") from error
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can express it: paths as text, any collection as a list."""
+    if isinstance(value, str | bytes | Mapping):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Iterable):
+        return [plain(one) for one in value]
+    return value
+
+
+def encode_error(error: Exception) -> EncodedError:
+    """An error as it travels."""
+    if isinstance(error, ApplianceError):
+        return EncodedError(type(error).__name__, str(error.args[0]), error.where, error.hint)
+    return EncodedError(type(error).__name__, "This is a bug; the daemon's log says more.")
+
+
+def decode_error(encoded: EncodedError) -> ApplianceError:
+    """The error that travelled."""
+    kind = getattr(errors, encoded.error, None)
+    if isinstance(kind, type) and issubclass(kind, ApplianceError):
+        return kind(encoded.message, where=encoded.where, hint=encoded.hint)
+    return ApplianceError(f"The daemon failed ({encoded.error}). {encoded.message}")

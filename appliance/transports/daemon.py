@@ -1,0 +1,337 @@
+"""Requests sent to the daemon that owns the home, over its Unix socket, as many at a time as wanted.
+
+Plain ``http.client``, because a command that only asks something must not wait for a large library to load.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import secrets
+import select
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+import msgspec
+
+from appliance import __version__
+from appliance import requests as r
+from appliance.config import Settings
+from appliance.errors import DaemonGone, HomeLocked
+from appliance.paths import Home, as_paths
+from appliance.requests import Request
+from appliance.runtime.streams import HeldContext
+from appliance.transports import codec
+from appliance.types import IngestReport, OnProgress, Progress
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+MAX_IDLE_CONNECTIONS = 8
+"""Connections that are kept open for later requests."""
+
+CONNECT_TIMEOUT_SECONDS = 5.0
+"""On one machine a daemon that does not accept a connection in this time hangs."""
+
+
+class DaemonAddress(msgspec.Struct, frozen=True):
+    """What a daemon writes of itself into ``daemon.json``."""
+
+    pid: int
+    url: str
+    socket: str
+    token_file: str
+    version: str
+
+
+class Handshake(msgspec.Struct, frozen=True):
+    """What a daemon tells a client that attaches."""
+
+    version: str
+    settings: Settings
+
+
+def read_address(home: Home) -> DaemonAddress | None:
+    """Where the daemon of a home listens, if one wrote so. It may have ended since."""
+    try:
+        return msgspec.json.decode(home.daemon.read_bytes(), type=DaemonAddress)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def connect(home: Home) -> tuple[DaemonTransport, Settings] | None:
+    """Attach to the daemon of a home; None if none answers.
+
+    Raises:
+        HomeLocked: The daemon is of another version.
+    """
+    transport = DaemonTransport(home)
+    try:
+        handshake = transport.handshake()
+    except DaemonGone:
+        return None
+    if handshake.version != __version__:
+        transport.close()
+        raise HomeLocked(
+            f"A daemon of version {handshake.version} owns the memory, but this is version {__version__}.",
+            where=str(home.root),
+            hint="Restart the daemon, so that both have the same version.",
+        )
+    return transport, handshake.settings
+
+
+class DaemonTransport:
+    """Sends requests to the daemon of a home. Each request that is under way has a connection of its own."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = threading.Lock()
+        self._idle: list[_UnixConnection] = []
+
+    def send(self, request: Request[R], on_progress: OnProgress | None = None) -> R:
+        """Send a request and return its result, as ``Transport.send``."""
+        if isinstance(request, r.InteractiveUseRequest):
+            nothing: Any = HeldContext(nullcontext())  # the daemon's work can't hold up this process's frames
+            return nothing  # type: ignore[no-any-return]
+        if isinstance(request, r.IngestRequest):
+            report: Any = self._ingest(request, on_progress)
+            return report  # type: ignore[no-any-return]
+        result: R = self._send(_prepared(request), on_progress)
+        return result
+
+    def handshake(self) -> Handshake:
+        """Ask the daemon what it is.
+
+        Raises:
+            DaemonGone: There is none.
+        """
+        return msgspec.json.decode(self._ask("GET", "/hello", None), type=Handshake)
+
+    def is_alive(self) -> bool:
+        """Whether there is a daemon that accepts connections."""
+        try:
+            connection = self._connection()
+        except DaemonGone:
+            return False
+        self._keep(connection)
+        return True
+
+    def close(self) -> None:
+        """Let go of the daemon, which goes on."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
+
+    # --- one request ------------------------------------------------------------------------------------
+
+    def _send(self, request: Request[Any], on_progress: OnProgress | None) -> Any:
+        types = codec.wire_types(request.name)
+        path, body = f"/requests/{request.name}", codec.encode_request(request)
+        if types.streams:
+            return _ItemStream(self, path, body, types.result)
+        if request.long_running:
+            with self._exchange("POST", path, body) as answer:
+                for line in _lines(answer):
+                    if "progress" in line and on_progress is not None:
+                        on_progress(msgspec.json.decode(line["progress"], type=Progress))
+                    elif "result" in line:
+                        return msgspec.json.decode(line["result"], type=types.result)
+            raise self.gone()
+        try:
+            answered = self._ask("POST", path, body)
+        except DaemonGone:
+            # A daemon that restarts, with other settings, closes what is open: the second try finds it again.
+            if not request.repeatable:
+                raise
+            answered = self._ask("POST", path, body)
+        done = msgspec.json.decode(answered, type=dict[str, msgspec.Raw])
+        if "error" in done:
+            raise codec.decode_error(msgspec.json.decode(done["error"], type=codec.EncodedError))
+        return msgspec.json.decode(done["result"], type=types.result)
+
+    def _ingest(self, request: r.IngestRequest, on_progress: OnProgress | None) -> IngestReport:
+        """The daemon reads the files where they are; the report names them as the caller did."""
+        given = {str(path.absolute()): str(path) for path in as_paths(request.source)}
+
+        def follow(progress: Progress) -> None:
+            if on_progress is not None:
+                on_progress(replace(progress, file=_as_given(progress.file, given)))
+
+        report: IngestReport = self._send(replace(request, source=list(given)), follow)
+        return replace(report, files=tuple(replace(file, path=_as_given(file.path, given)) for file in report.files))
+
+    # --- connections ------------------------------------------------------------------------------------
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> bytes:
+        with self._exchange(method, path, body) as answer:
+            return answer.read()
+
+    @contextmanager
+    def _exchange(self, method: str, path: str, body: bytes | None) -> Iterator[http.client.HTTPResponse]:
+        connection = self._connection()
+        try:
+            answer = self._begin(connection, method, path, body)
+            try:
+                yield answer
+            except (OSError, http.client.HTTPException) as error:
+                raise self.gone() from error
+            if answer.isclosed():
+                self._keep(connection)
+        finally:
+            if not self._is_kept(connection):
+                connection.close()
+
+    def _begin(
+        self, connection: _UnixConnection, method: str, path: str, body: bytes | None
+    ) -> http.client.HTTPResponse:
+        try:
+            connection.request(method, f"/local{path}", body, {"Content-Type": "application/json"})
+            return connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            raise self.gone() from error
+
+    def _connection(self) -> _UnixConnection:
+        with self._lock:
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.is_alive():
+                    return connection
+                connection.close()
+        address = read_address(self._home)
+        if address is None:
+            raise self.gone()
+        connection = _UnixConnection(address.socket)
+        try:
+            connection.connect()
+        except OSError as error:
+            connection.close()
+            raise self.gone() from error
+        return connection
+
+    def _keep(self, connection: _UnixConnection) -> None:
+        with self._lock:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS:
+                self._idle.append(connection)
+
+    def _is_kept(self, connection: _UnixConnection) -> bool:
+        with self._lock:
+            return connection in self._idle
+
+    def gone(self) -> DaemonGone:
+        """The error of a daemon that does not answer."""
+        return DaemonGone(
+            "The daemon that serves this memory has stopped answering.",
+            where=str(self._home.root),
+            hint="Everything that it acknowledged is kept. Start 'appliance serve' again, or continue without it.",
+        )
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(CONNECT_TIMEOUT_SECONDS)
+        self.sock.connect(self._path)
+        self.sock.settimeout(None)  # a verb takes as long as it takes, and can be interrupted
+
+    def is_alive(self) -> bool:
+        """Whether the other end still holds it: the only thing that arrives unasked is its end."""
+        return self.sock is not None and not select.select([self.sock], [], [], 0)[0]
+
+    def hang_up(self) -> None:
+        """End it, even if another thread waits for what comes."""
+        with suppress(OSError, AttributeError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _ItemStream(Generic[T]):
+    """The items of a streaming request, as they arrive. The daemon has begun when this is made."""
+
+    def __init__(self, transport: DaemonTransport, path: str, body: bytes, type: Any) -> None:
+        self._transport = transport
+        self._type = type
+        self._closed = False
+        self._reading = threading.Lock()
+        self._connection = transport._connection()
+        try:
+            self._lines = _lines(transport._begin(self._connection, "POST", path, body))
+            for line in self._lines:
+                if "begun" in line:
+                    break
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise transport.gone() from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> T:
+        with self._reading:
+            try:
+                return self._next_item()
+            except BaseException:
+                self._closed = True
+                self._connection.close()
+                raise
+
+    def _next_item(self) -> T:
+        if self._closed:
+            raise StopIteration
+        try:
+            for line in self._lines:
+                if "item" in line:
+                    item: T = msgspec.json.decode(line["item"], type=self._type)
+                    return item
+                if "result" in line or self._closed:
+                    raise StopIteration
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            if self._closed:
+                raise StopIteration from None
+            raise self._transport.gone() from error
+        if self._closed:
+            raise StopIteration
+        raise self._transport.gone()
+
+    def close(self) -> None:
+        """End the stream; the daemon notices that nobody listens."""
+        self._closed = True
+        self._connection.hang_up()
+        with self._reading:  # a reader that waited has noticed
+            self._connection.close()
+
+
+def _lines(answer: http.client.HTTPResponse) -> Iterator[Mapping[str, msgspec.Raw]]:
+    """The lines of an answer. An error among them is raised."""
+    for text in answer:
+        line = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        if "error" in line:
+            raise codec.decode_error(msgspec.json.decode(line["error"], type=codec.EncodedError))
+        yield line
+
+
+def _prepared(request: Request[Any]) -> Request[Any]:
+    """A request as another process can carry it out: with absolute paths, and with an external id for what is added, so
+    that sending it again adds nothing twice."""
+    if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
+        return replace(request, folders=[str(Path(folder).expanduser().absolute()) for folder in request.folders])
+    if isinstance(request, r.AddMessageRequest | r.CreateSessionRequest) and request.external_id is None:
+        return replace(request, external_id=secrets.token_hex(8))
+    return request
+
+
+def _as_given(path: str, given: Mapping[str, str]) -> str:
+    for absolute, named in given.items():
+        if path == absolute or path.startswith((absolute + os.sep, absolute + "!")):
+            return named + path[len(absolute) :]
+    return path

@@ -1,0 +1,52 @@
+"""What an erasure removes and its lasting record: counts and reports, no words of what was erased."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from appliance.types.vocabulary import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ErasurePreview:
+    """What an erasure would remove. ``sessions`` would become empty; ``touched`` are all sessions that would lose a
+    message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read from.
+    ``facts`` counts those that rest on nothing else. ``all_of`` is the scope if its whole memory would be erased."""
+
+    messages: tuple[int, ...]
+    sessions: tuple[int, ...]
+    touched: tuple[int, ...]
+    characters: int
+    formats: dict[str, int]
+    files: tuple[str, ...]
+    facts: int = 0
+    all_of: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReport:
+    """Where an erasure searched for traces, and where it found some. It searched ``files`` files with ``bytes`` bytes
+    for ``texts`` of the erased texts; ``traces`` are files of the memory, ``yours`` exports in the inbox."""
+
+    files: int = 0
+    bytes: int = 0
+    texts: int = 0
+    traces: tuple[str, ...] = ()
+    yours: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The record of an erasure, with an id of its own ("e3"). ``state`` is "open" as long as files of the home still
+    have to be rewritten; ``vectors`` counts those erased from the ledger; ``proof`` is the report."""
+
+    id: str
+    at: str
+    state: str
+    messages: int
+    sessions: int
+    characters: int
+    vectors: int
+    formats: dict[str, int]
+    proof: ErasureReport
+    facts: int = 0

@@ -1,0 +1,51 @@
+"""Labels: what the parts of a score and the kinds of facts are called on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from appliance.types import FactKind
+
+FEATURE_LABELS: Mapping[str, str] = {
+    "dense": "meaning",
+    "own": "words of the message",
+    "window": "words of the message and its neighbours",
+    "quoted": "quoted words",
+    "neighbour_dense": "meaning of the neighbouring messages",
+    "max_sim": "word-by-word match",
+    "idf_mass": "length",
+    "dated": "mentions of time",
+    "replies": "words of the query in the message before",
+    "phrase": "words in the order of the query",
+    "named": "words near messages by a person in the query",
+    "session": "match of the whole conversation",
+    "rerank_floor": "not in the second stage",
+    "time": "sent at a time in the query",
+    "title": "title of the conversation",
+    "recent": "recent message",
+    "here": "in this conversation",
+    "kind": "decision, preference or statement",
+    "entities": "names and numbers in common",
+    "rerank": "reranker",
+    "author": "by a person in the query",
+    "user_authored": "statement by a person",
+    "text": "words, not indexed yet",
+    "beyond": "found behind duplicates",
+}
+"""Labels of features and legs, as explanations show them."""
+
+RAW_SCORE_LABELS: Mapping[str, str] = {"dense": "cosine", "own": "BM25", "window": "BM25", "text": "BM25"}
+"""The kind of raw score that each leg gives."""
+
+FACT_KIND_HEADINGS: Mapping[FactKind, str] = {
+    "instruction": "Standing instructions",
+    "profile": "You",
+    "relation": "Your people and animals",
+    "date": "Dates",
+    "project": "Projects",
+    "tool": "Tools",
+    "preference": "Likes and preferences",
+}
+"""Headings of the kinds of facts, in the order of a profile."""

@@ -1,0 +1,56 @@
+"""Overviews: the outline of a session, the values that filters can take, activity by month, and watched files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A session's messages in order, as columns of equal length and without their texts, which can be megabytes.
+    ``authors`` and ``times`` (ISO 8601) are "" where the source gave none. ``characters`` and ``lines`` are the length
+    of each text; ``lines`` is an estimate."""
+
+    session_id: str
+    ids: Sequence[str] = ()
+    roles: Sequence[str] = ()
+    authors: Sequence[str] = ()
+    times: Sequence[str] = ()
+    characters: Sequence[int] = ()
+    lines: Sequence[int] = ()
+    pinned: Sequence[bool] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FilterChoices:
+    """The values that a search can filter by, most frequent first: users and namespaces with their numbers of
+    sessions, sources and roles with their numbers of messages."""
+
+    users: Mapping[str, int]
+    namespaces: Mapping[str, int]
+    sources: Mapping[str, int]
+    roles: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The number of ``messages`` from a ``source`` in a ``month`` ("2024-03", UTC; "" for messages without a time)."""
+
+    month: str
+    source: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFile:
+    """A file of a watched ``folder``. ``size`` is in bytes; ``reason`` says why the file was not read completely;
+    ``read_at`` is ISO 8601, None for a file that has not been read yet."""
+
+    path: str
+    folder: str
+    size: int
+    state: Literal["queued", "read", "partial", "skipped", "failed"]
+    reason: str
+    read_at: str | None

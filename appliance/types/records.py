@@ -1,0 +1,118 @@
+"""What parsers yield, and the reports of an ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from appliance.types.vocabulary import FileStatus, Metadata, Role, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """The header of a session, yielded before its first message.
+
+    ``external_id`` is the source's own id, else one derived from what identifies the chat (its name). ``created_at``
+    is aware where the source gives a zone, naive where it gives none, None where it gives no time. Only the native
+    interchange format sets ``format`` and ``scope``, the original ones of the session: messages that were exported
+    and are read back belong to the session that they came from.
+    """
+
+    external_id: str
+    title: str | None = None
+    created_at: datetime | None = None
+    metadata: Metadata = field(default_factory=dict)
+    format: str | None = None
+    scope: Scope | None = None
+
+    @property
+    def key(self) -> str:
+        """The value by which ``MessageRecord.session`` refers to this session, unique within one file."""
+        if self.format is None and self.scope is None:
+            return self.external_id
+        owner = (self.scope.user_id, self.scope.namespace) if self.scope else ()
+        return "\x1f".join((self.format or "", *owner, self.external_id))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRecord:
+    """One message as the export has it, with its text unchanged and complete.
+
+    ``session`` is the ``key`` of a SessionRecord that came before. ``external_id`` is the source's id, unique within
+    its session, or None: then the pipeline derives one from the time, the author, the text and the number of equal
+    messages before it. ``sent_at`` is aware or naive as in SessionRecord. ``where`` is the place in the file
+    ("line 12", "conversation 3, node ab12"), for error reports.
+    """
+
+    session: str
+    role: Role
+    text: str
+    external_id: str | None = None
+    author: str | None = None
+    sent_at: datetime | None = None
+    reply_to: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputProblem:
+    """A part of an input that could not be read, while the rest was.
+
+    ``where`` names the place within the file. A note (``harmless=True``) says what the format leaves open or what was
+    skipped by design; it does not make the file "partial".
+    """
+
+    where: str
+    message: str
+    harmless: bool = False
+
+
+Record = SessionRecord | MessageRecord | InputProblem
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """The result of reading one input file. Counts are messages, except ``conversations``."""
+
+    path: str
+    format: str | None
+    status: FileStatus
+    conversations: int = 0
+    messages: int = 0
+    new: int = 0
+    updated: int = 0
+    duplicates: int = 0
+    errors: tuple[InputProblem, ...] = ()
+    notes: tuple[InputProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """The result of an ingest. This ingest stored ``chunks`` and embedded ``embedded`` of them; ``pending`` chunks of
+    the whole store still wait for their vector. ``complete`` is False when an input failed or was read only in part
+    (exit code 1). ``total`` adds up one count of all files."""
+
+    files: tuple[FileReport, ...]
+    chunks: int
+    embedded: int
+    pending: int
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        return all(f.status in ("ok", "skipped") for f in self.files)
+
+    def total(self, count: str) -> int:
+        return sum(getattr(f, count) for f in self.files)
+
+
+OnFile = Callable[[str, int], None]
+"""Called with the name of a file and the number of its messages read so far."""
+
+OnRead = Callable[[FileReport], None]
+"""Called with the result of reading a file of a watched folder."""
+
+OnEmbedded = Callable[[int, int], None]
+"""Called with the numbers of chunks that are done and that are still waiting."""

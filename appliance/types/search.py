@@ -1,0 +1,183 @@
+"""The filters of a search, its hits, and the context that is built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from appliance.types.stored import Summary
+from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPart:
+    """A part of one session, by store keys: its messages up to and including ``until``, or all if it is None."""
+
+    session: int
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """The filters of a search. None or an empty tuple does not filter, except for ``roles``: without any, a search
+    finds conversational messages only; it finds tool, system and hidden messages when their role is named.
+
+    ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time match neither.
+    ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key; ``ancestor_parts`` are the
+    messages that it shares, as a branch, with the sessions it branched from. ``exempt_parts`` are found whatever the
+    storage scope of their session, because the query comes from there. With ``levels``, the search finds summaries of
+    these levels instead of messages.
+    """
+
+    scope: Scope
+    session: int | None = None
+    roles: tuple[Role, ...] = ()
+    sources: tuple[str, ...] = ()
+    since: int | None = None
+    until: int | None = None
+    ancestor_parts: tuple[SessionPart, ...] = ()
+    exempt_parts: tuple[SessionPart, ...] = ()
+    levels: tuple[Level, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The origin of a message: the format of its export, and the path of the file."""
+
+    format: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A found message with its reasons. ``text`` is the whole message, ``snippet`` the part that matches best.
+    ``why["score"]`` maps features to their contributions, whose sum is ``score``; ``why["legs"]`` has the rank and
+    raw score of each leg, ``why["variants"]`` the variants of the message."""
+
+    rank: int
+    score: float
+    message_id: str
+    external_id: str
+    session_id: str
+    external_session_id: str
+    session_title: str | None
+    role: Role
+    author: str | None
+    timestamp: str | None
+    text: str
+    snippet: str
+    source: Source
+    tier: Literal["hot", "archived"]
+    why: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """At which stage a search left a message out, and an explanation in words. ``rank`` and ``score`` are those among
+    the candidates, ``why`` is as in a hit; all three are None if the message was not a candidate."""
+
+    message_id: str
+    stage: Literal["filtered", "not proposed", "ranked", "left out", "shown"]
+    words: str
+    rank: int | None = None
+    score: float | None = None
+    why: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryHit:
+    """A found summary with its reasons: ``why`` maps the legs ``dense`` and ``summary`` to their contributions."""
+
+    rank: int
+    score: float
+    summary: Summary
+    session_title: str | None
+    why: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Sequence[Hit]):
+    """The hits of a search, best first, with what the search has to say about itself. A sequence of its hits.
+
+    Attributes:
+        hits: The hits.
+        query: What was searched for.
+        mode: The mode of the search.
+        notes: Which leg could not run and why, in words, so that nothing is left out silently.
+        took_ms: Wall time, in milliseconds.
+        why_not: What became of the message that was asked about.
+        times: The words of the query that name a time; messages from then come first.
+        summaries: The summaries that answer the query best.
+    """
+
+    hits: tuple[Hit, ...]
+    query: str
+    mode: Mode
+    notes: tuple[str, ...]
+    took_ms: float
+    why_not: WhyNot | None = None
+    times: tuple[str, ...] = ()
+    summaries: tuple[SummaryHit, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[place]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One fact, message, sentence of a summary or turn in a context. ``tokens`` is what it adds to the rendered prompt.
+
+    ``message_id`` is the id of a message, a fact ("f7") or a summary ("sum7", or "s9" for the running summary of that
+    session); for facts and summaries ``why["messages"]`` names the messages that they come from. ``why`` says why a
+    message was chosen: its ``rank``, ``score``, ``relevance`` (relative to the best hit) and ``importance``, or the
+    message that it stands ``beside``.
+    """
+
+    message_id: str
+    text: str
+    tokens: int
+    fidelity: Fidelity
+    why: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One part of a context, in prompt order. ``tokens`` counts its items, its heading and the headings of its
+    groups."""
+
+    name: LayerName
+    tokens: int
+    items: tuple[ContextItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A message that was considered for a context and left out, and the reason."""
+
+    message_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an assistant is given. ``tokens`` is the exact length of ``text`` in ``encoding``; it is the sum of the
+    layers' tokens and never exceeds ``budget``. All four layers are present, even if empty. ``messages`` is the same
+    content in chat form; its contents do not exceed the budget either."""
+
+    query: str
+    budget: int
+    tokens: int
+    encoding: str
+    layers: tuple[Layer, ...]
+    messages: tuple[Mapping[str, str], ...]
+    text: str
+    dropped: tuple[Dropped, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,47 @@
+"""The closed vocabularies (roles, modes, levels …), and the scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "system", "tool"]
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+
+Mode = Literal["hybrid", "dense", "lexical"]
+FileStatus = Literal["ok", "partial", "skipped", "failed"]
+Fidelity = Literal["full", "compressed", "placeholder"]
+
+StorageScope = Literal["all", "conversational", "summaries_only", "none"]
+"""What a session shares with other sessions: everything, its conversational messages, its summaries, or nothing.
+Within the session itself everything can be found."""
+
+Level = Literal["exchange", "topic", "session", "procedure"]
+"""What a summary covers: a question with its answer, a stretch about one topic, a whole session, or the steps of
+something that worked."""
+LayerName = Literal["profile", "retrieved", "summary", "recent"]
+"""The layers of a context, in the order of the prompt."""
+
+LEVELS: tuple[Level, ...] = ("exchange", "topic", "session", "procedure")
+
+SessionOrder = Literal["active", "created", "title", "messages", "importance"]
+"""What sessions are sorted by."""
+
+FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
+FactState = Literal["held", "ended", "superseded", "review", "rejected"]
+
+Metadata = Mapping[str, Any]
+
+LOCAL = "local"
+"""The format name of sessions that were created here, not imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory is meant; part of every query. The empty namespace is a namespace of its own, not a wildcard;
+    ``agent_id=None`` means every agent."""
+
+    user_id: str
+    namespace: str = ""
+    agent_id: str | None = None

@@ -1,0 +1,209 @@
+"""One run over every request of a memory, in an order in which each finds what it needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from appliance import requests as r
+from appliance.errors import ApplianceError
+from appliance.requests import Request, result_type
+from appliance.transports.base import Transport
+from appliance.types import Stream
+from tests.summary_talk import chat
+
+Results = Mapping[str, Any]
+"""The results of the cases before, by their names."""
+
+TALK = (
+    ("harbour", "assistant", "The ferry to Ischia leaves at nine from the second pier."),
+    ("harbour", "user", "I live in Naples, and my sister is called Rosa."),
+    ("harbour", "assistant", "Then take the ferry at nine, and meet Rosa on the pier."),
+    ("harbour", "user", "What did the harbour master say about the storm?"),
+    ("kitchen", "user", "Which flour did we use for the bread?"),
+    ("kitchen", "assistant", "I used spelt flour, 500 grams, and no yeast."),
+    ("kitchen", "user", "Please always answer in grams."),
+)
+
+
+def talk_lines() -> list[dict[str, Any]]:
+    """The lines of the conversations with which a home begins."""
+    return [
+        {
+            "session_id": session,
+            "message_id": f"{session}-{number}",
+            "role": role,
+            "session_title": session.title(),
+            "timestamp": f"2026-02-{number + 1:02}T10:00:00Z",
+            "content": text,
+        }
+        for number, (session, role, text) in enumerate(TALK)
+    ] + chat("signals", 24)
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the cases name."""
+    (folder / "drop").mkdir()
+    buoys = [
+        {"session_id": "buoys", "message_id": f"b{n}", "role": "user", "content": f"Buoy {n} of the fairway"}
+        for n in range(600)
+    ]
+    dropped = {"session_id": "dropped", "message_id": "d1", "role": "user", "content": "A jellyfish in the drop"}
+    (folder / "buoys.jsonl").write_text("".join(json.dumps(line) + "\n" for line in buoys))
+    (folder / "drop" / "chat.jsonl").write_text(json.dumps(dropped) + "\n")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request. ``build`` is given the folder of the inputs and the results of the cases before."""
+
+    name: str
+    build: Callable[[Path, Results], Request[Any]]
+
+
+def case(name: str, build: Callable[[Path, Results], Request[Any]] | Request[Any]) -> Case:
+    return Case(name, build if callable(build) else lambda folder, done: build)
+
+
+CASES: Sequence[Case] = (
+    # in
+    case("ingest", lambda folder, done: r.IngestRequest(folder / "buoys.jsonl")),
+    case("ingest again", lambda folder, done: r.IngestRequest([folder / "buoys.jsonl", folder / "missing.jsonl"])),
+    case("ingest a format", lambda folder, done: r.IngestRequest(folder / "buoys.jsonl", format="carrier pigeon")),
+    case("embed", r.EmbedRequest()),
+    case("jobs", r.RunJobsRequest()),
+    case("watched folders", lambda folder, done: r.ListWatchedFoldersRequest([folder / "drop"])),
+    case("watched folders nowhere", lambda folder, done: r.ListWatchedFoldersRequest([folder / "nowhere"])),
+    case("watch", lambda folder, done: r.WatchRequest([folder / "drop"], once=True)),
+    # out
+    case("search", r.SearchRequest("when does the ferry leave", limit=3, roles=["assistant"])),
+    case("search dates", r.SearchRequest("bread", since="2026-01-01", until="2026-03-01")),
+    case("search why not", r.SearchRequest("spelt", limit=1, why_not="harbour-0")),
+    case("search one source", r.SearchRequest("spelt", sources=["slack"])),
+    case("search mode", r.SearchRequest("spelt", mode="sideways")),  # type: ignore[arg-type]
+    case("search limit", r.SearchRequest("spelt", limit=0)),
+    case("context", r.ContextRequest("where does my sister live?", budget=600, encoding="cl100k_base")),
+    case("context session", r.ContextRequest("and then?", session_id="s1", budget=500, shares={"retrieved": 0.5})),
+    case("context small", r.ContextRequest("bread", budget=0)),
+    case("message", r.MessageRequest("harbour-2")),
+    case("message unknown", r.MessageRequest("m9999")),
+    case("variants", r.VariantsRequest("m1")),
+    case("export", r.ExportRequest()),
+    case("export of nobody", r.ExportRequest(user_id="nobody")),
+    case("markdown", r.ExportMarkdownRequest()),
+    # sessions
+    case("create", r.CreateSessionRequest(title="Trip", external_id="trip", metadata={"a": [1, "ü"]})),
+    case("create badly", r.CreateSessionRequest(ttl=-1)),
+    case("add", lambda folder, done: r.AddMessageRequest(
+        done["create"].id, "user", "The lighthouse opens at seven", external_id="trip-1", author="Ana")),
+    case("add badly", lambda folder, done: r.AddMessageRequest(done["create"].id, "owner", "x")),  # type: ignore[arg-type]
+    case("session", r.SessionRequest("trip")),
+    case("session of another", r.SessionRequest("trip", user_id="eve")),
+    case("resume", r.ResumeSessionRequest()),
+    case("list", r.ListSessionsRequest(sort="title", limit=2)),
+    case("list on", lambda folder, done: r.ListSessionsRequest(sort="title", limit=2, after=done["list"].next)),
+    case("list badly", r.ListSessionsRequest(after="no cursor")),
+    case("messages", r.SessionMessagesRequest("trip")),
+    case("window", lambda folder, done: r.WindowRequest(done["create"].id)),
+    case("branch", lambda folder, done: r.BranchRequest(done["create"].id, "trip-1", title="Other trip")),
+    case("branch badly", lambda folder, done: r.BranchRequest(done["create"].id, "harbour-1")),
+    case("rename", lambda folder, done: r.RenameSessionRequest(done["create"].id, "The trip")),
+    case("pin session", lambda folder, done: r.PinSessionRequest(done["create"].id)),
+    case("unpin session", lambda folder, done: r.UnpinSessionRequest(done["create"].id)),
+    case("ttl", lambda folder, done: r.SetTtlRequest(done["create"].id, 3_600)),
+    case("storage scope", lambda folder, done: r.SetStorageScopeRequest(done["create"].id, "none")),
+    case("configure", lambda folder, done: r.ConfigureSessionRequest(done["create"].id, {"auto_recall": False})),
+    case("session after that", lambda folder, done: r.SessionRequest(done["create"].id)),
+    case("clear to see", lambda folder, done: r.ClearSessionRequest(done["create"].id, dry_run=True)),
+    case("clear", lambda folder, done: r.ClearSessionRequest(done["create"].id)),
+    case("delete", lambda folder, done: r.DeleteSessionRequest(done["create"].id)),
+    case("delete again", lambda folder, done: r.DeleteSessionRequest(done["create"].id)),
+    # facts
+    case("facts", r.ListFactsRequest(as_of="2026-02-20")),
+    case("facts badly", r.ListFactsRequest(kind="gossip")),  # type: ignore[arg-type]
+    case("profile", r.ProfileRequest()),
+    case("review", r.ReviewFactsRequest()),
+    case("add fact", r.AddFactRequest(attribute="boat", value="a dinghy")),
+    case("fact", lambda folder, done: r.FactRequest(done["add fact"][0].id)),
+    case("fact unknown", r.FactRequest("f999")),
+    case("confirm", lambda folder, done: r.ConfirmFactRequest(done["add fact"][0].id)),
+    case("correct", lambda folder, done: r.CorrectFactRequest(done["add fact"][0].id, "a sloop")),
+    case("history", r.FactHistoryRequest("me", "boat")),
+    case("reject", lambda folder, done: r.RejectFactRequest(done["correct"].id)),
+    case("facts pending", r.PendingFactsRequest()),
+    # summaries
+    case("make summaries", r.MakeSummariesRequest("s3")),
+    case("run summaries", r.RunSummariesRequest(max_seconds=0)),
+    case("summaries", r.ListSummariesRequest(session_id="s3", limit=3)),
+    case("summary", lambda folder, done: r.SummaryRequest(done["summaries"][0].id)),
+    case("summary unknown", r.SummaryRequest("sum999")),
+    case("search summaries", r.SearchSummariesRequest("the harbour crane", limit=2)),
+    case("summaries pending", r.PendingSummariesRequest()),
+    case("summary state", r.SummaryStateRequest()),
+    # pins
+    case("pin", r.PinRequest("harbour-1")),
+    case("pin unknown", r.PinRequest("m9999")),
+    case("pinned", r.PinnedRequest("me")),
+    case("importance", r.ImportanceRequest("harbour-1")),
+    case("unpin", r.UnpinRequest("harbour-1")),
+    case("recalled", r.RecalledRequest(["m1", "m2"])),
+    # overview
+    case("counts", r.CountsRequest()),
+    case("outline", r.OutlineRequest("harbour")),
+    case("outline unknown", r.OutlineRequest("s99")),
+    case("some messages", r.MessagesRequest(["m3", "m1", "m9999"])),
+    case("too many messages", r.MessagesRequest(["m1"] * 501)),
+    case("choices", r.ChoicesRequest()),
+    case("activity", r.ActivityRequest()),
+    case("files", r.WatchedFilesRequest(limit=5)),
+    case("folders", r.FoldersRequest()),
+    # erasure and maintenance
+    case("preview of nothing", r.PreviewErasureRequest()),
+    case("preview", r.PreviewErasureRequest(["kitchen"])),
+    case("forget", lambda folder, done: r.ForgetRequest(done["preview"])),
+    case("receipts", r.ReceiptsRequest()),
+    case("status", r.StatusRequest()),
+    case("verify", r.VerifyRequest(deep=True)),
+    case("reindex", r.ReindexRequest()),
+    case("warm up", r.WarmUpRequest()),
+    case("metrics", r.MetricsRequest()),
+    case("events", r.EventsRequest()),
+    case("interactive use", r.InteractiveUseRequest()),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An error as it reached the caller."""
+
+    kind: type[ApplianceError]
+    message: str
+    where: str | None
+    hint: str | None
+
+
+def run(transport: Transport, folder: Path) -> dict[str, tuple[Request[Any], Any]]:
+    """Send the request of every case; each with its result, the items of its stream, or its error."""
+    done: dict[str, Any] = {}
+    sent: dict[str, tuple[Request[Any], Any]] = {}
+    for one in CASES:
+        request = one.build(folder, done)
+        try:
+            done[one.name] = _read(request, transport.send(request))
+        except ApplianceError as error:
+            done[one.name] = Failed(type(error), str(error.args[0]), error.where, error.hint)
+        sent[one.name] = request, done[one.name]
+    return sent
+
+
+def _read(request: Request[Any], result: Any) -> Any:
+    if getattr(result_type(type(request)), "__origin__", None) is not Stream:
+        return result
+    if isinstance(request, r.EventsRequest):
+        result.close()  # it never ends by itself
+    items = list(result)
+    result.close()
+    return items

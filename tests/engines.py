@@ -1,0 +1,15 @@
+"""The engine behind a memory that this process owns, for tests that look beneath the public verbs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from appliance import Appliance
+from appliance.engine.engine import Engine
+
+
+def engine_of(memory: Appliance) -> Engine:
+    """The engine of a memory; a daemon's memory has none here."""
+    transport: Any = memory._transport
+    engine: Engine = transport._transport.engine
+    return engine

@@ -1,0 +1,194 @@
+"""The details of a fact, a summary or a message on the memory screen: parts that may lead to messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize
+from appliance_tui.widgets.rows import MUTED
+
+if TYPE_CHECKING:
+    from appliance.types import Fact, Importance, Message, Quote, Summary
+
+MAX_QUOTES = 50
+"""Pieces of evidence that are shown, the latest ones: nobody reads more to believe a fact."""
+
+BAR_WIDTH = 20
+
+METADATA_HEADINGS = {"decisions": "Decided", "commitments": "Promised", "unresolved": "Open", "solved": "Solved"}
+"""Metadata of a summary that are lists of sentences, with their headings."""
+
+Messages = Mapping[str, "Message"]
+
+
+@dataclass(frozen=True, slots=True)
+class DetailPart:
+    """A part of the details. ``message_id`` is the message it leads to, "" for none."""
+
+    content: Content
+    message_id: str = ""
+
+
+class DetailList(OptionList):
+    """Details part by part; the parts that lead to a message can be highlighted."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, markup=False)
+        self.parts: Sequence[DetailPart] = ()
+
+    def show(self, parts: Sequence[DetailPart]) -> None:
+        """Show other parts. The highlight stays if they lead to the same messages, else moves to the first link."""
+        same = [part.message_id for part in parts] == [part.message_id for part in self.parts]
+        previous = self.highlighted if same else None
+        self.parts = parts
+        with self.app.batch_update():
+            self.clear_options()
+            self.add_options(Option(part.content, disabled=not part.message_id) for part in parts)
+            first = next((index for index, part in enumerate(parts) if part.message_id), None)
+            self.highlighted = first if previous is None else previous
+            if previous is None:
+                self.scroll_home(animate=False)
+
+    @property
+    def message_id(self) -> str:
+        """The message of the highlighted part, "" without one."""
+        index = self.highlighted
+        return self.parts[index].message_id if index is not None and index < len(self.parts) else ""
+
+
+def state_label(state: str) -> str:
+    return "current" if state == "held" else state
+
+
+def confidence_label(fact: Fact) -> str:
+    """How certain a fact is, in words."""
+    return "confirmed" if fact.made_by == "person" else f"{fact.confidence:.0%}"
+
+
+def validity_period(fact: Fact) -> str:
+    """The time for which a fact holds."""
+    since, until = day(fact.since), day(fact.until)
+    if until:
+        return f"{since or '…'} to {until}"
+    return f"since {since}" if since else ""
+
+
+def latest_evidence(fact: Fact) -> Sequence[Quote]:
+    """The evidence that is shown, latest first."""
+    return fact.evidence[::-1][:MAX_QUOTES]
+
+
+def fact_parts(fact: Fact, history: Sequence[Fact], messages: Messages) -> Iterator[DetailPart]:
+    """A fact with its evidence and its history."""
+    yield from evidence_parts(fact, messages)
+    if all(version.id == fact.id for version in history):
+        return
+    yield DetailPart(_title("History"))
+    for version in sorted(history, key=lambda version: version.said_at or ""):
+        state = state_label(version.state) + (f", replaced by {version.replaced_by}" if version.replaced_by else "")
+        marker = "▪ " if version.id == fact.id else "  "
+        yield DetailPart(
+            Content.assemble(
+                (f"{marker}{day(version.said_at) or 'no time':<11}", MUTED),
+                (one_line(version.value), "bold" if version.state == "held" else ""),
+                (f"  {state}  {version.id} · {confidence_label(version)}", MUTED),
+            ),
+            version.evidence[-1].message_id if version.evidence else "",
+        )
+
+
+def held_fact_parts(held: Sequence[Fact], messages: Messages) -> Iterator[DetailPart]:
+    """The current facts that a new statement contradicts."""
+    if not held:
+        yield DetailPart(Content.assemble(("Current fact: ", "bold"), ("none", MUTED)))
+    for fact in held:
+        yield from evidence_parts(fact, messages, "Current fact: ")
+
+
+def summary_parts(summary: Summary, title: str, messages: Messages) -> Iterator[DetailPart]:
+    """A summary with its quotes."""
+    period = " to ".join(dict.fromkeys(filter(None, (day(summary.since), day(summary.until)))))
+    about = [summary.level, pluralize(summary.messages, "message"), period, f"by {summary.made_by}", summary.id]
+    yield DetailPart(Content.assemble((one_line(title), "bold")), summary.first_id)
+    yield DetailPart(Content.assemble((" · ".join(filter(None, map(one_line, about))), MUTED)))
+    if summary.made_by != "extractive" or not summary.quotes:
+        yield DetailPart(Content.assemble("\n", sanitize(summary.text)))
+    if summary.quotes:
+        yield DetailPart(_title("Key quotes" if summary.made_by == "extractive" else "Sources"))
+    yield from (_quote_part(quote, messages) for quote in summary.quotes)
+    for name, heading in METADATA_HEADINGS.items():
+        if sentences := summary.metadata.get(name):
+            yield DetailPart(_title(heading))
+            yield from map(_metadata_part, sentences)
+    for name in ("entities", "tools", "files"):
+        if values := summary.metadata.get(name):
+            text = ", ".join(one_line(str(value)) for value in values)
+            yield DetailPart(Content.assemble("\n", (f"{name.capitalize()}: ", "bold"), text))
+
+
+def message_parts(message: Message, importance: Importance) -> Iterator[DetailPart]:
+    """A message, and the parts of its importance."""
+    who = f"{one_line(message.author or message.role)} · {minute(message.timestamp) or 'no time'}"
+    pinned = " · ★ pinned" if importance.pinned else ""
+    yield DetailPart(
+        Content.assemble((who, "bold"), (f"  {message.id}{pinned}\n", MUTED), sanitize(message.text)), message.id
+    )
+    yield DetailPart(_title(f"Importance {importance.score:.2f}"))
+    largest = max(importance.parts.values(), default=0.0)
+    for name, part in importance.parts.items():
+        yield DetailPart(
+            Content.assemble(
+                f"{name:<12}",
+                (render_bar(part / largest if largest > 0 else 0.0, BAR_WIDTH), "$accent"),
+                f" {part:+.2f}",
+            )
+        )
+    times = f"recalled {pluralize(importance.times, 'time')}" if importance.times else "never recalled"
+    last = f", last {minute(importance.last_at)}" if importance.last_at else ""
+    yield DetailPart(Content.assemble((f"\n{times}{last}", MUTED)))
+
+
+def evidence_parts(fact: Fact, messages: Messages, prefix: str = "") -> Iterator[DetailPart]:
+    """A fact with its evidence."""
+    yield DetailPart(Content.assemble((prefix, MUTED), (one_line(fact.text), "bold $accent")))
+    attribute_label = fact.attribute if fact.subject == "me" else f"{fact.attribute} of {fact.subject}"
+    about = [
+        f"{one_line(attribute_label)}: {one_line(fact.value)}",
+        validity_period(fact),
+        f"{state_label(fact.state)}, {confidence_label(fact)}",
+        "added by you" if fact.made_by == "person" else f"found by {one_line(fact.made_by)}",
+        fact.id,
+    ]
+    yield DetailPart(Content.assemble((" · ".join(filter(None, about)), MUTED)))
+    if not fact.evidence:
+        yield DetailPart(Content.assemble(("\nNo evidence: you entered this fact.", MUTED)))
+        return
+    total = len(fact.evidence)
+    yield DetailPart(_title("Evidence" + (f", the latest {MAX_QUOTES} of {total:,}" if total > MAX_QUOTES else "")))
+    yield from (_quote_part(quote, messages) for quote in latest_evidence(fact))
+
+
+def _quote_part(quote: Quote, messages: Messages) -> DetailPart:
+    message = messages.get(quote.message_id)
+    who = one_line(message.author or message.role)[:30] + " · " if message is not None else ""
+    when = minute(message.timestamp) if message is not None else ""
+    head = f"{quote.message_id} · {who}{when or 'no time'}\n"
+    return DetailPart(Content.assemble((head, MUTED), f"“{one_line(quote.text)}”"), quote.message_id)
+
+
+def _metadata_part(entry: object) -> DetailPart:
+    """A sentence of a summary's metadata, with its message."""
+    if isinstance(entry, Mapping):
+        message = str(entry.get("message_id", ""))
+        return DetailPart(Content.assemble(one_line(str(entry.get("text", ""))), (f"  {message}", MUTED)), message)
+    return DetailPart(Content(one_line(str(entry))))
+
+
+def _title(text: str) -> Content:
+    return Content.assemble("\n", (text, "bold $text-primary"))

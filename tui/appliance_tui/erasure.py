@@ -1,0 +1,119 @@
+"""Requests to forget, previews and receipts, in the words of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from appliance_tui.throughput import format_bytes
+from appliance_tui.widgets.display_text import pluralize
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.types import ErasurePreview, Message, Receipt
+
+MAX_PREVIEWED_MESSAGES = 200
+"""Messages of a preview whose text is loaded; nobody reads more before they confirm."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureRequest:
+    """What to forget. Ids, a source and words narrow each other; ``everything`` excludes them."""
+
+    ids: tuple[str, ...] = ()
+    source: str = ""
+    words: str = ""
+    everything: bool = False
+
+    def __bool__(self) -> bool:
+        return self != ErasureRequest()
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureSummary:
+    """A preview of an erasure, with the first of its messages."""
+
+    preview: ErasurePreview
+    sample: Sequence[Message]
+
+    @property
+    def keys(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Exactly what would be erased."""
+        return self.preview.messages, self.preview.sessions, self.preview.facts
+
+    @property
+    def count(self) -> int:
+        """The number a person types to confirm: of messages, else of whole sessions, else of facts."""
+        return len(self.preview.messages) or len(self.preview.sessions) or self.preview.facts
+
+    @property
+    def count_label(self) -> str:
+        """That number with its noun."""
+        noun = "message" if self.preview.messages else "whole session" if self.preview.sessions else "fact"
+        return pluralize(self.count, noun)
+
+    @property
+    def description(self) -> str:
+        preview = self.preview
+        return describe_counts(
+            len(preview.messages), len(preview.sessions), preview.facts, preview.characters, preview.formats
+        )
+
+
+def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None) -> ErasureSummary:
+    """What a request would erase. Changes nothing.
+
+    Raises:
+        ApplianceError: the request names nothing, or something that does not exist.
+    """
+    preview = memory.erasure.preview(
+        *request.ids,
+        source=request.source or None,
+        query=request.words or None,
+        everything=request.everything,
+        user_id=user,
+    )
+    ids = [f"m{key}" for key in preview.messages[:MAX_PREVIEWED_MESSAGES]]
+    return ErasureSummary(preview, memory.overview.messages(ids))
+
+
+def describe_counts(messages: int, sessions: int, facts: int, characters: int, formats: Mapping[str, int]) -> str:
+    """How much is erased, in words."""
+    by_format = "".join(f"; {count:,} from {format}" for format, count in formats.items())
+    parts = [
+        f"{pluralize(messages, 'message')} ({pluralize(characters, 'character')}{by_format})",
+        *([pluralize(sessions, "whole session")] if sessions else []),
+        *([pluralize(facts, "fact")] if facts else []),
+    ]
+    return ", ".join(parts)
+
+
+def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """A receipt as labels and texts. ``files`` are those that the erased messages were imported from."""
+    report = receipt.proof
+    yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}"
+    yield (
+        "erased",
+        describe_counts(receipt.messages, receipt.sessions, receipt.facts, receipt.characters, receipt.formats),
+    )
+    if receipt.state == "open":
+        yield "state", "open: some files of the memory are still being rewritten; this continues by itself"
+        return
+    yield "vectors", f"{receipt.vectors:,} erased"
+    if not report.files:
+        yield "searched", "no files: the erasure was interrupted, and the erased texts are no longer known"
+        return
+    yield (
+        "searched",
+        f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {pluralize(report.texts, 'text')}",
+    )
+    yield "traces", ", ".join(report.traces) or "none found"
+    for path in report.yours:
+        yield "note", f"Your export {path} still contains it."
+    for path in files:
+        yield "note", kept_file_note(path)
+
+
+def kept_file_note(path: str) -> str:
+    return f"The original file {path} still contains it; it was not changed."

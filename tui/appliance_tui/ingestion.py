@@ -1,0 +1,228 @@
+"""Imports from the screen: files that a person names, and those that arrive in watched folders.
+
+Files and folders are imported one after the other on a thread. Their outcomes are kept while the screen is open, and
+progress is posted to the screens at most ten times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from appliance.errors import ApplianceError
+from appliance_tui.throughput import Throughput
+from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.types import FileReport
+    from appliance_tui.app import ApplianceApp
+
+PROGRESS_INTERVAL_SECONDS = 0.1
+"""Seconds between two reports of progress: nobody reads faster."""
+
+WATCHER_STOP_TIMEOUT_SECONDS = 3.0
+"""Seconds the watcher has to finish a file when the screen closes; the rest of it is read next time."""
+
+MAX_OUTCOMES = 500
+"""Outcomes that are kept, the latest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOutcome:
+    """The result of an import, ``requested`` by a person or started by the watcher. With an ``error`` it failed as a
+    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch."""
+
+    at: float
+    files: Sequence[FileReport] = ()
+    requested: bool = True
+    dry_run: bool = False
+    error: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProgress:
+    """The running import. ``messages`` are those of the present ``file``, ``previous_messages`` those before it."""
+
+    paths: Sequence[Path]
+    dry_run: bool
+    started_at: float
+    file: str = ""
+    messages: int = 0
+    previous_messages: int = 0
+    total_bytes: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.previous_messages + self.messages
+
+
+class WatcherHandle(Protocol):
+    """The watcher of folders, as ``Appliance.watcher`` gives it."""
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class ImportStopped(Exception):
+    """The person stopped the import; what was committed stays."""
+
+
+@dataclass(slots=True)
+class _ImportJob:
+    paths: Sequence[Path]
+    user: str | None
+    dry_run: bool
+    outcome: asyncio.Future[ImportOutcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class ImportQueue:
+    """Runs imports one at a time, and the watcher. Methods run on the screen's thread unless they say otherwise."""
+
+    def __init__(self, app: ApplianceApp) -> None:
+        self._app = app
+        self.current: ImportProgress | None = None
+        self.queue: deque[_ImportJob] = deque()
+        self.outcomes: deque[ImportOutcome] = deque(maxlen=MAX_OUTCOMES)
+        self.problems: list[str] = []
+        self.throughput = Throughput()
+        self.embedding_throughput = Throughput()
+        self.embedded = self.pending = 0
+        self._stop = threading.Event()
+        self._notified_at = 0.0
+        self._watcher: WatcherHandle | None = None
+        self._watcher_thread: threading.Thread | None = None
+
+    async def import_files(
+        self, paths: Sequence[Path], user: str | None = None, *, dry_run: bool = False
+    ) -> ImportOutcome:
+        """Import files and folders after those already in the queue. A ``dry_run`` changes nothing."""
+        job = _ImportJob(paths, user, dry_run)
+        self.queue.append(job)
+        if self.current is None:
+            begin(self._app, self._run_queue)
+        self._notify()
+        return await job.outcome
+
+    def stop(self) -> bool:
+        """Stop the running import; False if there is none."""
+        self._stop.set()
+        return self.current is not None
+
+    async def _run_queue(self) -> None:
+        if self.current is not None:
+            return
+        while self.queue:
+            job = self.queue.popleft()
+            self._stop.clear()
+            self.throughput = Throughput()
+            self.current = ImportProgress(job.paths, job.dry_run, time.monotonic())
+            self._notify()
+            outcome = await self._run_job(job)
+            if not job.dry_run:
+                self.outcomes.appendleft(outcome)
+            self.current = None
+            job.outcome.set_result(outcome)
+            self._notify()
+
+    async def _run_job(self, job: _ImportJob) -> ImportOutcome:
+        started_at = time.monotonic()
+        outcome = ImportOutcome(time.time(), dry_run=job.dry_run)
+
+        def work(memory: Appliance) -> ImportOutcome:
+            # The memory's worker, or the daemon's, embeds the new messages later.
+            self._measure_size(job.paths)
+            report = memory.ingest(
+                list(job.paths), user_id=job.user, dry_run=job.dry_run, wait=False, on_file=self._on_file
+            )
+            return replace(outcome, files=report.files)
+
+        try:
+            outcome = await self._app.memory_worker.run_command(work)
+        except ImportStopped:
+            count = self.current.total if self.current else 0
+            outcome = replace(outcome, error=f"stopped after {pluralize(count, 'message')}, which are kept")
+        except ApplianceError as error:
+            outcome = replace(outcome, error=error_text(error))
+        return replace(outcome, seconds=time.monotonic() - started_at)
+
+    def _measure_size(self, paths: Sequence[Path]) -> None:
+        """Set the total size; called on the importing thread."""
+        size = 0
+        for path in paths:
+            try:
+                files = path.rglob("*") if path.is_dir() else [path]
+                size += sum(file.stat().st_size for file in files if file.is_file())
+            except OSError:
+                continue
+        if self.current is not None:
+            self.current = replace(self.current, total_bytes=size)
+
+    def _on_file(self, file: str, messages: int) -> None:
+        """Update the progress; called on the importing thread."""
+        if self._stop.is_set():
+            raise ImportStopped
+        current = self.current
+        if current is None:
+            return
+        if file != current.file:
+            current = replace(current, file=file, previous_messages=current.total)
+        self.current = current = replace(current, messages=messages)
+        self.throughput.add(current.total)
+        if time.monotonic() - self._notified_at > PROGRESS_INTERVAL_SECONDS:
+            self._notify()
+
+    def watch(self, memory: Appliance) -> None:
+        """Start the watcher on a thread, unless a daemon watches. Called on the thread that opened the memory."""
+        if memory.is_attached:
+            return
+        with show_errors(self._on_problem):
+            self._watcher = memory.watcher(on_read=self._on_read, on_trouble=self._on_problem)
+            self._watcher_thread = threading.Thread(
+                target=self._run_watcher, args=(self._watcher,), name="appliance-screen-watch", daemon=True
+            )
+            self._watcher_thread.start()
+
+    def _run_watcher(self, watcher: WatcherHandle) -> None:
+        with show_errors(self._on_problem):
+            watcher.run()
+
+    def _on_read(self, report: FileReport) -> None:
+        if report.status != "skipped":
+            self.outcomes.appendleft(ImportOutcome(time.time(), (report,), requested=False))
+        self._notify()
+
+    def _on_problem(self, text: str) -> None:
+        self.problems.append(text)
+        self._notify()
+
+    def close(self) -> None:
+        """Stop imports and the watcher; what was committed stays. The watcher gets a moment to finish its file."""
+        self._stop.set()
+        self.queue.clear()
+        if self._watcher is not None and self._watcher_thread is not None:
+            self._watcher.stop()
+            self._watcher_thread.join(WATCHER_STOP_TIMEOUT_SECONDS)
+
+    def handle_memory_event(self, kind: str, detail: Mapping[str, Any]) -> None:
+        """Count embedded chunks; called on the thread of the memory's events."""
+        if kind != "embedded":
+            return
+        if not self.pending:
+            self.embedding_throughput, self.embedded = Throughput(), 0
+        self.embedded += int(detail.get("chunks", 0))
+        self.pending = int(detail.get("pending", 0))
+        self.embedding_throughput.add(self.embedded)
+
+    def _notify(self) -> None:
+        self._notified_at = time.monotonic()
+        self._app.post_message(ImportProgressed())

@@ -1,0 +1,88 @@
+"""Paths that a person types, pastes or drops on the terminal (which pastes them as text), and opening a file."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+OPEN_COMMAND = "open" if sys.platform == "darwin" else "xdg-open"
+
+MAX_PASTE_CHARACTERS = 64 * 1024
+"""Characters above which a paste is not taken for paths."""
+
+
+def parse_paths(text: str) -> list[Path]:
+    """The existing paths that a text consists of; none if any part of it is something else.
+
+    Terminals quote a dropped path, escape its spaces with backslashes, or write it as a file:// address. Several are
+    separated by spaces or lines.
+    """
+    text = text.strip()
+    if not text or len(text) > MAX_PASTE_CHARACTERS:
+        return []
+    for names in _interpretations(text):
+        paths = [_existing_path(name) for name in names]
+        if paths and all(path is not None for path in paths):
+            return list(dict.fromkeys(path for path in paths if path is not None))
+    return []
+
+
+def _interpretations(text: str) -> Iterator[list[str]]:
+    """The names in a text: one a line, or split as a shell does."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    yield lines
+    try:
+        yield [name for line in lines for name in shlex.split(line)]
+    except ValueError:  # an unclosed quotation mark
+        return
+
+
+def _existing_path(name: str) -> Path | None:
+    """The path of a name, if it exists. A bare word does not count: it is far more often just a word."""
+    if name.startswith("file://"):
+        address = urlsplit(name)
+        if address.netloc not in ("", "localhost"):
+            return None
+        name = unquote(address.path)
+    if not name.startswith(("/", "~/", "./", "../")):
+        return None
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long, an unknown user's home, a NUL
+        return None
+
+
+def complete_path(typed: str) -> str | None:
+    """A typed path with its last name completed, a folder's with a slash; None if nothing matches."""
+    if not typed or typed.endswith(("/", "~")):
+        return None
+    try:
+        folder, prefix = Path(typed).expanduser().parent, typed.rpartition("/")[2]
+        names = sorted(
+            path.name + ("/" if path.is_dir() else "")
+            for path in folder.iterdir()
+            if path.name.startswith(prefix) and (prefix.startswith(".") or not path.name.startswith("."))
+        )
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return typed[: len(typed) - len(prefix)] + names[0] if names else None
+
+
+def source_file(path: str) -> Path:
+    """The file on disk that holds a source: for a member of a zip ("export.zip!chat.txt"), the zip."""
+    return Path(path) if "!" not in path or Path(path).exists() else Path(path.partition("!")[0])
+
+
+def open_file(path: Path) -> bool:
+    """Open a file with the system's program for it; False if there is no such command."""
+    null = subprocess.DEVNULL
+    try:
+        subprocess.Popen([OPEN_COMMAND, str(path)], stdin=null, stdout=null, stderr=null, start_new_session=True)
+    except OSError:
+        return False
+    return True

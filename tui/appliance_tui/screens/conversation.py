@@ -1,0 +1,386 @@
+"""Reading a conversation of any length, with its summary, search, and actions on each message."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from appliance.errors import NotFound
+from appliance_tui.frame import FrameScreen
+from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
+from appliance_tui.widgets.display_text import day, one_line, pluralize
+from appliance_tui.widgets.prompt_line import QuestionLine
+from appliance_tui.widgets.summary_panel import SummaryPanel, message_links
+from appliance_tui.widgets.transcript import TranscriptView
+from appliance_tui.workers import MemoryChanged, begin, show_errors
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.types import SessionInfo, Summary
+
+SEARCH_BATCH_SIZE = 250
+"""Messages that one query searches, so that other queries do not wait long."""
+
+REFRESH_INTERVAL_SECONDS = 1.0
+"""Seconds between two refreshes of the conversation at least, however much changes."""
+
+GONE_NOTICE = "This conversation no longer exists."
+
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+
+
+class ConversationScreen(FrameScreen):
+    """One conversation."""
+
+    CSS_PATH = "conversation.tcss"
+    PLACE = "reading"
+    AUTO_FOCUS = "#transcript"
+    BINDINGS: ClassVar = [
+        Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
+    ]
+
+    def __init__(self, session_id: str, message_id: str | None = None) -> None:
+        super().__init__()
+        self.session_id = session_id
+        self._target_message_id = message_id
+        self.info: SessionInfo | None = None
+        self.hits: list[int] = []
+        self._is_searching = False
+        self._refresh_pending = False
+        self._is_shown = False
+        self._is_gone = False
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="reading-title", markup=False)
+        with Container(id="reading-split"):
+            yield SummaryPanel(id="summary")
+            with Vertical(id="reading-text"):
+                yield TranscriptView(id="transcript")
+        yield QuestionLine(id="reading-ask")
+        yield Static("Loading …", id="reading-note", markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.lay_out())
+        begin(self, self._load, "open")
+
+    @property
+    def transcript(self) -> TranscriptView:
+        return self.query_one(TranscriptView)
+
+    async def _load(self) -> None:
+        with show_errors(self._show_note):
+            self.info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
+            self._show_title()
+            self.query_one(SummaryPanel).show(summary)
+            self.call_after_refresh(self._show_layout, layout)  # when the height of the summary is known
+
+    def _show_layout(self, layout: ConversationLayout) -> None:
+        self.transcript.show(layout, self._target_message_id)
+        self._is_shown = True
+        if self._target_message_id is not None and self._target_message_id not in layout.index_by_id:
+            self.notify(f"The message {one_line(self._target_message_id)} no longer exists.", markup=False)
+
+    def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
+        summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
+        return (
+            memory.sessions.info(self.session_id),
+            next(iter(summaries), None),
+            build_layout(memory.overview.outline(self.session_id)),
+        )
+
+    def on_memory_changed(self, message: MemoryChanged) -> None:
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
+            self._schedule_refresh()
+
+    def on_screen_resume(self) -> None:
+        self._schedule_refresh()
+
+    def _schedule_refresh(self) -> None:
+        """Refresh the conversation soon, keeping the position."""
+        if self._is_shown and not self._refresh_pending:
+            self._refresh_pending = True
+            begin(self, self._refresh_conversation, "renew")
+
+    async def _refresh_conversation(self) -> None:
+        previous = self.transcript.conversation_layout
+        self._refresh_pending = False
+        with show_errors(self._show_note):
+            try:
+                info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
+            except NotFound:
+                self._is_gone = True
+                self.transcript.show(empty_layout(self.session_id))
+                return
+            if previous is None or (info, layout.outline) != (self.info, previous.outline):
+                self.info = info
+                self._show_title()
+                self.hits = []
+                self.transcript.replace_layout(layout)
+            if summary != self.query_one(SummaryPanel).summary:
+                self.query_one(SummaryPanel).show(summary)
+            await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
+
+    def _show_title(self) -> None:
+        info = self.info
+        assert info is not None
+        first, last = day(info.first_at), day(info.last_at)
+        about = [
+            one_line(info.format),
+            pluralize(info.messages + info.shared, "message"),
+            first if first == last else f"{first} – {last}",
+            f"branch of {info.branch_of}" if info.branch_of else "",
+        ]
+        self.query_one("#reading-title", Static).update(
+            Content.assemble(
+                ("★ " if info.pinned else "", "$warning"),
+                (one_line(info.title or info.external_id), "bold $text-primary"),
+                ("  " + " · ".join(filter(None, about)), "$foreground-muted"),
+            )
+        )
+
+    def _show_note(self, text: str) -> None:
+        self.query_one("#reading-note", Static).update(text)
+
+    @on(TranscriptView.Moved)
+    def _show_position(self) -> None:
+        layout, mark = self.transcript.conversation_layout, self.transcript.mark
+        if layout is None:
+            return
+        if not len(layout):
+            self._show_note(GONE_NOTICE if self._is_gone else "No messages.")
+            return
+        sent_at = layout.outline.times[mark]
+        parts = [f"{mark + 1:,} of {len(layout):,}", day(sent_at) or "no date", layout.outline.ids[mark]]
+        if self.transcript.search_pattern is not None:
+            parts.append(self._match_text(mark))
+        self._show_note(" · ".join(parts))
+
+    def _match_text(self, mark: int) -> str:
+        assert self.transcript.search_pattern is not None
+        words = f"“{one_line(_pattern_text(self.transcript.search_pattern))}”"
+        if not self.hits:
+            return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
+        index = bisect_left(self.hits, mark)
+        is_on_match = index < len(self.hits) and self.hits[index] == mark
+        position = f"{index + 1} of {len(self.hits):,}" if is_on_match else f"in {pluralize(len(self.hits), 'message')}"
+        return f"{words} {position}{', searching …' if self._is_searching else ''}  n next, N previous"
+
+    @on(TranscriptView.LoadFailed)
+    def _show_error(self, event: TranscriptView.LoadFailed) -> None:
+        self._show_note(event.text)
+
+    def action_back(self) -> None:
+        """End the search, or close the conversation."""
+        if self.transcript.search_pattern is not None:
+            self.workers.cancel_group(self, "find")
+            self.transcript.search_pattern, self.hits, self._is_searching = None, [], False
+            self.transcript.refresh()
+            self._show_position()
+        else:
+            self.dismiss()
+
+    def action_move(self, by: int) -> None:
+        self.transcript.move(by)
+
+    def action_page(self, by: int) -> None:
+        self.transcript.page(by)
+
+    def action_first(self) -> None:
+        self.transcript.jump(0)
+
+    def action_last(self) -> None:
+        if self.transcript.conversation_layout is not None:
+            self.transcript.jump(len(self.transcript.conversation_layout) - 1, 1.0)
+
+    def action_day(self, by: int) -> None:
+        if not self.transcript.jump_day(by):
+            self.notify("This is the last day." if by > 0 else "This is the first day.", timeout=2)
+
+    def action_fold(self) -> None:
+        self.transcript.toggle_fold()
+
+    def action_date(self) -> None:
+        self.query_one(QuestionLine).ask("date", "Go to: 2024, 2024-03 or 2024-03-09")
+
+    def action_find(self) -> None:
+        self.query_one(QuestionLine).ask("find", "Find in this conversation")
+
+    @on(QuestionLine.Answered)
+    def _question_answered(self, event: QuestionLine.Answered) -> None:
+        text = event.text.strip()
+        if event.about == "date":
+            self._go_to_date(text)
+        elif text:
+            self._start_search(text)
+
+    def _go_to_date(self, date: str) -> None:
+        layout = self.transcript.conversation_layout
+        if not _DATE.fullmatch(date):
+            self.notify(f"Invalid date '{date}'. Use YYYY, YYYY-MM or YYYY-MM-DD.", severity="warning", markup=False)
+        elif layout is not None:
+            if (index := layout.first_on_or_after(date)) is None:
+                self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
+            else:
+                self.transcript.jump(index)
+
+    def _start_search(self, words: str) -> None:
+        self.transcript.search_pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+        self.hits = []
+        self.transcript.refresh()
+        begin(self, self._search, "find", exclusive=True)
+
+    async def _search(self) -> None:
+        """Search the conversation from the selected message to the end, then from the start."""
+        transcript = self.transcript
+        layout, pattern, mark = transcript.conversation_layout, transcript.search_pattern, transcript.mark
+        if layout is None or pattern is None:
+            return
+        self._is_searching = True
+        ids = layout.outline.ids
+        starts = [*range(mark, len(ids), SEARCH_BATCH_SIZE), *range(0, mark, SEARCH_BATCH_SIZE)]
+        try:
+            with show_errors(self._show_note):
+                for start in starts:
+                    end = min(start + SEARCH_BATCH_SIZE, len(ids) if start >= mark else mark)
+                    matching_ids = await self.appliance.memory_worker.run_query(
+                        partial(_matching_ids, ids=ids[start:end], pattern=pattern)
+                    )
+                    if transcript.conversation_layout is not layout:  # the conversation has changed
+                        self._start_search(_pattern_text(pattern))
+                        return
+                    first = not self.hits
+                    for id in matching_ids:
+                        insort(self.hits, layout.index_by_id[id])
+                    if first and matching_ids:
+                        transcript.seek(layout.index_by_id[matching_ids[0]])
+                    self._show_position()
+        finally:
+            self._is_searching = False
+        self._show_position()
+
+    def action_found(self, by: int) -> None:
+        """Go to the next match (``by`` 1) or the previous one (-1), wrapping at the ends."""
+        if self.transcript.search_pattern is None:
+            self.action_find()
+        elif self.hits:
+            mark = self.transcript.mark
+            index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
+            self.transcript.seek(self.hits[index % len(self.hits)])
+        elif not self._is_searching:
+            self._start_search(_pattern_text(self.transcript.search_pattern))
+
+    def action_summary(self) -> None:
+        if self._require_summary() is not None:
+            self.query_one(SummaryPanel).toggle()
+
+    def _require_summary(self) -> Summary | None:
+        """The summary; without one, a notification says so."""
+        summary = self.query_one(SummaryPanel).summary
+        if summary is None:
+            self.notify("No summary yet.", timeout=3)
+        return summary
+
+    def action_quote(self, number: int) -> None:
+        """Go to the message of a quote of the summary."""
+        summary, layout = self.query_one(SummaryPanel).summary, self.transcript.conversation_layout
+        quotes = message_links(summary) if summary is not None else []
+        if 0 < number <= len(quotes) and layout is not None:
+            index = layout.index_by_id.get(quotes[number - 1][0])
+            if index is not None:
+                self.transcript.jump(index, 0.5)
+
+    def action_quotes(self) -> None:
+        if (summary := self._require_summary()) is None:
+            return
+        options = [PickerOption(str(number), text[:200]) for number, (_, text) in enumerate(message_links(summary), 1)]
+
+        def go(chosen: PickerOption | None) -> None:
+            if chosen is not None:
+                self.action_quote(int(chosen.name))
+
+        self.app.push_screen(PickerScreen("Go to a quoted message", options), go)
+
+    @work(group="copy")
+    async def action_copy(self) -> None:
+        ids = [] if (marked := self.transcript.marked_id) is None else [marked]
+        with self.appliance.report_errors():
+            for message in await self.appliance.memory_worker.run_query(lambda memory: memory.overview.messages(ids)):
+                self.app.copy_to_clipboard(message.text)
+                self.notify(f"Copied {pluralize(len(message.text), 'character')}", timeout=2)
+
+    def action_pin(self) -> None:
+        if (id := self.transcript.marked_id) is not None:
+            pinned = self.transcript.is_pinned(self.transcript.mark)
+            begin(self, partial(self._pin, id, not pinned), "pin")
+
+    async def _pin(self, id: str, pinned: bool) -> None:
+        with self.appliance.report_errors():
+            done = await self.appliance.memory_worker.run_command(
+                lambda memory: memory.pin(id) if pinned else memory.unpin(id)
+            )
+            self.transcript.set_pinned(id, done.pinned)
+            self.notify("Pinned" if done.pinned else "Unpinned", timeout=2)
+
+    def action_forget(self) -> None:
+        if (id := self.transcript.marked_id) is not None:
+            self.appliance.forget(id)
+
+    def action_raw(self) -> None:
+        self.transcript.set_markdown(markdown=not self.transcript.markdown)
+
+    @work(exclusive=True, group="branches")
+    async def action_branches(self) -> None:
+        if (info := self.info) is None:
+            return
+        with self.appliance.report_errors():
+            related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
+            if not related:
+                self.notify("No branches", timeout=3)
+                return
+            options = [
+                PickerOption(
+                    "parent" if other.id == info.branch_of else "branch",
+                    one_line(other.title or other.external_id),
+                    f"{other.id} · {pluralize(other.messages, 'own message')} · {day(other.last_at)}",
+                )
+                for other in related
+            ]
+            chosen = await self.app.push_screen_wait(PickerScreen("Branches", options))
+            if chosen is not None:
+                other = related[options.index(chosen)]
+                self.appliance.read(other.id, other.branch_at if other.branch_of == info.id else info.branch_at)
+
+
+def _related_sessions(memory: Appliance, info: SessionInfo) -> list[SessionInfo]:
+    """A conversation's parent and its branches."""
+    parents = [memory.sessions.info(info.branch_of)] if info.branch_of else []
+    local_sessions = memory.sessions.list(user_id=info.user_id, namespace=info.namespace, sources=("local",))
+    return [*parents, *(branch for branch in local_sessions if branch.branch_of == info.id)]
+
+
+def _matching_ids(memory: Appliance, ids: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
+    return [message.id for message in memory.overview.messages(ids) if pattern.search(message.text)]
+
+
+def empty_layout(session_id: str) -> ConversationLayout:
+    """A conversation without messages."""
+    from appliance.types import Outline
+
+    return build_layout(Outline(session_id))
+
+
+def _pattern_text(pattern: re.Pattern[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", pattern.pattern.replace(r"\s+", " "))

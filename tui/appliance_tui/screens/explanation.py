@@ -1,0 +1,80 @@
+"""Why a message matched or did not: each part of its score as a bar, and the result of each leg."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from appliance_tui.actions import bindings
+from appliance_tui.widgets.display_text import one_line, pluralize, render_bar
+
+BAR_WIDTH = 20
+
+MIN_VISIBLE_SCORE = 0.005
+"""Parts below it would show as 0.00 and are left out."""
+
+
+class ExplanationScreen(ModalScreen[None]):
+    """Explains one message. ``why`` and ``score`` are those of a hit, None if the message was not a candidate."""
+
+    CSS_PATH = "explanation.tcss"
+    PLACE = "why"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
+
+    def __init__(self, title: str, description: str, why: Mapping[str, Any] | None, score: float | None) -> None:
+        super().__init__()
+        self._heading = title
+        self._description = description
+        self._why = why
+        self._score = score
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="why"):
+            yield Static(self._description, markup=False, id="why-description")
+            if self._why is not None:
+                yield Static(Content("\n").join(list(_score_lines(self._why, self._score))), id="why-parts")
+
+    def on_mount(self) -> None:
+        self.query_one("#why").border_title = one_line(self._heading)
+
+
+def _score_lines(why: Mapping[str, Any], score: float | None) -> Iterator[Content]:
+    parts = {name: part for name, part in why.get("score", {}).items() if abs(part) >= MIN_VISIBLE_SCORE}
+    legs: Mapping[str, Mapping[str, Any]] = why.get("legs", {})
+    largest = max((abs(part) for part in parts.values()), default=0.0)
+    yield Content.styled("parts of the score", "bold")
+    for name, part in sorted(parts.items(), key=lambda item: -item[1]):
+        colour = "$accent" if part > 0 else "$error"
+        yield Content.assemble((render_bar(abs(part) / largest, BAR_WIDTH), colour), f" {part:>6.2f}  ", *_named(name))
+    if score is not None:
+        yield Content.assemble(" " * BAR_WIDTH, (f" {score:>6.2f}  total", "bold"))
+    if legs:
+        yield Content("")
+        yield Content.styled("legs", "bold")
+    for name, leg in legs.items():
+        yield Content.assemble(*_named(name), f": {_leg_text(name, leg)}")
+    if variants := why.get("variants"):
+        yield Content("")
+        yield Content(f"{pluralize(len(variants), 'similar message')}: {', '.join(variants)}")
+
+
+def _named(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """A feature or a leg by its label, with its name in the settings."""
+    from appliance.types.labels import FEATURE_LABELS
+
+    return (FEATURE_LABELS.get(name, name), "bold"), (f" ({name})", "$foreground-muted")
+
+
+def _leg_text(name: str, leg: Mapping[str, Any]) -> str:
+    from appliance.types.labels import RAW_SCORE_LABELS
+
+    rank, score = leg.get("rank"), leg.get("score")
+    rank_text = f"rank {rank}" if rank is not None else "scored, not a candidate"
+    return rank_text if score is None else f"{RAW_SCORE_LABELS.get(name, 'score')} {score:.2f}, {rank_text}"

@@ -1,0 +1,152 @@
+"""The import dialog: files that a person named, dropped or pasted, a preview of what they would add, and the import."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.suggester import Suggester
+from textual.widgets import Footer, Input, Static
+
+from appliance_tui.actions import bindings
+from appliance_tui.path_input import complete_path, parse_paths
+from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
+from appliance_tui.widgets.files import report_content
+from appliance_tui.workers import begin
+
+if TYPE_CHECKING:
+    from appliance_tui.app import ApplianceApp
+    from appliance_tui.ingestion import ImportOutcome
+
+MAX_LISTED_PATHS = 12
+"""Paths that the dialog lists."""
+
+PATH_HINT = "The path of a chat export: a file, a zip or a folder.  → completes the path, enter continues."
+
+
+class _FileNameSuggester(Suggester):
+    """Completes file names; without a cache, because files come and go."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        return await asyncio.to_thread(complete_path, value)
+
+
+class PathInput(Input):
+    """An input for a path, with completion."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(placeholder="~/Downloads/export.zip", id=id, suggester=_FileNameSuggester(), compact=True)
+
+
+class ImportPreviewScreen(ModalScreen[None]):
+    """Previews and starts an import."""
+
+    CSS_PATH = "import_preview.tcss"
+    PLACE = "offer"
+    BINDINGS = [*bindings("offer")]  # noqa: RUF012
+
+    def __init__(self, paths: Sequence[Path] = ()) -> None:
+        super().__init__()
+        self._paths = list(paths)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="offer"):
+            yield PathInput(id="offer-path")
+            with VerticalScroll(id="offer-content", can_focus=True):
+                yield Static("", id="offer-text", markup=False)
+            yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        dialog = self.query_one("#offer")
+        dialog.border_title = "Import"
+        dialog.border_subtitle = f"user {one_line(self._app.active_user)}"
+        self._show_paths()
+
+    @property
+    def _app(self) -> ApplianceApp:
+        return cast("ApplianceApp", self.app)
+
+    def _show_paths(self) -> None:
+        line = self.query_one(PathInput)
+        line.display = not self._paths
+        if not self._paths:
+            self._show_text(Content.styled(PATH_HINT, "$foreground-muted"))
+            line.focus()
+            return
+        self.query_one("#offer-content").focus()
+        lines = [Content.styled(one_line(str(path)), "bold") for path in self._paths[:MAX_LISTED_PATHS]]
+        if len(self._paths) > MAX_LISTED_PATHS:
+            lines.append(Content(f"and {len(self._paths) - MAX_LISTED_PATHS} more"))
+        note = "\nThe files are not moved or changed. Messages that are already known are skipped."
+        self._show_text(Content("\n").join([*lines, Content.styled(note, "$foreground-muted")]))
+
+    def _show_text(self, text: Content) -> None:
+        self.query_one("#offer-text", Static).update(text)
+
+    @on(Input.Submitted)
+    def _path_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        typed = event.value.strip()
+        if not typed:
+            return
+        path = Path(typed).expanduser()
+        if paths := parse_paths(typed) or ([path] if path.exists() else []):
+            self._paths = paths
+            self._show_paths()
+            self.refresh_bindings()
+        else:
+            self._show_text(Content(f"There is no such file: {sanitize(typed)}"))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Import and preview need a path."""
+        return action not in ("read", "preview") or bool(self._paths)
+
+    def action_read(self) -> None:
+        """Import the files; the inbox shows the progress."""
+        app, paths = self._app, self._paths
+        self.dismiss()
+        begin(app, partial(import_and_notify, app, paths))
+
+    def action_preview(self) -> None:
+        begin(self, self._load_preview, "preview", exclusive=True)
+
+    async def _load_preview(self) -> None:
+        self._show_text(Content(f"Reading {pluralize(len(self._paths), 'path')} …"))
+        outcome = await self._app.import_queue.import_files(self._paths, self._app.user, dry_run=True)
+        self._show_text(preview_content(outcome))
+
+
+def preview_content(outcome: ImportOutcome) -> Content:
+    """What an import would add."""
+    if outcome.error:
+        return Content(sanitize(outcome.error))
+    new, known = (sum(getattr(file, name) for file in outcome.files) for name in ("new", "duplicates"))
+    head = Content(f"Would add {pluralize(new, 'message')}; {known:,} already known. Nothing was changed.")
+    files = [
+        Content("\n").join([Content.styled(one_line(file.path), "bold"), report_content(file)])
+        for file in outcome.files
+    ]
+    return Content("\n\n").join([head, *files])
+
+
+async def import_and_notify(app: ApplianceApp, paths: Sequence[Path]) -> None:
+    """Import files and report the result as a notification."""
+    outcome = await app.import_queue.import_files(paths, app.user)
+    if outcome.error:
+        app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
+        return
+    new, failed = sum(file.new for file in outcome.files), sum(bool(file.errors) for file in outcome.files)
+    text = f"{pluralize(new, 'new message')} from {pluralize(len(outcome.files), 'file')}"
+    errors = f"; {failed} with errors, see the inbox (F5)" if failed else ""
+    app.notify(text + errors, title="Imported", severity="warning" if failed else "information", markup=False)

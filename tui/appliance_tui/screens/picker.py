@@ -1,0 +1,101 @@
+"""A dialog to choose one of many options, narrowed by typing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from appliance_tui.widgets.display_text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class PickerOption:
+    """An option; ``note`` is shown beside it."""
+
+    name: str
+    value: str
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}: {self.value}" if self.name else self.value
+
+
+TypedOptions = Callable[[str], Sequence[PickerOption]]
+"""Further options for a typed text."""
+
+
+class PickerScreen(ModalScreen[PickerOption | None]):
+    """Returns the chosen option, or None if the dialog was closed."""
+
+    CSS_PATH = "picker.tcss"
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape", "dismiss(None)", "Close"),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+    ]
+
+    MAX_OPTIONS = 200
+    """Options that are listed at once; typing narrows them."""
+
+    def __init__(
+        self,
+        title: str,
+        options: Sequence[PickerOption],
+        typed_options: TypedOptions = lambda text: (),
+        placeholder: str = "",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._options = options
+        self._typed_options = typed_options
+        self._placeholder = placeholder
+        self._shown_options: list[PickerOption] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="picker"):
+            yield Input(placeholder=self._placeholder or "Type to filter", compact=True)
+            yield OptionList(markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#picker").border_title = self._heading
+        self._show_options("")
+
+    @on(Input.Changed)
+    def _filter_options(self, event: Input.Changed) -> None:
+        self._show_options(event.value)
+
+    def _show_options(self, text: str) -> None:
+        parts = text.casefold().split()
+        matches = [option for option in self._options if all(part in option.label.casefold() for part in parts)]
+        self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        options.add_options(
+            Option(Content.assemble(one_line(option.label), (f"  {option.note}", "$foreground-muted")))
+            for option in self._shown_options
+        )
+        options.highlighted = 0 if self._shown_options else None
+
+    def action_move(self, by: int) -> None:
+        options = self.query_one(OptionList)
+        options.action_cursor_down() if by > 0 else options.action_cursor_up()
+
+    @on(Input.Submitted)
+    def _choose_highlighted(self) -> None:
+        highlighted = self.query_one(OptionList).highlighted
+        if highlighted is not None:
+            self.dismiss(self._shown_options[highlighted])
+
+    @on(OptionList.OptionSelected)
+    def _choose_clicked(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._shown_options[event.option_index])

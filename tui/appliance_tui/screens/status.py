@@ -1,0 +1,262 @@
+"""Vitals: health, counts, speed and size of the memory, as charts or as tables."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.reactive import var
+from textual.widgets import Static
+
+from appliance_tui.frame import FrameScreen
+from appliance_tui.throughput import format_bytes
+from appliance_tui.widgets.charts import BarChart, Chart, LineSeries
+from appliance_tui.widgets.display_text import one_line
+from appliance_tui.workers import CoalescingRefresh, MemoryChanged, show_errors
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.types import Activity
+
+POLL_INTERVAL_SECONDS = 2.0
+"""Seconds between two snapshots while the screen is shown."""
+
+MAX_SNAPSHOTS = 1_800
+"""Snapshots (time and status) in the charts over time: an hour."""
+
+MAX_SOURCE_LINES = 4
+"""Sources with a line of their own; the others share one."""
+
+QUEUE_LABELS = {
+    "chunks": "vectors",
+    "points_to_drop": "index",
+    "files": "files",
+    "sessions": "summaries",
+    "facts": "facts",
+}
+"""The queues of the memory, by what they produce."""
+
+PERCENTILES = ("p50", "p95", "p99")
+LATENCY_STEPS = ("search", "context", "embedding")
+
+
+class StatusScreen(FrameScreen):
+    """Charts and tables of the memory's status."""
+
+    CSS_PATH = "status.tcss"
+    PLACE = "vitals"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (170, "-huge")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (36, "-high")]  # noqa: RUF012
+
+    plain: var[bool] = var(False)
+    """Whether tables are shown instead of charts."""
+    cumulative: var[bool] = var(False)
+    """Whether the chart of months shows running totals."""
+
+    def body(self) -> ComposeResult:
+        # As attributes: an answer may come while the screen is being removed, when queries find nothing.
+        self._status_text = Static("", id="vitals-status", markup=False)
+        self._table = Static("", id="vitals-table", markup=False)
+        self._month_chart = Chart("vitals-months", "Messages by month", "no dated messages")
+        self._source_chart = BarChart("vitals-sources", "Messages by source", "no messages yet")
+        self._latency_charts = {
+            "search": Chart("vitals-search", "Search, ms", "no searches yet"),
+            "context": Chart("vitals-context", "Context, ms", "no contexts yet"),
+            "embedding": Chart("vitals-embedding", "Embedding, ms a step", "nothing embedded yet"),
+        }
+        self._queue_chart = Chart("vitals-queues", "Queues", "all queues are empty")
+        self._disk_chart = BarChart("vitals-disk", "Disk usage", "nothing stored yet")
+        self._count_chart = BarChart("vitals-counts", "Stored", "nothing stored yet")
+        yield self._status_text
+        with VerticalScroll(id="vitals"):
+            with Container(id="vitals-plots"):
+                yield from (self._month_chart, self._source_chart, *self._latency_charts.values())
+                yield from (self._queue_chart, self._disk_chart, self._count_chart)
+            yield self._table
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._poll, self._with_activity = CoalescingRefresh(self, self._take_snapshot), True
+        self._snapshots: deque[tuple[float, dict[str, Any]]] = deque(maxlen=MAX_SNAPSHOTS)
+        self._activity: Sequence[Activity] = ()
+
+        self._poll_timer = self.set_interval(POLL_INTERVAL_SECONDS, self._poll, pause=True)
+        self.query_one("#vitals").focus()
+        self.watch(self.app, "user", self._user_changed, init=False)
+
+    def on_screen_resume(self) -> None:
+        self._poll_timer.resume()
+        self._poll_with_activity()
+
+    def on_screen_suspend(self) -> None:
+        self._poll_timer.pause()
+
+    def on_memory_changed(self, message: MemoryChanged) -> None:
+        if message.kind in ("ingested", "forgotten", "deleted"):
+            self._poll_with_activity()
+
+    def _user_changed(self) -> None:
+        self._with_activity = True
+        if self.is_current:
+            self._poll()
+
+    def _poll_with_activity(self) -> None:
+        """Load the messages by month, too. That is slower, and needed only after changes."""
+        self._with_activity = True
+        self._poll()
+
+    async def _take_snapshot(self) -> None:
+        user, activity, self._with_activity = self.appliance.user, self._with_activity, False
+
+        def load(memory: Appliance) -> tuple[dict[str, Any], Sequence[Activity] | None]:
+            return memory.status(), memory.overview.activity(user_id=user) if activity else None
+
+        with show_errors(self._status_text.update):
+            status, loaded = await self.appliance.memory_worker.run_query(load)
+            self._snapshots.append((time.time(), status))
+            if loaded is not None:
+                self._activity = loaded
+            self._write()
+
+    def watch_plain(self, plain: bool) -> None:
+        self.set_class(plain, "-plain")
+        self._write()
+
+    def watch_cumulative(self) -> None:
+        self._write()
+
+    def _write(self) -> None:
+        if not self._snapshots:
+            return
+        _, status = self._snapshots[-1]
+        self._status_text.update(_status_line(status))
+        if self.plain:
+            self._table.update(self._tables(status))
+            return
+        self._month_chart.title = "Messages up to each month" if self.cumulative else "Messages by month"
+        self._month_chart.show(*_month_lines(self._activity, self.cumulative))
+        sources = _messages_by_source(self._activity).most_common()
+        self._source_chart.show([(name, count, f"{count:,}") for name, count in sources])
+        ticks = self._time_ticks()
+        for step, chart in self._latency_charts.items():
+            chart.show(self._latency_lines(step), ticks)
+        self._queue_chart.show(self._queue_lines(), ticks)
+        disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
+        self._disk_chart.show([(name, size, format_bytes(size)) for name, size in disk])
+        self._count_chart.show(_stored_counts(status))
+
+    def _time_ticks(self) -> list[tuple[float, str]]:
+        first, last = self._snapshots[0][0], self._snapshots[-1][0]
+        ends = [(at, time.strftime("%H:%M:%S", time.localtime(at))) for at in (first, last)]
+        return ends if last > first else ends[:1]
+
+    def _latency_lines(self, step: str) -> LineSeries:
+        """The latency of a step at each snapshot, in milliseconds, by percentile."""
+        latencies = [(at, status["latency"].get(step)) for at, status in self._snapshots]
+        return {
+            name: [(at, latency[name]) for at, latency in latencies if latency and latency.get(name) is not None]
+            for name in PERCENTILES
+        }
+
+    def _queue_lines(self) -> LineSeries:
+        lines = {
+            label: [(at, status["queues"].get(name, 0)) for at, status in self._snapshots]
+            for name, label in QUEUE_LABELS.items()
+        }
+        return {label: points for label, points in lines.items() if any(value for _, value in points)}
+
+    def _tables(self, status: dict[str, Any]) -> Content:
+        """The charts as text, a value a line."""
+        latency = [
+            (step, ", ".join(f"{name} {value:g}" for name, value in status["latency"][step].items()))
+            for step in LATENCY_STEPS
+            if step in status["latency"]
+        ]
+        sources = _messages_by_source(self._activity).most_common()
+        parts = (
+            ("Stored", [(name, text) for name, _, text in _stored_counts(status)]),
+            ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
+            ("Messages by month", _month_rows(self._activity)),
+            ("Disk usage", [(name, format_bytes(size)) for name, size in status["disk_bytes"].items()]),
+            ("Latency, milliseconds", latency),
+            ("Queues", [(label, f"{status['queues'].get(name, 0):,}") for name, label in QUEUE_LABELS.items()]),
+        )
+        lines: list[Content] = []
+        for title, rows in parts:
+            lines += [Content(""), Content.styled(title, "bold $text-accent")]
+            lines += [Content(f"  {one_line(name):<24} {text}") for name, text in rows or [("none", "")]]
+        return Content("\n").join(lines[1:])
+
+    def action_table(self) -> None:
+        self.plain = not self.plain
+
+    def action_months(self) -> None:
+        self.cumulative = not self.cumulative
+
+    def action_refresh(self) -> None:
+        self._poll_with_activity()
+
+
+def _status_line(status: dict[str, Any]) -> Content:
+    """The first line: health, model, and memory of the process."""
+    healthy = status["health"] == "ok"
+    model, resident = status["model"], (status["memory"] or {}).get("anonymous")
+    about = [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
+    about += [f"{format_bytes(resident)} of memory"] if resident else []
+    about += ["daemon"] if status["daemon"] else []
+    health = ("✓ healthy", "bold $text-success") if healthy else (f"! {one_line(status['health'])}", "$text-warning")
+    return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
+
+
+def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
+    counts = status["counts"]
+    names = ("messages", "chunks", "sessions", "sources", "facts", "summaries", "variants", "pending")
+    return [(name, counts[name], f"{counts[name]:,}") for name in names]
+
+
+def _messages_by_source(activity: Sequence[Activity]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for entry in activity:
+        counts[entry.source] += entry.messages
+    return counts
+
+
+def _month_rows(activity: Sequence[Activity]) -> list[tuple[str, str]]:
+    counts: Counter[str] = Counter()
+    for entry in activity:
+        counts[entry.month or "no date"] += entry.messages
+    return [(month, f"{count:,}") for month, count in sorted(counts.items())]
+
+
+def _month_lines(activity: Sequence[Activity], cumulative: bool) -> tuple[LineSeries, list[tuple[float, str]]]:
+    """A line for each source over all months from the first to the last, and the ticks of the months."""
+    dated = [entry for entry in activity if entry.month]
+    if not dated:
+        return {}, []
+    first, last = min(map(_month_number, dated)), max(map(_month_number, dated))
+    top_sources = [name for name, _ in _messages_by_source(dated).most_common(MAX_SOURCE_LINES)]
+    counts: dict[str, list[int]] = {}
+    for entry in dated:
+        name = entry.source if entry.source in top_sources else "others"
+        counts.setdefault(name, [0] * (last - first + 1))[_month_number(entry) - first] += entry.messages
+    lines = {
+        name: [
+            (float(month), float(count))
+            for month, count in enumerate(accumulate(counts[name]) if cumulative else counts[name], first)
+        ]
+        for name in [*top_sources, "others"]
+        if name in counts
+    }
+    ticks = [(float(month), f"{month // 12:04}-{month % 12 + 1:02}") for month in range(first, last + 1)]
+    return lines, ticks
+
+
+def _month_number(activity: Activity) -> int:
+    year, month = activity.month.split("-")
+    return int(year) * 12 + int(month) - 1

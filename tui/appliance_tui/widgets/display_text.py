@@ -1,0 +1,72 @@
+"""Text as the screen shows it: free of control characters, fitted to a width, with search terms marked, and bars."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection
+
+from rich.cells import cell_len, set_cell_size
+
+# Control characters other than tab and line feed, and marks that change the direction of the rest of the line.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"\w+")
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+PREFIX_LETTERS = 5
+"""Letters that a word and a term share at the start for the word to be marked: "allergic" marks "allergies"."""
+
+
+def sanitize(text: str) -> str:
+    """A text without the characters that a terminal acts on: an export may hold anything."""
+    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4)
+
+
+def one_line(text: str) -> str:
+    """A sanitized text on one line."""
+    return " ".join(sanitize(text).split())
+
+
+def fit_width(text: str, width: int) -> str:
+    """A text on one line of exactly ``width`` cells, with an ellipsis where it is cut. Wide letters take two cells."""
+    line = one_line(text)
+    return set_cell_size(line, width) if cell_len(line) <= width else set_cell_size(line, max(0, width - 1)) + "…"
+
+
+def abbreviate_home(path: str) -> str:
+    """A path with "~" for the person's home folder."""
+    home = os.path.expanduser("~")
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+def pluralize(count: int, noun: str) -> str:
+    """ "1 message", "12,345 messages"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def query_terms(query: str) -> frozenset[str]:
+    """The prefixes of a query's words, by which words are marked."""
+    return frozenset(word.casefold()[:PREFIX_LETTERS] for word in _WORD.findall(query) if len(word) > 2)
+
+
+def matching_spans(text: str, terms: Collection[str]) -> list[tuple[int, int]]:
+    """Start and end of each word of a text that begins with one of the terms."""
+    return [
+        match.span() for match in _WORD.finditer(text) if terms and match.group().casefold()[:PREFIX_LETTERS] in terms
+    ]
+
+
+def render_bar(share: float, width: int) -> str:
+    """A bar of ``width`` cells, filled by a share from 0 to 1 in eighths of a cell."""
+    whole, part = divmod(round(max(0.0, min(1.0, share)) * width * 8), 8)
+    return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(width)
+
+
+def day(timestamp: str | None) -> str:
+    """The day of an ISO 8601 timestamp; "" without one."""
+    return (timestamp or "")[:10]
+
+
+def minute(timestamp: str | None) -> str:
+    """Day and minute of an ISO 8601 timestamp; "" without one."""
+    return (timestamp or "")[:16].replace("T", " ")

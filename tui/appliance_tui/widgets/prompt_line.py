@@ -1,0 +1,133 @@
+"""Lines that ask a question: one with a label and drafts, one that returns the focus to where it was."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+
+class PromptLine(Horizontal):
+    """A label and an input, visible while a question is open. Unfinished answers are kept as drafts by ``purpose``."""
+
+    BINDINGS = [Binding("escape", "close", show=False)]  # noqa: RUF012
+    DEFAULT_CSS = """
+    PromptLine { height: 1; margin: 0 1; background: $surface; display: none; }
+    PromptLine > Static { width: auto; color: $text-accent; text-style: bold; padding-right: 1; }
+    PromptLine > Input { width: 1fr; }
+    """
+
+    class Changed(Message):
+        """The text has changed."""
+
+        def __init__(self, purpose: str, text: str) -> None:
+            super().__init__()
+            self.purpose, self.text = purpose, text
+
+    class Submitted(Changed):
+        """Enter was pressed. The receiver calls ``finish``, or ``close`` to keep the draft."""
+
+    class Closed(Message):
+        """The line was hidden."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._purpose = ""
+        self._drafts: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        yield Static("", markup=False)
+        yield Input(compact=True)
+
+    def ask(self, purpose: str, label: str, value: str = "", example: str = "") -> None:
+        """Ask for something, starting from the draft for this purpose, else from ``value``."""
+        self._purpose = purpose
+        self.query_one(Static).update(label)
+        line = self.query_one(Input)
+        line.placeholder = example
+        with line.prevent(Input.Changed):
+            line.value = self._drafts.get(purpose, value)
+        line.cursor_position = len(line.value)
+        self.display = True
+        line.focus()
+
+    def action_close(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hide the line and keep the draft."""
+        if self.display:
+            self.display = False
+            self.post_message(self.Closed())
+
+    def finish(self) -> None:
+        """Hide the line and drop the draft."""
+        self._drafts.pop(self._purpose, None)
+        self.close()
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._drafts[self._purpose] = event.value
+        self.post_message(self.Changed(self._purpose, event.value))
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Submitted(self._purpose, event.value))
+
+
+class QuestionLine(Input):
+    """An input for a date, words or a title, visible while a question is open; ``about`` identifies the question."""
+
+    BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012
+
+    class Answered(Message):
+        """Enter was pressed."""
+
+        def __init__(self, about: str, text: str) -> None:
+            super().__init__()
+            self.about = about
+            self.text = text
+
+    class Cancelled(Message):
+        """The question was cancelled."""
+
+        def __init__(self, about: str) -> None:
+            super().__init__()
+            self.about = about
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id, compact=True, select_on_focus=False)
+        self.about = ""
+        self.display = False
+        self._previous_focus: Widget | None = None
+
+    def ask(self, about: str, placeholder: str, text: str = "") -> None:
+        """Show the question and take the focus until it is answered."""
+        if not self.display:
+            self._previous_focus = self.screen.focused
+        self.about = about
+        self.placeholder = placeholder
+        self.value = text
+        self.display = True
+        self.cursor_position = len(text)
+        self.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._hide_line()
+        self.post_message(self.Answered(self.about, event.value))
+
+    def action_leave(self) -> None:
+        self._hide_line()
+        self.post_message(self.Cancelled(self.about))
+
+    def _hide_line(self) -> None:
+        self.display = False
+        if self._previous_focus is not None and self._previous_focus.is_attached:
+            self._previous_focus.focus()

@@ -1,0 +1,105 @@
+"""The lines around message texts: headers, days, the gutter and folds; and highlighted matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
+
+if TYPE_CHECKING:
+    from appliance.types import Outline
+    from appliance_tui.widgets.message_cache import RenderedBody
+
+GUTTER = 3
+"""Columns left of a text: the selection, the star of a pinned message, and an empty one."""
+
+MAX_NAME_WIDTH = 40
+"""Columns of an author's name at most."""
+
+ROLE_COLOURS = {"user": "primary", "assistant": "secondary", "tool": "warning", "system": "muted"}
+
+
+@lru_cache(64)
+def _style(colour: str, *, bold: bool = False, italic: bool = False, reverse: bool = False) -> Style:
+    return Style(color=colour, bold=bold or None, italic=italic or None, reverse=reverse or None)
+
+
+def gutter(marked: bool, pinned: bool, colours: Mapping[str, str]) -> Strip:
+    """The columns left of a line."""
+    return Strip(
+        [
+            Segment("▌" if marked else " ", _style(colours["accent"])),
+            Segment("★" if pinned else " ", _style(colours["warning"])),
+            Segment(" "),
+        ],
+        GUTTER,
+    )
+
+
+def header_line(outline: Outline, index: int, colours: Mapping[str, str]) -> Strip:
+    """The role's letter, the author and the time."""
+    role = outline.roles[index]
+    colour = colours[ROLE_COLOURS.get(role, "muted")]
+    author = one_line(outline.authors[index])
+    name = fit_width(author, min(MAX_NAME_WIDTH, cell_len(author))) if author else role
+    muted = _style(colours["muted"])
+    sent_at = outline.times[index]
+    about = [sent_at[11:16]] if len(sent_at) > 10 else []
+    if author and role != "user":
+        about.append(role)
+    return Strip(
+        [
+            Segment(f" {role[:1].upper()} ", _style(colour, bold=True, reverse=True)),
+            Segment(" "),
+            Segment(name, _style(colour, bold=True)),
+            Segment("  " + " · ".join(about), muted),
+        ]
+    )
+
+
+def day_line(time: str, width: int, colours: Mapping[str, str]) -> Strip:
+    """The line above a day's first message."""
+    label = f" {long_day(time)} "
+    dashes = max(0, width - cell_len(label))
+    muted = _style(colours["muted"])
+    left, right = Segment("─" * (dashes // 2), muted), Segment("─" * (dashes - dashes // 2), muted)
+    return Strip([left, Segment(label, _style(colours["foreground"], bold=True)), right])
+
+
+def long_day(time: str) -> str:
+    """The day of an ISO 8601 timestamp in words; as it is if it can't be parsed."""
+    try:
+        day = date.fromisoformat(time[:10])
+    except ValueError:
+        return time[:10]
+    return f"{day:%A}, {day.day} {day:%B} {day.year}"
+
+
+def fold_hint_line(body: RenderedBody, colours: Mapping[str, str]) -> Strip:
+    """The line below a long message."""
+    lines = f"{'' if body.is_exact else 'about '}{pluralize(body.hidden_lines, 'more line')}"
+    hint = f"… {lines}, enter unfolds" if body.is_folded else "⌃ enter folds"
+    return Strip([Segment(hint, _style(colours["accent"], italic=True))])
+
+
+def highlight_matches(strip: Strip, pattern: re.Pattern[str]) -> Strip:
+    """A line with the matches of a pattern highlighted."""
+    text = strip.text
+    spans = [match.span() for match in pattern.finditer(text) if match.end() > match.start()]
+    if not spans:
+        return strip
+    cuts = [cell_len(text[:edge]) for span in spans for edge in span]
+    parts = strip.divide([*cuts, strip.cell_length])
+    return Strip.join([part.apply_style(_MATCH_STYLE) if number % 2 else part for number, part in enumerate(parts)])
+
+
+_MATCH_STYLE = Style(reverse=True, bold=True)
