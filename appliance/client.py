@@ -138,6 +138,10 @@ class _Resource:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
+    def __repr__(self) -> str:
+        verbs = (name for name in dir(type(self)) if not name.startswith("_"))
+        return f"{type(self).__name__}({', '.join(verbs)})"
+
 
 class Sessions(_Resource):
     """The sessions of a memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import types
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from functools import cache
@@ -71,6 +71,27 @@ def _wire_type(hint: Any) -> Any:
     return Sequence[str] if kind in (Sequence, Collection, Iterable) else hint
 
 
+def check_types(request: Request[Any]) -> None:
+    """Check the types of a request's fields, as a daemon does that decodes them. Iterators are not looked into.
+
+    Raises:
+        UsageError: A field is not of its type.
+    """
+    given = {field: getattr(request, field) for field in wire_types(request.name).fields}
+    checked = {field: plain(value) for field, value in given.items() if not isinstance(value, Iterator)}
+    try:
+        msgspec.convert(checked, _arguments(request.name))
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$.")
+        raise UsageError(f"Invalid argument {place.rstrip('`')}: {reason}.") from error
+
+
+@cache
+def _arguments(name: str) -> type[msgspec.Struct]:
+    """A request's fields as one value that msgspec checks at once."""
+    return msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
+
+
 def encode_request(request: Request[Any]) -> bytes:
     """A request's fields as JSON.
 
@@ -113,9 +134,11 @@ def decode_request(name: str, body: bytes) -> Request[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can express it: paths as text, any collection as a list."""
-    if isinstance(value, str | bytes | Mapping):
+    """A value as JSON can express it: paths and times as text, any collection as a list."""
+    if value is None or isinstance(value, str | bytes | int | float | Mapping):
         return value
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Iterable):

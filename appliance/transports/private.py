@@ -13,6 +13,7 @@ from appliance import requests as r
 from appliance.errors import ApplianceError, NotFound, UsageError
 from appliance.requests import PRIVATE_PREFIX, Request
 from appliance.transports.base import Transport
+from appliance.transports.codec import check_types
 from appliance.types import Message, OnProgress, RemovalResult, SessionInfo, Window
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class PrivateTransport:
 
     def send(self, request: Request[R], on_progress: OnProgress | None = None) -> R:
         """Carry out a request, as ``Transport.send``."""
+        check_types(request)
         result: Any
         if isinstance(request, r.CreateSessionRequest) and request.private:
             with self._lock:

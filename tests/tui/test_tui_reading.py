@@ -119,10 +119,9 @@ def test_it_opens_at_a_message_with_its_neighbours_around(filled: Path) -> None:
 def test_an_answer_that_comes_while_it_is_being_closed_is_dropped(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            app.push_screen(ConversationScreen("sea"))
-            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen._is_shown)
-            screen = app.screen
-            assert isinstance(screen, ConversationScreen)
+            screen = await reading(app, pilot)
+            await until(pilot, lambda: " of " in note(screen))
+            await pilot.pause()  # what the opening began is done
             layout = screen.transcript.conversation_layout
             assert layout is not None
             await screen.transcript.remove()  # as the closing of a screen begins
