@@ -93,9 +93,9 @@ def verify(
 ) -> None:
     """Check that the memory is complete and consistent; changes nothing.
 
-    Every character of every message must lie in a chunk, and chunks, vectors, index and full text must agree. The exit
-    code is 3 if there is a problem. --deep also checks that no chunk is longer than the model can read. --json adds
-    the counts of each source.
+    Every message must be as it was stored: its words, author, times and metadata. Every character must lie in a
+    chunk, and chunks, vectors, index and full text must agree. The exit code is 3 if there is a problem. --deep also
+    checks that no chunk is longer than the model can read. --json adds the counts of each source.
 
     \b
     Examples:

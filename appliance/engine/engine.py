@@ -32,7 +32,7 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
-from appliance.store import check, messages, sessions, variants
+from appliance.store import check, digests, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -229,6 +229,7 @@ class Engine:
         """The background jobs, in the order in which they run."""
         return (
             self.erasure.finish_interrupted,
+            partial(digests.fill, self._database),
             self.sessions.delete_expired,
             self._working_memory.run_pending_compactions,
             self.pins.score_pending,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appliance.errors import StoreCorrupt
-from appliance.store import chunks, lexical, summaries, variants, vectors
+from appliance.store import chunks, digests, lexical, summaries, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import RESTORE_HINT, Database
 from appliance.store.generations import DerivedStores
@@ -50,6 +50,7 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
     try:
         db = database.read()
         check_database(db, report)
+        check_digests(db, report)
         check_full_text(database, report)
         check_variants(db, report)
         if derived is not None:
@@ -69,9 +70,18 @@ def check_database(db: sqlite3.Connection, report: VerifyReport) -> None:
         if answer != "ok":
             report.add("recall.db", str(answer))
     for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
-        report.add("recall.db", f"row {row} of {table} names a {parent} that does not exist")
+        which = f"row {row}" if row is not None else "a row"
+        report.add("recall.db", f"{which} of {table} names a {parent} that does not exist")
     for what in ("session", "message", "revision"):
         report.count(f"{what}s", db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
+
+
+def check_digests(db: sqlite3.Connection, report: VerifyReport) -> None:
+    """Check that every message and revision is as it was stored."""
+    if pending := digests.count_pending(db):
+        report.count("messages without a digest yet", pending)
+    for key, why in digests.disagreements(db):
+        report.add(message_id(key), f"{why}: restore a backup, or ingest its export again")
 
 
 def check_full_text(database: Database, report: VerifyReport) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store import branches, chunks, lexical, neighbours, sessions
+from appliance.store import branches, chunks, digests, lexical, neighbours, sessions
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import RemovalResult, StorageScope
 
@@ -93,9 +93,11 @@ def _transfer_to_branch(tx: sqlite3.Connection, session: int) -> RemovalResult:
     query = "SELECT id FROM message WHERE session_id = ? AND (order_at, position, id) <= (?, ?, ?)"
     keys = [key for (key,) in tx.execute(query, (session, *place))]
     _reposition_messages(tx, inheriting_branch, place[0], place[1])
+    intact = digests.intact(tx, keys)
     _rename_duplicate_ids(tx, session, inheriting_branch, keys)
     moved = (inheriting_branch, json_keys(keys))
     tx.execute(f"UPDATE message SET session_id = ? WHERE id IN {JSON_KEYS_SQL}", moved)
+    digests.refresh(tx, intact)
     parent, branch_at, own_scope = tx.execute(
         "SELECT parent_id, branch_at, storage_scope FROM session WHERE id = ?", (session,)
     ).fetchone()
@@ -124,14 +126,17 @@ def _reposition_messages(tx: sqlite3.Connection, inheriting_branch: int, order_a
         "SELECT id FROM message WHERE session_id = ? AND order_at <= ? ORDER BY order_at, position, id",
         (inheriting_branch, order_at),
     ).fetchall()
+    intact = digests.intact(tx, [key for (key,) in earlier_rows])
     tx.executemany(
         "UPDATE message SET order_at = ?, position = ? WHERE id = ?",
         [(order_at, position + number * _POSITION_GAP, key) for number, (key,) in enumerate(earlier_rows, 1)],
     )
+    digests.refresh(tx, intact)
 
 
 def _rename_duplicate_ids(tx: sqlite3.Connection, session: int, inheriting_branch: int, keys: Sequence[int]) -> None:
-    """Give messages whose external id the branch uses too a new one, because it is unique within a session."""
+    """Give messages whose external id the branch uses too a new one, because it is unique within a session. The caller
+    refreshes their digests."""
     rows = tx.execute(
         f"SELECT id, external_id FROM message WHERE id IN {JSON_KEYS_SQL} AND external_id IN"
         " (SELECT external_id FROM message WHERE session_id = ?)",

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from appliance.store import digests
 from appliance.store.messages import COLUMNS, MessageRow
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
@@ -84,7 +85,9 @@ def set_word_scores(tx: sqlite3.Connection, scores: Mapping[int, float]) -> None
 
 
 def set_pinned(tx: sqlite3.Connection, key: int, pinned: bool) -> None:
+    intact = digests.intact(tx, [key])
     tx.execute("UPDATE message SET pinned = ? WHERE id = ?", (pinned, key))
+    digests.refresh(tx, intact)
 
 
 def add_recalls(tx: sqlite3.Connection, recalls: Mapping[int, tuple[int, int]]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from appliance.errors import NotFound
-from appliance.store import branches, sessions
+from appliance.store import branches, digests, sessions
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
@@ -95,6 +95,9 @@ class MessageRow:
     source_id: int | None
     pinned: bool = False
 
+
+FIRST_REVISION = 1
+"""The revision of a message that has never been changed."""
 
 COLUMNS = (
     "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
@@ -217,16 +220,18 @@ def insert(
     """
     first = next_key(tx, "message")
     added = now()
+    rows = [
+        (key, session, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, int(m.conversational),
+         int(m.pinned), m.reply_to, FIRST_REVISION, source, added, m.text, m.metadata)
+        for key, m in enumerate(messages, first)
+    ]  # fmt: skip
+    scores = importance or [None] * len(messages)
     tx.executemany(
-        "INSERT INTO message (id, session_id, external_id, position, order_at, sent_at, at, role, author,"
-        " text, talk, reply_to, metadata, source_id, added_at, importance, pinned)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (first + i, session, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author,
-             m.text, m.conversational, m.reply_to, m.metadata, source, added, score, m.pinned)
-            for i, (m, score) in enumerate(zip(messages, importance or [None] * len(messages), strict=True))
-        ),
-    )  # fmt: skip
+        f"INSERT INTO message ({', '.join(digests.MESSAGE_COLUMNS)}, importance)"
+        f" VALUES ({placeholders(digests.MESSAGE_COLUMNS)}, ?)",
+        ((*row, score) for row, score in zip(rows, scores, strict=True)),
+    )
+    digests.add(tx, rows)
     return list(range(first, first + len(messages)))
 
 
@@ -235,6 +240,7 @@ def revise(
 ) -> None:
     """Give a message its new form, place and importance; the old form is kept as a revision. A pinned message stays
     pinned."""
+    intact = digests.intact(tx, [key])
     tx.execute(
         "INSERT INTO revision (message_id, number, text, metadata, role, author, sent_at, reply_to, source_id,"
         " replaced_at) SELECT id, revision, text, metadata, role, author, sent_at, reply_to, source_id, ?"
@@ -248,6 +254,8 @@ def revise(
         (message.text, message.metadata, message.role, message.author, message.conversational, message.reply_to,
          message.sent_at, message.at, message.order_at, message.position, source, importance, message.pinned, key),
     )  # fmt: skip
+    digests.refresh_revisions(tx, intact)
+    digests.refresh(tx, [key])
 
 
 # --- reading -----------------------------------------------------------------------------------------

@@ -20,7 +20,22 @@ if TYPE_CHECKING:
 FIRST = 13
 """The number of the schema. Homes from before the first release reached it in thirteen steps; they stay valid."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+_MESSAGE_DIGESTS = (
+    """
+    -- The digest of a message (revision 0) or of an earlier form of it; NULL until it is computed. See digests.py.
+    CREATE TABLE message_digest (
+        message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+        revision INTEGER NOT NULL,
+        digest BLOB,
+        PRIMARY KEY (message_id, revision)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX message_digest_pending ON message_digest (message_id) WHERE digest IS NULL",
+    "INSERT INTO message_digest SELECT id, 0, NULL FROM message",
+    "INSERT INTO message_digest SELECT message_id, number, NULL FROM revision",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS,)
 """The statements of each migration after the schema."""
 
 

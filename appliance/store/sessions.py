@@ -243,6 +243,8 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         shared, shared_first = db.execute(query, past_values).fetchone()
         (shared_last,) = db.execute("SELECT sent_at FROM message WHERE id = ?", (branch_at,)).fetchone() or (None,)
         first, last = shared_first or first, last or shared_last
+    if first and last and first > last:  # a clock was set back within the conversation
+        first, last = _widest_span(db, key)
     return SessionInfo(
         id=public_id(key),
         external_id=external_id,
@@ -267,6 +269,15 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         branch_at=None if branch_at is None else f"m{branch_at}",
         shared=shared,
     )
+
+
+def _widest_span(db: sqlite3.Connection, key: int) -> tuple[str, str]:
+    """The earliest and the latest time of a session's messages, whatever their order."""
+    where, values = branches.parts_condition(branches.session_parts(db, key))
+    dated = f"SELECT m.sent_at FROM message m WHERE {where} AND m.at IS NOT NULL ORDER BY m.at"
+    (first,) = db.execute(f"{dated} LIMIT 1", values).fetchone()
+    (last,) = db.execute(f"{dated} DESC LIMIT 1", values).fetchone()
+    return first, last
 
 
 def infos(db: sqlite3.Connection, keys: Sequence[int]) -> list[SessionInfo]:

@@ -173,12 +173,13 @@ def insert(tx: sqlite3.Connection, session: int, new: Sequence[SummaryInsert]) -
     for summary in new:
         sentences = [(messages.message_key(q.message_id), q.start, q.end) for q in summary.quotes]
         first, last = summary.first, summary.last
+        since, until = (first, last) if (first.at or 0) <= (last.at or first.at or 0) else (last, first)
         cursor = tx.execute(
             "INSERT INTO summary (session_id, level, first_id, first_order, first_position, last_id, last_order,"
             " last_position, messages, since, until, at, text, sentences, made_by, metadata, covers, made_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (session, summary.level, first.id, first.order_at, first.position, last.id, last.order_at, last.position,
-             summary.messages, first.sent_at, last.sent_at, last.at, summary.text, to_json(sentences), summary.made_by,
+             summary.messages, since.sent_at, until.sent_at, last.at, summary.text, to_json(sentences), summary.made_by,
              to_json(summary.metadata), summary.source_digest, made_at),
         )  # fmt: skip
         keys.append(int(cursor.lastrowid or 0))

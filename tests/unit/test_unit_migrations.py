@@ -41,6 +41,15 @@ SECOND = (
 )
 
 
+RELEASED = migrations.MIGRATIONS
+LATEST = migrations.FIRST + len(RELEASED)
+NAMES = [f"{number:04}" for number in range(migrations.FIRST, LATEST + 1)]
+"""The migrations of this program, the number that they lead to, and what sqlite-utils calls them."""
+
+NEXT = f"{LATEST + 1:04}"
+"""The name of the migration that ``with_second`` adds."""
+
+
 def put(name: str, home: Path) -> Path:
     """The database of a home that holds one of the stores."""
     home.mkdir(mode=0o700)
@@ -71,10 +80,10 @@ def version(path: Path) -> tuple[int, list[str]]:
 
 @pytest.fixture
 def with_second(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes this program one that knows a second migration."""
+    """Makes this program one that knows one more migration."""
 
     def know(*statements: str) -> None:
-        monkeypatch.setattr(migrations, "MIGRATIONS", (statements or SECOND,))
+        monkeypatch.setattr(migrations, "MIGRATIONS", (*RELEASED, statements or SECOND))
 
     return know
 
@@ -103,11 +112,12 @@ def test_an_earlier_store_opens_whole_and_goes_on(
         assert (report.total("updated"), report.total("new")) == (1, 1)
         memory.sessions.get("s1").delete()
         assert not memory.verify().problems
-    assert version(path)[0] == migrations.FIRST + migrated
+    assert version(path)[0] == LATEST + migrated
 
 
-def test_the_first_schema_is_not_edited(home: Path, tmp_path: Path) -> None:
+def test_the_first_schema_is_not_edited(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of schema.sql would reach new homes only: others get it by a migration."""
+    monkeypatch.setattr(migrations, "MIGRATIONS", ())
     Database(tmp_path / "new.db").close()
     assert schema(tmp_path / "new.db") == schema(put("first", home))
 
@@ -130,7 +140,7 @@ def test_a_migration_is_applied_once(home: Path, with_second: Callable[..., None
     assert connection.execute("SELECT count(*) FROM migrated").fetchone() == (1,)
     assert connection.execute("SELECT DISTINCT language FROM message").fetchall() == [("en",)]
     connection.close()
-    assert version(path) == (migrations.FIRST + 1, [*before, "0014"])
+    assert version(path) == (LATEST + 1, [*before, *NAMES[1:], NEXT])
 
 
 def test_of_several_migrations_all_are_applied_or_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +156,7 @@ def test_a_new_home_gets_all_migrations(tmp_path: Path, with_second: Callable[..
     with_second()
     path = tmp_path / "recall.db"
     Database(path).close()
-    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+    assert version(path) == (LATEST + 1, [*NAMES, NEXT])
     assert ("table", "migrated") in schema(path)
 
 
@@ -159,7 +169,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(home: Path, with_seco
     assert schema(path) == before and version(path) == (migrations.FIRST, ["0013"])
     with_second()
     Database(path).close()
-    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+    assert version(path) == (LATEST + 1, [*NAMES, NEXT])
 
 
 KILLED = """
@@ -205,7 +215,7 @@ def test_a_kill_in_the_middle_of_a_migration_leaves_the_store_as_it_was(
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         assert not memory.verify().problems
         assert len(list(memory.export())) == len(TURNS)
-    assert version(path) == (migrations.FIRST + 1, ["0013", "0014"])
+    assert version(path) == (LATEST + 1, [*NAMES, NEXT])
 
 
 def test_a_kill_while_a_home_is_made_leaves_one_that_opens(home: Path, tmp_path: Path) -> None:
@@ -221,7 +231,8 @@ def test_a_kill_while_a_home_is_made_leaves_one_that_opens(home: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [(14, "A newer"), (99, "A newer"), (12, "No released"), (1, "No released"), (0, "No released")]
+    ("number", "said"),
+    [(LATEST + 1, "A newer"), (99, "A newer"), (12, "No released"), (1, "No released"), (0, "No released")],
 )
 def test_a_store_of_an_unknown_version_is_refused_and_left_alone(home: Path, number: int, said: str) -> None:
     path = put("first", home)
