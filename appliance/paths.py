@@ -51,6 +51,8 @@ class Home:
     """The tokens given to other programs: their digests and their rights."""
     uploads = _HomePath("uploads")
     """Exports that arrive over HTTP, until they have been read."""
+    erasing = _HomePath("erasing")
+    """The texts of erasures that are not finished, until they have been searched for."""
     lock = _HomePath("lock")
 
     def bench_of(self, user: str) -> Path:

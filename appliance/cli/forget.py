@@ -123,9 +123,13 @@ def _print_receipts(receipts: list[Receipt], json: bool) -> None:
         output.print_json({"receipts": [asdict(receipt) for receipt in receipts]})
         return
     rows = [
-        (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, str(len(item.proof.traces)))
+        (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, _count_traces(item))
         for item in receipts
     ]
     output.print_table(
         ("receipt", "when", "messages", "sessions", "state", "traces"), rows, right=("messages", "sessions")
     )
+
+
+def _count_traces(receipt: Receipt) -> str:
+    return str(len(receipt.proof.traces)) if receipt.proof.searched else "not searched"

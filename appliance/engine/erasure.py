@@ -1,20 +1,22 @@
 """Erasure: out of the database first, then out of every file, then the search for traces.
 
 After the first step of ``ErasureService.forget`` no request finds the messages any more. The steps after it remove
-their traces from the files; ``finish_interrupted`` does so if ``forget`` was interrupted.
+their traces from the files and search for what is left; ``finish_interrupted`` does so if ``forget`` was interrupted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
+from appliance.memory import erased_texts
 from appliance.memory import erasure as forgetting
 from appliance.paths import Home, file_stats
 from appliance.runtime.workers import ShouldContinue
 from appliance.store.database import Database
-from appliance.types import ErasurePreview, ErasureReport, Event, OnProgress, Progress, Receipt, Scope
+from appliance.types import ErasurePreview, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
 
 
 class ErasureService:
@@ -29,6 +31,8 @@ class ErasureService:
         self._index_service = index_service
         self._owner = owner
         self._publish = publish
+        self._running = threading.Lock()
+        """Held by a running erasure, whose receipt is nobody else's to close."""
 
     def preview(self, request: r.PreviewErasureRequest) -> ErasurePreview:
         """See ``PreviewErasureRequest``."""
@@ -43,13 +47,14 @@ class ErasureService:
 
     def forget(self, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
         """See ``ForgetRequest``."""
-        texts = forgetting.text_probes(self._database.read(), request.preview.messages, self._disk_bytes())
-        key = forgetting.erase(self._database, request.preview)
-        counts = {"messages": len(request.preview.messages), "sessions": len(request.preview.sessions)}
-        self._publish(Event("forgotten", "", {**counts, "receipt": key}))
-        vectors = self._index_service.expunge(lambda done, pending: on_progress(Progress("embedding", done, pending)))
-        report = forgetting.find_traces(self._database.read(), self._home.root, self._home.inbox, texts)
-        forgetting.close_receipts(self._database, vectors, {key: report})
+        with self._running:
+            key, texts = forgetting.erase(self._database, request.preview, self._home.erasing)
+            counts = {"messages": len(request.preview.messages), "sessions": len(request.preview.sessions)}
+            self._publish(Event("forgotten", "", {**counts, "receipt": key}))
+            interrupted = self._interrupted(but=key)
+            self._remove_traces(
+                {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
+            )
         return forgetting.receipt(self._database.read(), key)
 
     def receipts(self, request: r.ReceiptsRequest) -> list[Receipt]:
@@ -57,13 +62,38 @@ class ErasureService:
         return forgetting.receipts(self._database.read())
 
     def finish_interrupted(self, should_continue: ShouldContinue) -> int:
-        """Remove the traces that an interrupted ``forget`` left in the files. Returns 1 if there was one."""
-        if not forgetting.has_open_receipts(self._database.read()):
+        """Finish erasures that were interrupted, unless one is running. Returns how many there were."""
+        if not forgetting.open_receipts(self._database.read()) and not self._home.erasing.is_dir():
             return 0
-        vectors = self._index_service.expunge(lambda done, pending: None)
-        no_reports: dict[int, ErasureReport] = {}
-        forgetting.close_receipts(self._database, vectors, no_reports)
-        return 1
+        if not self._running.acquire(blocking=False):
+            return 0
+        try:
+            interrupted = self._interrupted()
+            if interrupted:
+                self._remove_traces(interrupted, lambda done, pending: None)
+            else:
+                erased_texts.discard_all(self._home.erasing)
+        finally:
+            self._running.release()
+        return len(interrupted)
+
+    def _interrupted(self, but: int | None = None) -> dict[int, Sequence[str] | None]:
+        """The open receipts and their texts, as far as they are known; without the receipt ``but``."""
+        keys = forgetting.open_receipts(self._database.read())
+        return {key: erased_texts.kept(self._home.erasing, key) for key in keys if key != but}
+
+    def _remove_traces(self, erasures: Mapping[int, Sequence[str] | None], on_embedded: OnEmbedded) -> None:
+        """Rewrite the files, search them for the texts of each receipt, and close the receipts."""
+        vectors = self._index_service.expunge(on_embedded)
+        for key, texts in erasures.items():
+            if texts is not None:
+                probes = forgetting.text_probes(texts, self._disk_bytes())
+                report = forgetting.find_traces(self._database.read(), self._home, probes)
+                forgetting.record_report(self._database, key, vectors, report)
+        # Before a receipt says that it is done, no file has the texts any more.
+        erased_texts.discard_all(self._home.erasing)
+        for key in erasures:
+            forgetting.close_receipt(self._database, key)
 
     def _disk_bytes(self) -> int:
         return sum(one.st_size for one in file_stats(self._home.root))

@@ -12,15 +12,17 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import msgspec
 
 from appliance import paths
 from appliance.errors import NotFound, UsageError
+from appliance.memory import erased_texts
 from appliance.memory.facts import extraction
-from appliance.store import branches, deletion, lexical, messages, sessions, statements, tombstones
+from appliance.paths import Home
+from appliance.store import branches, chunks, deletion, lexical, messages, sessions, statements, tombstones
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, json_keys, to_json
 from appliance.timestamps import iso_from_microseconds, now
@@ -142,9 +144,14 @@ def _sessions_with_remaining(db: sqlite3.Connection, keys: Iterable[int], erased
     return {key for (key,) in rows}
 
 
-def erase(database: Database, preview: ErasurePreview) -> int:
-    """Take the messages of a preview out of the database for good. Returns the key of the open receipt."""
+def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[int, list[str]]:
+    """Take the messages of a preview out of the database for good. ``erasing`` is the folder of unfinished erasures.
+
+    Returns:
+        The key of the open receipt, and the erased texts.
+    """
     with database.write() as tx:
+        texts = erased_texts.read(tx, preview.messages)
         tombstones.add(tx, tombstones.origins(tx, preview.messages))
         source_keys = _source_keys(tx, preview.messages)
         stated_values = statements.stated_values(tx, preview.messages)
@@ -174,11 +181,13 @@ def erase(database: Database, preview: ErasurePreview) -> int:
             "characters": preview.characters,
             "formats": preview.formats,
             "facts": preview.facts,
+            "vectors": chunks.count_orphaned_embeddings(tx),
         }
         (key,) = tx.execute(
             "INSERT INTO erasure (at, state, counts) VALUES (?, 'open', ?) RETURNING id", (now(), to_json(counts))
         ).fetchone()
-    return int(key)
+        erased_texts.keep(erasing, key, texts)
+    return int(key), texts
 
 
 def _source_keys(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:
@@ -192,22 +201,26 @@ def _source_keys(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def has_open_receipts(db: sqlite3.Connection) -> bool:
-    """Whether files of the home may still hold traces of erased messages."""
-    return db.execute("SELECT 1 FROM erasure WHERE state = 'open' LIMIT 1").fetchone() is not None
+def open_receipts(db: sqlite3.Connection) -> list[int]:
+    """Return the keys of the open receipts: files of the home may still hold traces of what they erased."""
+    return [key for (key,) in db.execute("SELECT id FROM erasure WHERE state = 'open' ORDER BY id")]
 
 
-def close_receipts(database: Database, vectors: int, reports: dict[int, ErasureReport]) -> None:
-    """Close all open receipts, after the files were written anew. ``reports`` are by the receipts' keys. A receipt
-    that an earlier process opened has no report, because its probes are not known any more."""
+def record_report(database: Database, key: int, vectors: int, report: ErasureReport) -> None:
+    """Store the report of an open receipt. ``vectors`` were erased now; an interrupted erasure may have erased more."""
     with database.write() as tx:
-        for key, counts in tx.execute("SELECT id, counts FROM erasure WHERE state = 'open'").fetchall():
-            encoded_report = to_json(asdict(reports[key])) if key in reports else "{}"
-            known = {**msgspec.json.decode(counts), "vectors": vectors}
-            tx.execute(
-                "UPDATE erasure SET state = 'done', counts = ?, proof = ? WHERE id = ?",
-                (to_json(known), encoded_report, key),
-            )
+        (encoded_counts,) = tx.execute("SELECT counts FROM erasure WHERE id = ?", (key,)).fetchone()
+        counts = msgspec.json.decode(encoded_counts)
+        counts["vectors"] = max(vectors, counts.get("vectors", 0))
+        tx.execute(
+            "UPDATE erasure SET counts = ?, proof = ? WHERE id = ?", (to_json(counts), to_json(asdict(report)), key)
+        )
+
+
+def close_receipt(database: Database, key: int) -> None:
+    """Close an open receipt, after the files were rewritten and searched."""
+    with database.write() as tx:
+        tx.execute("UPDATE erasure SET state = 'done' WHERE id = ?", (key,))
 
 
 def receipts(db: sqlite3.Connection) -> list[Receipt]:
@@ -224,23 +237,22 @@ def _receipt(key: int, at: int, state: str, counts: str, encoded_report: str) ->
     return Receipt(
         id=f"e{key}", at=iso_from_microseconds(at), state=state, messages=known["messages"],
         sessions=known["sessions"], characters=known["characters"], vectors=known.get("vectors", 0),
-        formats=known["formats"], proof=msgspec.json.decode(encoded_report, type=ErasureReport),
-        facts=known.get("facts", 0),
+        formats=known["formats"], proof=_report(encoded_report), facts=known.get("facts", 0),
     )  # fmt: skip
 
 
-def text_probes(db: sqlite3.Connection, keys: Sequence[int], home_bytes: int) -> list[list[str]]:
-    """Return probes of the texts that are about to go, up to three of each. The size of the home bounds the number
-    of texts that are probed; they are spread evenly."""
+def _report(encoded: str) -> ErasureReport:
+    report = msgspec.json.decode(encoded, type=ErasureReport)
+    # Reports of earlier versions don't say whether they searched; those that did, searched at least the database.
+    return replace(report, searched=report.searched or report.files > 0)
+
+
+def text_probes(texts: Sequence[str], home_bytes: int) -> list[list[str]]:
+    """Return probes of erased texts, up to three of each. The size of the home bounds the number of texts that are
+    probed; they are spread evenly."""
     max_texts = max(MIN_PROBED_TEXTS, MAX_SCAN_BYTES // max(home_bytes, 1) // 3)
-    step = max(1, -(-len(keys) // max_texts))
-    encoded_keys = json_keys(keys[::step])
-    texts = db.execute(
-        f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
-        f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
-        (encoded_keys, encoded_keys),
-    )
-    return [_probes(text) for (text,) in texts if len(text.encode("utf-8", "surrogatepass")) >= MIN_TEXT_BYTES]
+    step = max(1, -(-len(texts) // max_texts))
+    return [_probes(text) for text in texts[::step] if len(text.encode("utf-8", "surrogatepass")) >= MIN_TEXT_BYTES]
 
 
 def _probes(text: str) -> list[str]:
@@ -250,18 +262,20 @@ def _probes(text: str) -> list[str]:
     return list(dict.fromkeys(parts))
 
 
-def find_traces(db: sqlite3.Connection, root: Path, inbox: Path, texts: Sequence[Sequence[str]]) -> ErasureReport:
+def find_traces(db: sqlite3.Connection, home: Home, texts: Sequence[Sequence[str]]) -> ErasureReport:
     """Search every file of the home for probes of erased texts. What another message still says is no trace."""
     probes = list(dict.fromkeys(probe for text in texts for probe in text))
     still_present: dict[str, bool] = {}
     traces, inbox_files, count, size = [], [], 0, 0
-    for path in paths.files(root):
+    for path in paths.files(home.root):
+        if home.erasing in path.parents:
+            continue
         try:
             found, bytes = _probes_in_file(path, probes)
         except FileNotFoundError:  # the index and the database replace their files while they work
             continue
         count, size = count + (bytes > 0), size + bytes
-        if inbox in path.parents:
+        if home.inbox in path.parents:
             inbox_files += [str(path)] if found else []
             continue
         for probe in found:
@@ -269,7 +283,7 @@ def find_traces(db: sqlite3.Connection, root: Path, inbox: Path, texts: Sequence
                 still_present[probe] = _is_in_database(db, probe)
         if not all(still_present[probe] for probe in found):
             traces.append(str(path))
-    return ErasureReport(count, size, len(texts), tuple(traces), tuple(inbox_files))
+    return ErasureReport(count, size, len(texts), tuple(traces), tuple(inbox_files), searched=True)
 
 
 def _probes_in_file(path: Path, probes: Sequence[str]) -> tuple[list[str], int]:

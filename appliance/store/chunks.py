@@ -275,12 +275,20 @@ def count(db: sqlite3.Connection, generation: int) -> int:
     return fetch_int(db, "SELECT count(*) FROM chunk WHERE generation = ?", (generation,))
 
 
+_ORPHANED_SQL = (
+    "FROM embedding WHERE (generation, digest) NOT IN"
+    " (SELECT generation, digest FROM chunk UNION SELECT generation, digest FROM summary_chunk)"
+)
+
+
+def count_orphaned_embeddings(db: sqlite3.Connection) -> int:
+    """Return the number of ledger rows with texts that no chunk has any more."""
+    return fetch_int(db, f"SELECT count(*) {_ORPHANED_SQL}")
+
+
 def delete_orphaned_embeddings(tx: sqlite3.Connection) -> None:
     """Delete the ledger rows of texts that no chunk has any more."""
-    tx.execute(
-        "DELETE FROM embedding WHERE (generation, digest) NOT IN"
-        " (SELECT generation, digest FROM chunk UNION SELECT generation, digest FROM summary_chunk)"
-    )
+    tx.execute(f"DELETE {_ORPHANED_SQL}")
 
 
 def ledger_rows(db: sqlite3.Connection, generation: int) -> set[int]:

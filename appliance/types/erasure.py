@@ -26,19 +26,21 @@ class ErasurePreview:
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
     """Where an erasure searched for traces, and where it found some. It searched ``files`` files with ``bytes`` bytes
-    for ``texts`` of the erased texts; ``traces`` are files of the memory, ``yours`` exports in the inbox."""
+    for ``texts`` of the erased texts; ``traces`` are files of the memory, ``yours`` exports in the inbox. Without
+    ``searched``, it has not searched: it is not finished, or was interrupted and no longer knew the texts."""
 
     files: int = 0
     bytes: int = 0
     texts: int = 0
     traces: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
+    searched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """The record of an erasure, with an id of its own ("e3"). ``state`` is "open" as long as files of the home still
-    have to be rewritten; ``vectors`` counts those erased from the ledger; ``proof`` is the report."""
+    have to be rewritten or searched; ``vectors`` counts those erased; ``proof`` is the report."""
 
     id: str
     at: str

@@ -39,7 +39,9 @@ def test_killed_while_it_forgets(tmp_path: Path, count: int) -> None:
                 memory.erasure.forget(memory.erasure.preview("ana"))
             memory.run_pending_jobs()
             assert not memory.verify().problems
-            assert [receipt.state for receipt in memory.erasure.receipts()] == ["done"]
+            receipts = memory.erasure.receipts()
+            assert [receipt.state for receipt in receipts] == ["done"]
+            assert receipts[0].proof.searched and receipts[0].proof.texts and not receipts[0].proof.traces
         files = [path for path in home.rglob("*") if path.is_file()]
         assert not [path for path in files if OF_ANA in path.read_bytes()]
     assert gone, "no kill came after the first step"

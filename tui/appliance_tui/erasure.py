@@ -101,8 +101,8 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         yield "state", "open: some files of the memory are still being rewritten; this continues by itself"
         return
     yield "vectors", f"{receipt.vectors:,} erased"
-    if not report.files:
-        yield "searched", "no files: the erasure was interrupted, and the erased texts are no longer known"
+    if not report.searched:
+        yield "searched", "not searched: the erasure was interrupted, and the erased texts are no longer known"
         return
     yield (
         "searched",

@@ -325,10 +325,11 @@ def _message_line(message: Message, width: int) -> Content:
 
 def _receipt_line(receipt: Receipt, width: int) -> Content:
     traces = len(receipt.proof.traces)
+    found = pluralize(traces, "trace") if receipt.proof.searched else "not searched"
     return Content.assemble(
         (f"{receipt.id:<6}", MUTED),
         f"{minute(receipt.at)}  ",
         (f"{pluralize(receipt.messages, 'message'):<18}", "bold"),
         f"{pluralize(receipt.sessions, 'session'):<14}",
-        (f"{receipt.state}, {pluralize(traces, 'trace')}", "bold $error" if traces else MUTED),
+        (f"{receipt.state}, {found}", "bold $error" if traces else MUTED),
     )

@@ -1,0 +1,62 @@
+"""The texts of an erasure, by which its traces are recognised. They are read before they go, and kept in a folder of
+the home until they have been searched for, so that an interrupted erasure can be finished with a search."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from appliance import paths
+from appliance.store.sql import JSON_KEYS_SQL, json_keys
+
+
+def read(db: sqlite3.Connection, keys: Collection[int]) -> list[str]:
+    """Return the texts of messages that are about to go, with those of their earlier revisions."""
+    encoded_keys = json_keys(keys)
+    rows = db.execute(
+        f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
+        f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
+        (encoded_keys, encoded_keys),
+    )
+    return [text for (text,) in rows]
+
+
+def keep(folder: Path, key: int, texts: Sequence[str]) -> None:
+    """Keep the texts of the receipt ``key`` until it is closed. If there is no room for them, they are not kept:
+    forgetting comes first, and a receipt can say that nothing was searched."""
+    with suppress(OSError):
+        folder.mkdir(mode=paths.FOLDER_MODE, exist_ok=True)
+        paths.write_file_atomically(_path(folder, key), json.dumps(texts).encode())
+
+
+def kept(folder: Path, key: int) -> list[str] | None:
+    """Return the texts of the receipt ``key``; None if they were not kept."""
+    try:
+        texts: list[str] = json.loads(_path(folder, key).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return texts
+
+
+def discard_all(folder: Path) -> None:
+    """Overwrite and delete the kept texts of all receipts."""
+    if not folder.is_dir():
+        return
+    for path in paths.files(folder):
+        descriptor = os.open(path, os.O_WRONLY)
+        try:
+            os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        path.unlink()
+    folder.rmdir()
+    paths.sync_folder(folder.parent)
+
+
+def _path(folder: Path, key: int) -> Path:
+    return folder / f"e{key}.json"

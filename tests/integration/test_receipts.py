@@ -1,0 +1,138 @@
+"""A receipt says what was done and what was searched, whoever writes meanwhile, and after an interruption."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from appliance import Appliance
+from appliance.types import Receipt
+from appliance_models import HashEmbedder
+from tests.engines import engine_of
+
+SECRET = "the blue envelope lies under the third stair of the lighthouse"
+ADD_INTERVAL_SECONDS = 0.25
+
+
+@contextmanager
+def adding(memory: Appliance) -> Iterator[None]:
+    """Another thread adds messages to a conversation of its own."""
+    stop = threading.Event()
+    session = memory.sessions.create(title="busy")
+
+    def add() -> None:
+        number = 0
+        while not stop.wait(ADD_INTERVAL_SECONDS):
+            session.add("user", f"the ferry of hour {(number := number + 1)} was late again")
+
+    thread = threading.Thread(target=add)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def secretive(memory: Appliance) -> str:
+    """The id of a conversation to be forgotten, beside one that stays."""
+    session, other = memory.sessions.create(), memory.sessions.create()
+    for number in range(40):
+        session.add("user", f"{SECRET}, as I wrote {number} times")
+        other.add("user", f"the market opens at nine on day {number}")
+    memory.embed_pending()
+    return session.id
+
+
+def assert_true(receipt: Receipt, messages: int) -> None:
+    assert (receipt.state, receipt.messages, receipt.proof.traces) == ("done", messages, ())
+    assert receipt.vectors >= messages
+    assert receipt.proof.searched and receipt.proof.files > 1 and receipt.proof.texts
+
+
+def traces(home: Path, text: str) -> list[Path]:
+    """The files of a home that hold a text."""
+    return [path for path in home.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+def test_a_job_leaves_the_receipt_of_a_running_erasure_alone(memory: Appliance) -> None:
+    session = secretive(memory)
+    seen: list[Receipt] = []
+
+    def while_it_runs(done: int, pending: int) -> None:
+        assert engine_of(memory).erasure.finish_interrupted(lambda: True) == 0
+        seen.extend(memory.erasure.receipts())
+
+    receipt = memory.erasure.forget(memory.erasure.preview(session), while_it_runs)
+    assert seen and {one.state for one in seen} == {"open"} and not any(one.proof.searched for one in seen)
+    assert_true(receipt, 40)
+
+
+@pytest.mark.slow
+def test_a_receipt_is_true_while_somebody_adds(home: Path) -> None:
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        session = secretive(memory)
+        with adding(memory):
+            receipt = memory.erasure.forget(memory.erasure.preview(session))
+        assert_true(receipt, 40)
+        assert memory.erasure.receipts() == [receipt]
+        assert not traces(home, SECRET)
+
+
+def test_two_erasures_at_once_have_a_true_receipt_each(memory: Appliance) -> None:
+    sessions = [secretive(memory), secretive(memory)]
+    previews = [memory.erasure.preview(session) for session in sessions]
+    receipts: list[Receipt] = []
+    threads = [
+        threading.Thread(target=lambda one=one: receipts.append(memory.erasure.forget(one)))  # type: ignore[misc]
+        for one in previews
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(receipts) == 2
+    for receipt in receipts:
+        assert receipt.state == "done" and receipt.proof.searched and receipt.proof.texts
+
+
+def interrupt(memory: Appliance, monkeypatch: pytest.MonkeyPatch, session: str) -> None:
+    """Interrupt an erasure after its first step."""
+    with monkeypatch.context() as patch:
+        patch.setattr(engine_of(memory)._index_service, "expunge", lambda progress: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            memory.erasure.forget(memory.erasure.preview(session))
+
+
+def test_an_interrupted_erasure_is_searched_when_it_is_finished(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        interrupt(memory, monkeypatch, secretive(memory))
+        (receipt,) = memory.erasure.receipts()
+        assert receipt.state == "open" and not receipt.proof.searched
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        memory.run_pending_jobs()
+        assert_true(memory.erasure.receipts()[0], 40)
+        assert not traces(home, SECRET) and not (home / "erasing").exists()
+
+
+def test_the_next_erasure_finishes_an_interrupted_one(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(memory, monkeypatch, secretive(memory))
+    memory.erasure.forget(memory.erasure.preview(secretive(memory)))
+    for receipt in memory.erasure.receipts():
+        assert_true(receipt, 40)
+
+
+def test_a_receipt_without_its_texts_says_that_nothing_was_searched(
+    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(memory, monkeypatch, secretive(memory))
+    for path in (home / "erasing").iterdir():
+        path.write_text("damaged")
+    memory.run_pending_jobs()
+    (receipt,) = memory.erasure.receipts()
+    assert receipt.state == "done" and receipt.vectors >= 40
+    assert not receipt.proof.searched and receipt.proof.files == 0
