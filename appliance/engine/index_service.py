@@ -194,12 +194,13 @@ class IndexService:
         return chunks.has_queued_work(self._database.read())
 
     def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
-        """Embed and index all waiting chunks, and return their number. Queries go first, see ``AdmissionControl``."""
-        return self._drain(lambda: True, progress)
+        """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
+        would not end beside somebody who adds steadily. Queries go first, see ``AdmissionControl``."""
+        return self._drain(lambda: True, progress, only_present=True)
 
     def drain_while(self, should_continue: Callable[[], bool]) -> int:
-        """The same, for as long as ``should_continue`` returns True."""
-        return self._drain(should_continue, lambda done, pending: None)
+        """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
+        return self._drain(should_continue, lambda done, pending: None, only_present=False)
 
     def add_recent_message(self, message: int) -> None:
         """Note a new message, so that the next search finds it by meaning too."""
@@ -234,8 +235,9 @@ class IndexService:
                 self._exclusive_requests.discard(request)
                 self._no_exclusive_requests.notify_all()
 
-    def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded) -> int:
+    def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         done = rounds = 0
+        up_to_ticket, opened = chunks.MAX_TICKET, None
         throttle = Throttle(
             self._admission.is_idle, self._admission.yield_to_queries, lambda: bool(self._exclusive_requests)
         )
@@ -246,8 +248,10 @@ class IndexService:
                 stores = self.open_stores()
                 if stores is None:
                     return done
+                if only_present and stores is not opened:  # a new index has everything queued again, with new tickets
+                    up_to_ticket, opened = chunks.newest_ticket(self._database.read()), stores
                 context = self._indexing_context(stores, self._models.for_generation(stores.generation), throttle)
-                put = indexer.index_batch(context)
+                put = indexer.index_batch(context, up_to_ticket)
                 self._unoptimized_points += put.chunks + put.summary_chunks
                 should_optimize = not put or self._unoptimized_points >= OPTIMIZE_AFTER_POINTS
                 if (

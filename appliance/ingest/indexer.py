@@ -78,18 +78,21 @@ class IndexedBatch:
         return self.chunks + self.summary_chunks > 0
 
 
-def index_batch(context: IndexingContext) -> IndexedBatch:
-    """Remove the points of deleted chunks, and put the next chunks: those of summaries once no others wait."""
+def index_batch(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET) -> IndexedBatch:
+    """Remove the points of deleted chunks, and put the next chunks of those queued up to a ticket: those of summaries
+    once no others wait."""
     drop_points(context)
     limit = BATCH_CHUNKS if context.throttle.is_idle() else BATCH_CHUNKS_DURING_QUERIES
-    if count := put_chunks(context, limit):
+    if count := put_chunks(context, limit, up_to_ticket):
         return IndexedBatch(chunks=count)
-    return IndexedBatch(summary_chunks=_put_summary_chunks(context, limit))
+    return IndexedBatch(summary_chunks=_put_summary_chunks(context, limit, up_to_ticket))
 
 
-def put_chunks(context: IndexingContext, limit: int) -> int:
+def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET) -> int:
     """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number."""
-    pending: Sequence[PendingChunk] = chunks.next_puts(context.database.read(), context.generation, limit)
+    pending: Sequence[PendingChunk] = chunks.next_puts(
+        context.database.read(), context.generation, limit, up_to_ticket=up_to_ticket
+    )
     if not pending:
         return 0
     rows, vectors = _vectors(context, pending)
@@ -105,10 +108,10 @@ def put_chunks(context: IndexingContext, limit: int) -> int:
     return len(pending)
 
 
-def _put_summary_chunks(context: IndexingContext, limit: int) -> int:
+def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int) -> int:
     """Put up to ``limit`` chunks of summaries; returns their number."""
     pending: Sequence[PendingSummaryChunk]
-    pending = summary_chunks.next_puts(context.database.read(), context.generation, limit)
+    pending = summary_chunks.next_puts(context.database.read(), context.generation, limit, up_to_ticket)
     if not pending:
         return 0
     rows, vectors = _vectors(context, pending)

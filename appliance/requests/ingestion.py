@@ -49,7 +49,7 @@ class IngestRequest(Request[IngestReport]):
 
 @dataclass(frozen=True, slots=True)
 class EmbedRequest(Request[int]):
-    """Embed and index every chunk that waits. Returns how many there were.
+    """Embed and index every chunk that waits now. Returns how many there were.
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded.

@@ -49,6 +49,9 @@ SUMMARY_POINTS = 1 << 62
 """Added to the key of a summary's chunk to get the id of its point: no message's chunk has a key as high. A trigger of
 the schema has the same number."""
 
+MAX_TICKET = (1 << 63) - 1
+"""No ticket of the outbox is higher."""
+
 AGENTS_SQL = (
     "(SELECT json_group_array(a.agent_id) FROM (SELECT agent_id FROM session_agent WHERE session_id = s.id"
     " ORDER BY joined_at, agent_id) a)"
@@ -320,6 +323,11 @@ def count_pending_up_to(db: sqlite3.Connection, generation: int, maximum: int) -
     return fetch_int(db, query, (generation, SUMMARY_POINTS, maximum))
 
 
+def newest_ticket(db: sqlite3.Connection) -> int:
+    """Return the ticket of what was queued last. What is queued from now on has a higher one."""
+    return fetch_int(db, "SELECT coalesce(max(ticket), 0) FROM outbox")
+
+
 def has_queued_work(db: sqlite3.Connection) -> bool:
     """Whether any point waits to be put or dropped."""
     return has_row(db, "SELECT 1 FROM outbox LIMIT 1")
@@ -333,12 +341,17 @@ def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tupl
 
 
 def next_puts(
-    db: sqlite3.Connection, generation: int, limit: int, messages: Collection[int] | None = None
+    db: sqlite3.Connection,
+    generation: int,
+    limit: int,
+    messages: Collection[int] | None = None,
+    up_to_ticket: int = MAX_TICKET,
 ) -> list[PendingChunk]:
     """Return up to ``limit`` chunks to put next, highest priority first, with everything that their points need; only
-    chunks of ``messages`` if it is not None."""
+    chunks of ``messages`` if it is not None, and only those queued up to a ticket."""
     which, order = "generation = ?1", "priority DESC"
-    if messages is not None:  # The unary + keeps SQLite from scanning the queue: it looks the chunks up by their keys.
+    # The unary + keeps SQLite from scanning the queue by its tickets, or for messages at all: it looks their chunks up.
+    if messages is not None:
         which = f"+generation = ?1 AND chunk_id IN (SELECT id FROM chunk WHERE message_id IN {JSON_KEYS_SQL})"
         order = "+priority DESC"
     # One state of the database: a message that is edited between the queries must not get its new text under the digest
@@ -349,12 +362,12 @@ def next_puts(
             " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
             f" {AGENTS_SQL}"
             " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
-            f"       AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
+            f"       AND +ticket <= ?4 AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
             " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
             " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
             " ORDER BY o.priority DESC, c.id",
-            (generation, limit, SUMMARY_POINTS, *([] if messages is None else [json_keys(messages)])),
+            (generation, limit, SUMMARY_POINTS, up_to_ticket, *([] if messages is None else [json_keys(messages)])),
         ).fetchall()
         # Sliced here, because SQLite's substr ends at a NUL character; and so each text is read once.
         query = f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}"

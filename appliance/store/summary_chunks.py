@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import AGENTS_SQL, SUMMARY_POINTS, ChunkableMessage, ChunkSpan, text_digest
+from appliance.store.chunks import AGENTS_SQL, MAX_TICKET, SUMMARY_POINTS, ChunkableMessage, ChunkSpan, text_digest
 from appliance.store.priority import SUMMARY_PENALTY
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, has_row, json_keys, next_key
 from appliance.types import Level, StorageScope
@@ -92,18 +92,21 @@ def is_any_message_chunk_pending(db: sqlite3.Connection) -> bool:
     return has_row(db, "SELECT 1 FROM outbox WHERE work = 'put' AND chunk_id < ? LIMIT 1", (SUMMARY_POINTS,))
 
 
-def next_puts(db: sqlite3.Connection, generation: int, limit: int) -> list[PendingSummaryChunk]:
-    """Return up to ``limit`` chunks to put next, latest first, with everything that their points need."""
+def next_puts(
+    db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int = MAX_TICKET
+) -> list[PendingSummaryChunk]:
+    """Return up to ``limit`` chunks to put next, latest first, with everything that their points need; only those
+    queued up to a ticket."""
     rows = db.execute(
         "SELECT o.ticket, o.chunk_id, p.summary_id, p.start, p.stop, p.digest, e.row, u.session_id, s.user_id,"
         f" s.namespace, s.format, u.at, u.level, s.storage_scope, {AGENTS_SQL}"
         " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        "       AND chunk_id >= ?3 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
+        "       AND chunk_id >= ?3 AND +ticket <= ?4 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
         " JOIN summary_chunk p ON p.id = o.chunk_id - ?3 JOIN summary u ON u.id = p.summary_id"
         " JOIN session s ON s.id = u.session_id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = p.digest"
         " ORDER BY o.priority DESC, o.chunk_id",
-        (generation, limit, SUMMARY_POINTS),
+        (generation, limit, SUMMARY_POINTS, up_to_ticket),
     ).fetchall()
     query = f"SELECT id, text FROM summary WHERE id IN {JSON_KEYS_SQL}"
     texts = dict(db.execute(query, (json_keys({values[2] for values in rows}),)).fetchall())

@@ -23,6 +23,7 @@ from tests.bench import (
     serving,
     startup,
     summarising,
+    waiting,
 )
 from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
@@ -38,6 +39,7 @@ ALL = (
     "serving",
     "startup",
     "summarising",
+    "waiting",
 )
 
 
@@ -251,3 +253,10 @@ def test_startup_targets() -> None:
     found = startup.run(10)
     for name, target in found["target_s"].items():
         assert found["seconds"][name]["min"] < target, found
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(1_800)
+def test_waiting_targets() -> None:
+    found = waiting.run(1_000, 3, 20.0)
+    assert found["met"] and not found["receipts_unproved"] and not found["errors"], found

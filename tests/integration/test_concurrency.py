@@ -3,6 +3,7 @@ owner; and questions first."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -110,6 +111,23 @@ def test_what_was_just_said_is_found_by_meaning_while_much_waits(memory: Applian
     hit = next(hit for hit in memory.search("lighthouse green") if hit.message_id == said.id)
     assert "dense" in hit.why["legs"] and hit.why["legs"]["dense"]["score"] > 0.5
     assert memory.status()["counts"]["pending"] == 301, "a search beside so much puts nothing into the index"
+
+
+def test_a_wait_ends_while_others_add(memory: Appliance, tmp_path: Path) -> None:
+    """Each time that something has been embedded there is more: who waits, waits for what was there when they began."""
+    busy, numbers = memory.sessions.create(), itertools.count()
+
+    def add(*progress: int) -> None:
+        busy.add("user", f"turn {(number := next(numbers))} of the harbour crane")
+        assert number < 50, "it waits for what came after it"
+
+    memory.ingest(export(tmp_path / "first.jsonl", "first", 100), on_embedded=add)
+    assert memory.embed_pending(add) > 0
+    memory.reindex(progress=add)
+    receipt = memory.erasure.forget(memory.erasure.preview("first-0"), add)
+    assert receipt.proof.searched and memory.status()["counts"]["pending"] > 0
+    memory.embed_pending()
+    assert memory.status()["counts"]["pending"] == 0 and not memory.verify().problems
 
 
 class SlowEmbedder(HashEmbedder):
