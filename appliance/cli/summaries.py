@@ -201,6 +201,8 @@ def _details(found: Summary) -> dict[str, Sequence[str]]:
     details |= {name: [", ".join(found.metadata[name])] for name in NAME_FIELDS if found.metadata.get(name)}
     if fallback := found.metadata.get("fallback"):
         details["made without the model, because"] = [str(fallback)]
+    if contradicted := found.metadata.get("contradicts"):
+        details["contradicts"] = [f"{one['fact_id']}  {one['fact']}: {one['note']}" for one in contradicted]
     if found.quotes:
         details["supported by"] = [f"{quote.message_id}  {output.one_line(quote.text)}" for quote in found.quotes]
     return details

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from appliance.store.lexical import stem
+from appliance.types import UNVERIFIED
 
 CountTokens = Callable[[str], int]
 
@@ -23,7 +24,7 @@ MAX_MISSES = 100
 
 ELISION = "[…] "
 
-_SENTENCE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+[\"'»”)\]]*|\n|$)\s*")
+_PIECE = re.compile(rf"(?m:^){UNVERIFIED}:[^\n]*\s*" r"|[^\n.!?。！？]*(?:[.!?。！？]+[\"'»”)\]]*|\n|$)\s*")
 _WORD = re.compile(r"\w+")
 
 
@@ -44,10 +45,11 @@ def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens
     """Select the sentences of a text that share most words with ``words``, within ``max_tokens`` tokens.
 
     Sentences stay whole and in their order; "[…]" stands for those left out. None if nothing useful fits.
+    A note that is marked as uncertain stays whole, because its mark holds for the whole line.
     """
     if max_tokens < MIN_SHORTENED_TOKENS:
         return None
-    sentences = [m.group() for m in _SENTENCE.finditer(text) if m.group().strip()]
+    sentences = [m.group() for m in _PIECE.finditer(text) if m.group().strip()]
     stems = {stem(word) for word in words}
     overlap = [_overlap(sentence, stems, max_tokens) for sentence in sentences]
     order = sorted(range(len(sentences)), key=lambda i: (-overlap[i], i))

@@ -273,7 +273,9 @@ def _add_summaries(
     plan = selection.plan
     titles = {hit.session_id: hit.session_title for hit in material.hits}
     for rank, summary in enumerate(summaries, 1):
+        contradicted = sorted({one["fact_id"] for one in summary.metadata.get("contradicts", ())})
         about = f"{summary.level} {summary.first_id}-{summary.last_id}"
+        about += f", contradicts {' '.join(contradicted)}" if contradicted else ""
         text = summary.text
         frame = plan.count(render.summary(summary.id, about, ""))
         if not fits(text, max_tokens - frame, plan.count):

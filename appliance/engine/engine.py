@@ -201,7 +201,7 @@ class Engine:
     def _working_memory(self) -> WorkingMemory:
         from appliance.engine import summarization, working_memory
 
-        writer = summarization.running_summary_writer(self._llm)
+        writer = summarization.running_summary_writer(self._database, self._llm)
         return working_memory.working_memory(self._database, self.settings, self.events.publish, writer)
 
     @cached_property

@@ -11,25 +11,28 @@ from appliance.config import Settings
 from appliance.engine.index_service import IndexService
 from appliance.engine.working_memory import sentence_vectors
 from appliance.errors import EndpointError
-from appliance.memory.abstractive import InvalidSummary, cited_ids, write_notes
+from appliance.memory.abstractive import InvalidSummary, write_notes
 from appliance.memory.compaction import RunningSummaryWriter
 from appliance.memory.extractive import SummaryDraft
+from appliance.memory.notes import cited_ids
 from appliance.memory.summaries import SummariesContext, SummaryService
 from appliance.retrieval import summary_search
 from appliance.runtime.llm import LlmEndpoint
-from appliance.store import generations
+from appliance.store import generations, messages
 from appliance.store.database import Database
 from appliance.types import Event, Filters, Message, SummaryHit
 
 
-def running_summary_writer(model: LlmEndpoint | None) -> RunningSummaryWriter | None:
+def running_summary_writer(database: Database, model: LlmEndpoint | None) -> RunningSummaryWriter | None:
     """Writes running summaries with the model. Where it fails, the summary stays extractive."""
     if model is None:
         return None
 
     def write(prior: str, turns: Sequence[Message]) -> str | None:
         try:
-            return write_notes(model, prior, turns, turns, SummaryDraft("", (), {}), cited_ids(prior)).text
+            keys = filter(None, map(messages.message_key, cited_ids(prior)))
+            earlier = [messages.to_message(row) for row in messages.get(database.read(), keys).values()]
+            return write_notes(model, prior, turns, turns, SummaryDraft("", (), {}), earlier).text
         except (EndpointError, InvalidSummary):
             return None
 
@@ -56,6 +59,7 @@ def summary_service(
     context = SummariesContext(
         database=database,
         owner=settings.user,
+        name=settings.name,
         message_interval=settings.summaries.every,
         idle_seconds=settings.summaries.silent,
         current_generation=index_service.chunking_target,

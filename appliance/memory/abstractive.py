@@ -2,22 +2,33 @@
 read.
 
 A summary is written progressively: the notes so far and the next turns become the new notes. An answer that does not
-look like notes of these turns is refused (``InvalidSummary``). A note that the turns do not support is marked
-UNVERIFIED."""
+look like notes of these turns is refused (``InvalidSummary``). A note that the messages that it cites do not support is
+marked UNVERIFIED. Earlier notes support nothing, because a model wrote them; a mark of theirs goes on to the notes that
+are made of them (``notes.inherits_mark``)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
-from appliance.languages import STOP_WORDS
 from appliance.memory.extractive import SummaryDraft
 from appliance.memory.extractive.sentences import sentence_spans
-from appliance.store.lexical import stem
-from appliance.types import Message, Quote
+from appliance.memory.notes import (
+    MARK,
+    STORED_CITATION,
+    WORD,
+    Note,
+    cited_ids,
+    inherits_mark,
+    is_supported,
+    parse,
+    render,
+    stems,
+)
+from appliance.types import UNVERIFIED, Message, Quote
 
-UNVERIFIED = "UNVERIFIED"  # marks a note that the conversation does not state outright
 # Characters of turns in one prompt, some 2,500 tokens: with notes, instructions and answer they fit the 4,096 tokens
 # that local servers give a model unless configured otherwise.
 MAX_BATCH_CHARACTERS = 10_000
@@ -26,7 +37,6 @@ MAX_NOTES = 8  # that the model is asked for
 MAX_NOTES_CHARACTERS = 4_000  # eight sentences have a third of it
 MIN_DISTINCT_SHARE = 0.5  # of lines, and of runs of three words
 MIN_OVERLAP = 0.3  # of the notes' words with what was read: paraphrase keeps more than half
-MIN_NOTE_SUPPORT = 0.5  # a note with a smaller share of its words in what was read is marked
 
 INSTRUCTIONS = f"""You keep the notes of a conversation for somebody who will go on with it later.
 You are given the notes so far, if there are any, and the next turns, each with its number in brackets.
@@ -45,10 +55,7 @@ FINAL_INSTRUCTION = "Write the notes anew, and nothing else."
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _CITATION = re.compile(r"\[\s*#?(\d{1,9}(?:\s*[,;]\s*#?\d{1,9})*)\s*\]")
-_STORED_CITATION = re.compile(r"\[(m\d+(?:, m\d+)*)\]")
 _BULLET = re.compile(r"^\s*(?:[-*+•–]|\d{1,2}[.)])\s+")
-_MARK = re.compile(rf"^\W*{UNVERIFIED}\W*\s*", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -76,20 +83,20 @@ def write_notes(
     turns: Sequence[Message],
     messages: Sequence[Message],
     draft: SummaryDraft,
-    known: Collection[str] = (),
+    earlier: Collection[Message] = (),
 ) -> SummaryDraft:
     """Return the notes of a conversation, from the notes so far and the next turns.
 
     Args:
         messages: The whole conversation, or as much of it as is loaded.
         draft: Its extractive summary, whose metadata are kept.
-        known: Ids of further messages that the notes may cite.
+        earlier: Further messages that the notes may cite.
 
     Raises:
         EndpointError: The model does not answer.
         InvalidSummary: Its answer is no summary.
     """
-    notes, known = prior, {*known, *(message.id for message in messages)}
+    notes, known = prior, {message.id: message for message in (*earlier, *messages)}
     for batch in batches(turns):
         notes = _update_notes(writer, notes, batch, known)
     return SummaryDraft(notes, evidence(notes, messages), draft.metadata)
@@ -110,33 +117,31 @@ def batches(turns: Sequence[Message]) -> Iterator[list[Message]]:
         yield batch
 
 
-def _update_notes(writer: LanguageModel, prior: str, turns: Sequence[Message], known: Collection[str]) -> str:
+def _update_notes(writer: LanguageModel, prior: str, turns: Sequence[Message], known: Mapping[str, Message]) -> str:
     """The notes after some more turns, with the ids of the messages that they cite."""
     numbers = _number_messages(prior, turns, known)
     question = build_prompt(prior, turns, numbers)
-    source = question.removesuffix(FINAL_INSTRUCTION)
     answer = writer.complete([{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": question}])
-    notes = _parse_notes(answer, question, build_prompt("", [turn for turn in turns if turn.id in numbers], numbers))
+    written = _parse_notes(answer, question, build_prompt("", [turn for turn in turns if turn.id in numbers], numbers))
     by_number = {str(number): key for key, number in numbers.items()}
-    source_stems, source_numbers = stems(source), set(_NUMBER.findall(source))
+    read = {turn.id for turn in turns if turn.id in known}
+    # What stands for a part are notes too.
+    prior_notes = [*parse(prior), *(note for turn in turns if turn.id not in known for note in parse(turn.text))]
     lines = []
-    for note in notes:
-        citations = [number for found in _CITATION.findall(note) for number in _NUMBER.findall(found)]
+    for line in written:
+        citations = [number for found in _CITATION.findall(line) for number in _NUMBER.findall(found)]
         unknown = [number for number in citations if str(int(number)) not in by_number]
         if unknown:
             raise InvalidSummary(f"it cites turns that do not exist: {', '.join(unknown[:3])}")
-        text = _MARK.sub("", " ".join(_CITATION.sub("", note).split()))
-        if not _WORD.search(text):
+        text = MARK.sub("", " ".join(_CITATION.sub("", line).split()))
+        if not WORD.search(text):
             continue
-        note_stems = stems(text)
-        doubtful = (
-            bool(_MARK.match(note))
-            or not citations
-            or len(note_stems & source_stems) < MIN_NOTE_SUPPORT * len(note_stems)
-            or not set(_NUMBER.findall(text)) <= source_numbers
-        )
-        ids = list(dict.fromkeys(by_number[str(int(number))] for number in citations))
-        lines.append(f"{UNVERIFIED + ': ' if doubtful else ''}{text}" + (f" [{', '.join(ids)}]" if ids else ""))
+        ids = tuple(dict.fromkeys(by_number[str(int(number))] for number in citations))
+        note = Note(text, ids, marked=bool(MARK.match(line)))
+        cited = [known[key] for key in ids]
+        new = [message for message in cited if message.id in read]
+        doubtful = note.marked or not is_supported(note, cited) or inherits_mark(note, prior_notes, new)
+        lines.append(render(replace(note, marked=doubtful)))
     if not lines:
         raise InvalidSummary("it wrote nothing")
     return "\n".join(lines)
@@ -150,25 +155,20 @@ def _number_messages(prior: str, turns: Sequence[Message], known: Collection[str
     return {key: number for number, key in enumerate((key for key in dict.fromkeys(ids) if key in known), 1)}
 
 
-def cited_ids(text: str) -> list[str]:
-    """Return the ids of the messages that stored notes cite, in order."""
-    return [key for found in _STORED_CITATION.findall(text) for key in found.split(", ")]
-
-
 def build_prompt(prior: str, turns: Sequence[Message], numbers: Mapping[str, int]) -> str:
     """Return what the model is given to read."""
 
     def to_numbers(citation: re.Match[str]) -> str:
         return f"[{', '.join(str(numbers[key]) for key in citation[1].split(', ') if key in numbers)}]"
 
-    parts = [f"{NOTES_HEADING}:", _STORED_CITATION.sub(to_numbers, prior), ""] if prior else []
+    parts = [f"{NOTES_HEADING}:", STORED_CITATION.sub(to_numbers, prior), ""] if prior else []
     parts.append(f"{TURNS_HEADING}:")
     for turn in turns:
         when = f" ({turn.timestamp[:16].replace('T', ' ')})" if turn.timestamp else ""
         if turn.id in numbers:
             parts.append(f"[{numbers[turn.id]}] {turn.author or turn.role}{when}: {_truncate(turn.text)}")
         else:  # notes of a part, with numbers of their own
-            parts.append(_STORED_CITATION.sub(to_numbers, turn.text))
+            parts.append(STORED_CITATION.sub(to_numbers, turn.text))
     return "\n".join([*parts, "", FINAL_INSTRUCTION])
 
 
@@ -188,7 +188,7 @@ def _parse_notes(answer: str, question: str, turns: str) -> list[str]:
     lines = [line for raw in text.splitlines() if (line := _BULLET.sub("", raw).strip().strip("`"))]
     if lines and lines[0].endswith(":") and len(lines) > 1:  # "Here are the notes:"
         lines = lines[1:]
-    if not lines or not _WORD.search(text):
+    if not lines or not WORD.search(text):
         raise InvalidSummary("it wrote nothing")
     prompt_lines = {line.strip() for line in (*turns.splitlines(), *INSTRUCTIONS.splitlines()) if len(line) > 20}
     prompt_lines |= {_BULLET.sub("", line) for line in prompt_lines}
@@ -196,7 +196,7 @@ def _parse_notes(answer: str, question: str, turns: str) -> list[str]:
         raise InvalidSummary("it repeats the prompt")
     if len(text) > MAX_NOTES_CHARACTERS:
         raise InvalidSummary(f"it is too long: {len(text):,} characters")
-    words = [word.casefold() for word in _WORD.findall(_CITATION.sub("", text))]
+    words = [word.casefold() for word in WORD.findall(_CITATION.sub("", text))]
     trigrams = list(zip(words, words[1:], words[2:], strict=False))
     if len(set(lines)) < MIN_DISTINCT_SHARE * len(lines) or len(set(trigrams)) < MIN_DISTINCT_SHARE * len(trigrams):
         raise InvalidSummary("it repeats itself")
@@ -206,18 +206,12 @@ def _parse_notes(answer: str, question: str, turns: str) -> list[str]:
     return lines
 
 
-def stems(text: str) -> set[str]:
-    """Return the stems of a text's content words; numbers stay whole."""
-    words = (word.casefold() for word in _WORD.findall(text))
-    return {stem(word) for word in words if word not in STOP_WORDS and word != UNVERIFIED.casefold()}
-
-
 def evidence(notes: str, messages: Sequence[Message]) -> tuple[Quote, ...]:
     """Return of each message that notes cite the sentence that has most words in common with the note."""
     by_id = {message.id: message for message in messages}
     quotes: set[Quote] = set()
     for note in notes.splitlines():
-        note_stems = stems(_STORED_CITATION.sub("", note))
+        note_stems = stems(STORED_CITATION.sub("", note))
         for key in cited_ids(note):
             text = by_id[key].text if key in by_id else ""
             if spans := sentence_spans(text):

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from appliance import requests as r
 from appliance.errors import UsageError
-from appliance.memory import summary_planner
+from appliance.memory import notes, summary_planner
 from appliance.memory.abstractive import LanguageModel
 from appliance.memory.extractive import EXTRACTIVE, Embed
-from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, SummaryPlan
+from appliance.memory.facts.contradictions import find_contradictions
+from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, SummaryPlan, Transcript
 from appliance.runtime.workers import within
-from appliance.store import messages, sessions, summaries, summary_chunks
+from appliance.store import facts, messages, sessions, summaries, summary_chunks
 from appliance.store.chunks import ChunkableMessage, ChunkSpan
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow
@@ -42,13 +43,14 @@ class TextSplitter(Protocol):
 class SummariesContext:
     """What summaries need of the engine.
 
-    ``owner`` is the configured user; ``message_interval`` and ``idle_seconds`` are as in the settings.
-    ``current_generation`` returns the serving generation and its splitter, within a transaction. ``index_pending``
-    embeds and indexes what is pending. ``embed`` returns vectors of sentences, ``message_vectors`` those of
-    messages, or None where one of them has none. ``find`` searches."""
+    ``owner`` is the configured user, and ``name`` what others call them; ``message_interval`` and ``idle_seconds``
+    are as in the settings. ``current_generation`` returns the serving generation and its splitter, within a
+    transaction. ``index_pending`` embeds and indexes what is pending. ``embed`` returns vectors of sentences,
+    ``message_vectors`` those of messages, or None where one of them has none. ``find`` searches."""
 
     database: Database
     owner: str
+    name: str
     message_interval: int
     idle_seconds: float
     current_generation: Callable[[], tuple[int, TextSplitter]]
@@ -178,6 +180,7 @@ class SummaryService:
             transcript = summary_planner.build_transcript(rows, tool_records)
             plan = summary_planner.plan(transcript, existing, tools)
             summary_planner.add_procedures(transcript, existing, lambda keys: messages.texts(db, keys), plan)
+            plan.new = _flag_contradictions(db, key, context.name, transcript, plan.new)
             written = self._store_plan(key, pending_changes, plan)
             if written:
                 self._stopped = (0, {})
@@ -215,6 +218,26 @@ class SummaryService:
         db = self._context.database.read()
         info = sessions.find(db, session_id, user_id, owner=self._context.owner)
         return Scope(info.user_id, info.namespace), sessions.key(info)
+
+
+def _flag_contradictions(
+    db: sqlite3.Connection, session: int, name: str, transcript: Transcript, new: Sequence[SummaryInsert]
+) -> list[SummaryInsert]:
+    """Flag the summaries by a model that contradict a held fact of the session's user."""
+    info = next(iter(sessions.infos(db, [session])), None)
+    if info is None or all(summary.made_by == EXTRACTIVE for summary in new):
+        return list(new)
+    held = {row.slot: row.fact for row in facts.query(db, Scope(info.user_id, info.namespace), states=("held",))}
+    names = {known for known in (name, info.user_id) if known}
+    if any(message.role == "assistant" for message in transcript.messages):
+        names |= {message.author for message in transcript.messages if message.role == "user" and message.author}
+    flagged = []
+    for summary in new:
+        lines = [note.text for note in notes.parse(summary.text)] if summary.made_by != EXTRACTIVE else []
+        found = [asdict(one) for one in find_contradictions(lines, held, names)]
+        metadata = {**summary.metadata, "contradicts": found} if found else summary.metadata
+        flagged.append(replace(summary, metadata=metadata))
+    return flagged
 
 
 def _check_level(level: str | None) -> None:

@@ -124,7 +124,8 @@ class Summary:
 
     ``first_id`` and ``last_id`` are the first and the last of the ``messages`` messages that it covers, ``since`` and
     ``until`` their times as ISO 8601. ``metadata`` may have ``decisions``, ``unresolved``, ``solved``,
-    ``commitments`` (each a list of sentences with their message ids), ``tools``, ``files`` and ``entities``.
+    ``commitments`` (each a list of sentences with their message ids), ``tools``, ``files`` and ``entities``,
+    and ``contradicts``: the notes of a model that say something else than a fact that was held when it wrote them.
     """
 
     id: str

@@ -33,6 +33,9 @@ FactState = Literal["held", "ended", "superseded", "review", "rejected"]
 
 Metadata = Mapping[str, Any]
 
+UNVERIFIED = "UNVERIFIED"
+"""The mark of a note that no message states outright."""
+
 LOCAL = "local"
 """The format name of sessions that were created here, not imported."""
 

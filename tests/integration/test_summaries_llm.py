@@ -128,3 +128,43 @@ def test_once_the_model_is_there_they_are_written_anew_on_demand(opened: Any, ho
         found = memory.summaries.make("harbour")
         assert {s.made_by for s in found if s.level != "exchange"} == {"tiny"}
         assert memory.status()["summaries"]["fallback"] is None
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_summary_that_contradicts_a_held_fact_is_flagged(opened: Any) -> None:
+    def answer(body: dict[str, Any]) -> str | bytes | None:
+        return f"{noted(body)}\n- The user lives in Berlin. [1]" if not is_for_facts(body) else noted(body)
+
+    with serving(answer) as server:
+        memory = opened(server.base_url)
+        memory.facts.add("I live in Lisbon.")
+        memory.run_pending_jobs()
+        (fact,) = memory.facts.list()
+        whole = memory.summaries.list()[0]
+    assert whole.made_by == "tiny"
+    (found,) = whole.metadata["contradicts"]
+    assert found == {"note": "The user lives in Berlin.", "fact_id": fact.id, "fact": fact.text}
+    assert "UNVERIFIED: The user lives in Berlin." in whole.text
+    assert all("contradicts" not in one.metadata for one in memory.summaries.list() if one.made_by == "extractive")
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_running_summary_keeps_its_marks(opened: Any) -> None:
+    uncertain = "- UNVERIFIED: Somebody may sell the crane. [1]"
+
+    def answer(body: dict[str, Any]) -> str | bytes | None:
+        if is_for_facts(body):
+            return noted(body)
+        asked = body["messages"][1]["content"]
+        return f"{noted(body)}\n{uncertain.replace('UNVERIFIED: ', '') if asked.startswith('NOTES') else uncertain}"
+
+    with serving(answer) as server:
+        memory = opened(server.base_url)
+        session = memory.sessions.create(options={"working": {"budget": 400}})
+        for line in chat("talk", 60):
+            session.add(line["role"], line["content"])
+        memory.run_pending_jobs()
+        window = session.window()
+        assert any(asked["messages"][1]["content"].startswith("NOTES") for asked in for_notes(server))
+    assert window.made_by == "tiny" and window.summary is not None
+    assert "UNVERIFIED: Somebody may sell the crane." in window.summary

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from appliance.memory import abstractive
 from appliance.memory.abstractive import INSTRUCTIONS, MAX_BATCH_CHARACTERS, InvalidSummary, write_notes
 from appliance.memory.extractive import SummaryDraft
+from appliance.memory.notes import cited_ids
 from appliance.types import Message
 
 DRAFT = SummaryDraft("", (), {"decisions": []})
@@ -115,6 +115,69 @@ def test_what_was_not_said_outright_is_marked(note: str) -> None:
     assert second == "Cem will book the small room and tell Ben. [m102]"
 
 
+UNCERTAIN = "UNVERIFIED: Ana is unhappy with the meeting room. [m101]\nCem will book the small room. [m102]"
+"""Notes of the first two messages."""
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Ana is unhappy with the meeting room. [1]",
+        "Ana dislikes the place of the meeting. [1]",
+        "Ana is unhappy with the meeting room, and Ben asked whether the projector works. [1, 3]",
+        "Ana is unhappy with the meeting room. [3]",
+        "Ana is unhappy with the meeting room. [1, 2]",
+    ],
+    ids=["as it was", "in other words", "joined with another", "cited anew", "cited with more"],
+)
+def test_a_mark_survives_when_notes_are_written_anew(note: str) -> None:
+    script = Scripted(f"- {note}\n- Cem will book the small room. [2]")
+    first, second = write_notes(script, UNCERTAIN, SAID[2:], SAID, DRAFT).text.splitlines()
+    assert first.startswith("UNVERIFIED: "), note
+    assert second == "Cem will book the small room. [m102]", "a note that was certain stays so"
+
+
+def test_a_mark_survives_from_the_topics_to_the_conversation() -> None:
+    topic = Message("m101-m102", "s1", "", "system", None, None, UNCERTAIN, None, {})
+    script = Scripted("- Ana dislikes the meeting room. [1]\n- Cem will book the small room. [2]")
+    found = write_notes(script, "", [topic, SAID[2]], SAID, DRAFT)
+    assert found.text.splitlines()[0].startswith("UNVERIFIED: ")
+    assert found.text.splitlines()[1] == "Cem will book the small room. [m102]"
+
+
+def test_a_mark_survives_any_number_of_stages() -> None:
+    text = UNCERTAIN
+    for number in range(5):
+        later = message(10 + number, f"The harbour crane number {number} needs oil.")
+        script = Scripted(f"- Ana is unhappy with the meeting room. [1]\n- The crane number {number} needs oil. [3]")
+        text = write_notes(script, text, [later], [*SAID, later], DRAFT).text
+        assert text.splitlines()[0] == "UNVERIFIED: Ana is unhappy with the meeting room. [m101]"
+        assert not text.splitlines()[1].startswith("UNVERIFIED")
+        text += "\nCem will book the small room. [m102]"
+
+
+def test_a_later_message_that_says_it_lifts_the_mark() -> None:
+    later = message(9, "I am unhappy with the meeting room.")
+    script = Scripted("- Ana is unhappy with the meeting room. [3]")
+    assert write_notes(script, UNCERTAIN, [later], [*SAID, later], DRAFT).text == (
+        "Ana is unhappy with the meeting room. [m109]"
+    )
+
+
+def test_earlier_notes_support_nothing() -> None:
+    """What a note says can't be taken from a note: an invention would become certain by being copied."""
+    prior = "The meeting costs 5000 euros altogether. [m101]"
+    script = Scripted("- The meeting costs 5000 euros altogether. [1]")
+    found = write_notes(script, prior, SAID[2:], SAID, DRAFT)
+    assert found.text == "UNVERIFIED: The meeting costs 5000 euros altogether. [m101]"
+
+
+def test_messages_that_are_not_loaded_can_be_given_to_check_earlier_notes() -> None:
+    script = Scripted("- The meeting was moved to Thursday. [1]")
+    prior = "The meeting was moved to Thursday. [m101]"
+    assert write_notes(script, prior, SAID[2:], SAID[2:], DRAFT, SAID[:1]).text == prior
+
+
 def test_a_long_conversation_is_read_in_pieces_and_the_notes_go_from_one_to_the_next() -> None:
     said = [message(i, f"Turn {i}: the harbour crane number {i} needs oil. " * 20) for i in range(1, 40)]
     script = Scripted(*(f"- The harbour crane needs oil. [{1}]" for _ in range(9)))
@@ -123,7 +186,7 @@ def test_a_long_conversation_is_read_in_pieces_and_the_notes_go_from_one_to_the_
     assert all(len(asked) < MAX_BATCH_CHARACTERS + 1_000 for asked in script.asked)
     assert "NOTES SO FAR" not in script.asked[0]
     assert "NOTES SO FAR:\nThe harbour crane needs oil. [1]" in script.asked[1]
-    assert abstractive.cited_ids(found.text) == ["m101"], "what the first notes cite keeps its number"
+    assert cited_ids(found.text) == ["m101"], "what the first notes cite keeps its number"
     assert "m101" not in script.asked[1], "the model sees small numbers only"
 
 

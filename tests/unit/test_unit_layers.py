@@ -207,6 +207,14 @@ def test_a_summary_that_a_model_wrote_says_so_and_is_shortened() -> None:
     assert item.why["messages"] == ["m1"] and item.tokens <= 200
 
 
+def test_a_note_that_is_uncertain_is_not_shortened_to_a_part_without_its_mark() -> None:
+    notes = f"UNVERIFIED: Perhaps. The lighthouse memory is closed. [m1]\n{LONG}"
+    window = Window("s9", "summary_buffer", notes, (), 9, (), 0, 2000, "x", "llama-3")
+    context = layers.build(plan(400, summary=0.5), ContextMaterial(window=window, hits=HITS))
+    (item,) = items(context, "summary")
+    assert item.fidelity == "compressed" and ("lighthouse" in item.text) == ("UNVERIFIED: Perhaps." in item.text)
+
+
 # --- retrieved ----------------------------------------------------------------------------------------
 
 
