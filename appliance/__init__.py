@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         EndpointError,
         HomeError,
         HomeLocked,
+        IncompleteExport,
         InputError,
         ModelUnavailable,
         NotFound,
@@ -81,8 +82,8 @@ _LAZY_EXPORTS = {
         "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
         "config": "Settings",
         "errors": (
-            "ApplianceError ConfigError DaemonGone EndpointError HomeError HomeLocked InputError "
-            "ModelUnavailable NotFound StoreCorrupt StoreError StoreVersion UsageError"
+            "ApplianceError ConfigError DaemonGone EndpointError HomeError HomeLocked IncompleteExport "
+            "InputError ModelUnavailable NotFound StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
         "subscriptions": "Events Watcher",
@@ -123,6 +124,7 @@ __all__ = [
     "HomeError",
     "HomeLocked",
     "Importance",
+    "IncompleteExport",
     "IngestReport",
     "InputError",
     "InputProblem",

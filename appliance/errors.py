@@ -9,6 +9,7 @@
     │   ├── DaemonGone            the daemon that owned the home has ended          3
     │   ├── StoreVersion          written by a version that this one can't read     3
     │   └── StoreCorrupt          a file of the home is damaged                     3
+    │       └── IncompleteExport  some messages are damaged; all others are there   1
     ├── NotFound                  no such session, message or file                  4
     ├── ModelUnavailable          an embedding model is missing or damaged          5
     ├── EndpointError             the local language model does not answer          5
@@ -70,6 +71,12 @@ class StoreVersion(StoreError):
 
 class StoreCorrupt(StoreError):
     """A file of the home is damaged."""
+
+
+class IncompleteExport(StoreCorrupt):
+    """Ends an export that could not read some messages, or parts of them. All others were exported."""
+
+    exit_code = 1
 
 
 class NotFound(ApplianceError):

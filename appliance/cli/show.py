@@ -14,7 +14,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import UsageError
+from appliance.errors import IncompleteExport, UsageError
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -83,6 +83,7 @@ def export(
     """Export all messages.
 
     Native JSONL has one message per line. The file is written completely or not at all, and only you can read it.
+    Messages that are damaged in the database are named, and the exit code is 1; all others are exported.
 
     \b
     Examples:
@@ -99,15 +100,39 @@ def export(
             hint="Leave --json out, or name a file to get a report as JSON.",
         )
     with options.open_existing(home, "export") as memory:
-        chunks = _export_chunks(memory, format, user)
+        chunks = _ReadableChunks(_export_chunks(memory, format, user))
         if file == "-":
             sys.stdout.buffer.writelines(chunks)
+            sys.stdout.buffer.flush()
+            chunks.raise_if_incomplete()
             return
         report = {**_write_atomically(file, chunks), "format": format}
     if json:
-        output.print_json(report)
+        problem = {"damaged": str(chunks.error.args[0])} if chunks.error else {}
+        output.print_json({**report, **problem})
     else:
         output.print_line(f"{report['path']}: {output.format_size(report['bytes'])}")
+    if chunks.error is not None:
+        output.say_error(str(chunks.error), chunks.error.hint)
+        raise typer.Exit(chunks.error.exit_code)
+
+
+class _ReadableChunks:
+    """The chunks of an export up to its end; ``error`` then says which messages are damaged, if any."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self.error: IncompleteExport | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._chunks
+        except IncompleteExport as error:
+            self.error = error
+
+    def raise_if_incomplete(self) -> None:
+        if self.error is not None:
+            raise self.error
 
 
 def _export_chunks(memory: Appliance, format: str, user: str | None) -> Iterator[bytes]:

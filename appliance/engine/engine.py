@@ -33,6 +33,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.store import check, digests, messages, sessions, variants
+from appliance.store.damage import MessageScan
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import (
@@ -63,6 +64,10 @@ if TYPE_CHECKING:
     from appliance_models import Embedder
 
 
+DAMAGE_SCAN_SECONDS = 0.5
+"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
+
+
 class Engine:
     """An open home, owned by this process. Safe to use from several threads."""
 
@@ -79,6 +84,7 @@ class Engine:
             with self._database.write() as tx:
                 sessions.apply_default_ttl(tx, settings.session.ttl)
         self.recorder, self.admission = Metrics(), AdmissionControl()
+        self._message_scan = MessageScan()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
@@ -397,7 +403,9 @@ class Engine:
         from appliance.memory.status import status
 
         error = self._scheduler.last_error
-        found = status(self.home, self._database.read(), self._index_service.model_name, error, self.recorder)
+        db = self._database.read()
+        damaged = self._message_scan.run(db, DAMAGE_SCAN_SECONDS)
+        found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged)
         summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
         queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
         queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)

@@ -6,12 +6,15 @@ import sqlite3
 from collections.abc import Generator, Iterator
 from typing import Any
 
-import msgspec
-
-from appliance.store import messages
+from appliance.errors import IncompleteExport
+from appliance.store import damage, messages
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow
+from appliance.store.sql import from_json
 from appliance.types import SessionInfo
+
+MAX_NAMED = 20
+"""How many damaged messages the error at the end of an export names."""
 
 
 def stream_lines(database: Database, user_id: str | None, owner: str) -> Generator[dict[str, Any], None, None]:
@@ -29,12 +32,54 @@ def stream_markdown(database: Database, user_id: str | None) -> Generator[str, N
 def lines(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
     """Yield every message of a user (of all users without one) as a native JSONL object, in bounded memory.
 
-    Keys without a value are left out. ``owner`` is the user whose name is left out, except in a namespace."""
-    return (_message_object(row, info, owner) for row, info in messages.iterate(db, user_id))
+    Keys without a value are left out. ``owner`` is the user whose name is left out, except in a namespace.
+
+    Raises:
+        IncompleteExport: At the end, if some messages are damaged.
+    """
+    return (_message_object(row, info, owner) for row, info in _readable_messages(db, user_id))
+
+
+def _readable_messages(db: sqlite3.Connection, user_id: str | None) -> Iterator[tuple[MessageRow, SessionInfo]]:
+    """Every message that can be read, in whole or in part; at the end, the error that names the damaged ones."""
+    damaged: dict[str, str] = {}
+    suspects: list[int] = []
+    suspect_sessions: set[int] = set()
+
+    def note_unreadable(id: str) -> None:
+        damaged[id] = "can't be read"
+
+    for row, info in messages.iterate(db, user_id, note_unreadable):
+        yield row, info
+        if _may_be_damaged(row):
+            suspects.append(row.id)
+        if damage.REPLACEMENT in f"{info.title}{info.external_id}":
+            suspect_sessions.add(row.session_id)
+    found = damage.damaged_messages(db, suspects) + damage.damaged_sessions(db, sorted(suspect_sessions))
+    damaged |= {one.where: one.reason for _, one in found}
+    if damaged:
+        raise _incomplete(damaged)
+
+
+def _may_be_damaged(row: MessageRow) -> bool:
+    """Whether a message shows signs of damage. The source may have had them itself: the stored bytes decide."""
+    texts = (row.text, row.author or "", row.external_id, row.metadata)
+    return any(damage.REPLACEMENT in text for text in texts) or (row.metadata != "{}" and not from_json(row.metadata))
+
+
+def _incomplete(damaged: dict[str, str]) -> IncompleteExport:
+    named = [f"{id} ({reason})" for id, reason in damaged.items()][:MAX_NAMED]
+    if len(damaged) > MAX_NAMED:
+        named.append(f"{len(damaged) - MAX_NAMED} more")
+    return IncompleteExport(
+        f"Damaged in the database: {', '.join(named)}. Everything else was exported.",
+        where="recall.db",
+        hint="Ingest the exports of these messages again, or restore a backup. 'appliance verify' names all damage.",
+    )
 
 
 def _message_object(row: MessageRow, info: SessionInfo, owner: str) -> dict[str, Any]:
-    metadata = msgspec.json.decode(row.metadata)
+    metadata = from_json(row.metadata)
     metadata.setdefault("source", info.format)
     if row.pinned:
         metadata["pinned"] = True
@@ -57,9 +102,13 @@ def _message_object(row: MessageRow, info: SessionInfo, owner: str) -> dict[str,
 
 def markdown(db: sqlite3.Connection, user_id: str | None) -> Iterator[str]:
     """Yield the same messages as Markdown: a heading a session, a paragraph a message, tool and system messages as
-    quotations."""
+    quotations.
+
+    Raises:
+        IncompleteExport: At the end, if some messages are damaged.
+    """
     current_session: str | None = None
-    for row, info in messages.iterate(db, user_id):
+    for row, info in _readable_messages(db, user_id):
         if info.id != current_session:
             current_session = info.id
             count = f"{info.messages} message{'' if info.messages == 1 else 's'}"

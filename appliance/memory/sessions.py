@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
@@ -28,7 +26,7 @@ from appliance.memory.working_memory import WorkingMemory
 from appliance.store import branches, chunks, deletion, messages, session_listing, sessions
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter
-from appliance.store.sql import to_json
+from appliance.store.sql import from_json, to_json
 from appliance.types import (
     LOCAL,
     Event,
@@ -257,7 +255,7 @@ class SessionService:
         with self._database.write() as tx:
             sessions.require(tx, key)
             (stored,) = tx.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
-            merged = {**msgspec.json.decode(stored), **request.options}
+            merged = {**from_json(stored), **request.options}
             options = {name: value for name, value in merged.items() if value is not None}
             encoded = encode_options(self._context.working_memory.window_builder, options)
             sessions.update(tx, key, options=encoded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,15 +14,23 @@ from appliance.paths import Home, file_stats
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.store import chunks, facts, generations, summaries, variants, vectors, watched_files
 from appliance.store.chunks import Generation
+from appliance.store.damage import DamagedRow
 from appliance.types import Histogram
 
+MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
 MAX_LISTED_FAILURES = 100  # of the files that could not be read, the latest first
 
 
 def status(
-    home: Home, db: sqlite3.Connection, configured_model: str, indexing_error: Exception | None, metrics: Metrics
+    home: Home,
+    db: sqlite3.Connection,
+    configured_model: str,
+    indexing_error: Exception | None,
+    metrics: Metrics,
+    damaged: Sequence[DamagedRow] = (),
 ) -> dict[str, Any]:
-    """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know.
+    """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
+    of all which messages are ``damaged``.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = chunks.generation(db)
@@ -63,7 +72,7 @@ def status(
             "files": file_counts.get("queued", 0),
         },
         "memory": resident_memory(),
-        "health": _health(home, db, generation, configured_model, pending, indexing_error),
+        "health": _damage_text(damaged) or _health(home, db, generation, configured_model, pending, indexing_error),
     }
 
 
@@ -86,6 +95,15 @@ def _milliseconds(histogram: Histogram) -> dict[str, float | int]:
 
 def _count(db: sqlite3.Connection, rows: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
+
+
+def _damage_text(damaged: Sequence[DamagedRow]) -> str:
+    """What a person should know of damaged messages; empty if there are none."""
+    if not damaged:
+        return ""
+    ids = ", ".join(row.where for row in damaged[:MAX_NAMED_DAMAGES])
+    more = f" and {len(damaged) - MAX_NAMED_DAMAGES} more" if len(damaged) > MAX_NAMED_DAMAGES else ""
+    return f"the database is damaged ({ids}{more}): 'appliance verify' says what is wrong and what to do"
 
 
 def _health(

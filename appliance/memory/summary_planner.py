@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +31,7 @@ from appliance.memory.extractive import (
 )
 from appliance.store import messages, summaries
 from appliance.store.messages import MessageRow
+from appliance.store.sql import from_json
 from appliance.store.summaries import SummaryInsert
 from appliance.types import Level, Message, Quote
 
@@ -339,7 +339,7 @@ def _rebase_quote(outer: Quote, quote: Quote) -> Quote:
 
 
 def _metadata(summary: AnySummary) -> Mapping[str, Any]:
-    return summary.metadata if isinstance(summary, SummaryInsert) else msgspec.json.decode(summary.metadata)
+    return summary.metadata if isinstance(summary, SummaryInsert) else from_json(summary.metadata)
 
 
 def merge_metadata(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

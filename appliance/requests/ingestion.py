@@ -128,6 +128,9 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
 
     Args:
         user_id: Only this user's messages; by default everybody's.
+
+    Raises:
+        IncompleteExport: After everything else was yielded, if some messages are damaged.
     """
 
     name: ClassVar[str] = "export"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from appliance.errors import StoreCorrupt
-from appliance.store import chunks, digests, lexical, summaries, variants, vectors
+from appliance.errors import StoreError
+from appliance.store import chunks, damage, digests, lexical, summaries, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import RESTORE_HINT, Database
 from appliance.store.generations import DerivedStores
@@ -25,6 +25,9 @@ _POINTS_SQL = (
     f" UNION ALL SELECT id + {SUMMARY_POINTS}, digest FROM summary_chunk WHERE generation = ?1)"
 )
 """The chunks of messages and of summaries, by the ids of their points."""
+
+MEND_HINT = "ingest its export again, or restore a backup"
+"""What to do about a damaged row."""
 
 MANUAL_SOURCE = "(by hand)"
 """The source of messages that do not come from a file."""
@@ -47,21 +50,30 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
         window: The model's window, to check that it reads each chunk to its end; None to skip this check.
     """
     report = VerifyReport()
-    try:
-        db = database.read()
-        check_database(db, report)
-        check_digests(db, report)
-        check_full_text(database, report)
-        check_variants(db, report)
-        if derived is not None:
-            generation = derived.generation.id
-            check_coverage(db, generation, window, report)
-            check_summaries(db, generation, report)
-            check_ledger(db, derived, report)
-            check_index(db, derived, report)
-    except (sqlite3.DatabaseError, StoreCorrupt) as error:
-        reason = str(error.args[0]).rstrip(".")
-        report.add("recall.db", f"can't be read any further ({reason}): {RESTORE_HINT[0].lower()}{RESTORE_HINT[1:-1]}")
+    db = database.read()
+    damaged: set[str] = set()
+    checks: list[tuple[str, Callable[[], None]]] = [
+        ("the pages", lambda: check_database(db, report)),
+        ("the rows", lambda: damaged.update(check_rows(db, report))),
+        ("the digests", lambda: check_digests(db, damaged, report)),
+        ("the full text", lambda: check_full_text(database, report)),
+        ("the variants", lambda: check_variants(db, damaged, report)),
+    ]
+    if derived is not None:
+        generation = derived.generation.id
+        checks += [
+            ("the chunks", lambda: check_coverage(db, generation, window, damaged, report)),
+            ("the summaries", lambda: check_summaries(db, generation, report)),
+            ("the vectors", lambda: check_ledger(db, derived, report)),
+            ("the index", lambda: check_index(db, derived, report)),
+        ]
+    for what, check in checks:
+        try:
+            check()
+        except (sqlite3.DatabaseError, StoreError) as error:
+            reason = str(error.args[0]).rstrip(".")
+            hint = f"{RESTORE_HINT[0].lower()}{RESTORE_HINT[1:-1]}"
+            report.add("recall.db", f"{what} can't be checked any further ({reason}): {hint}")
     return report
 
 
@@ -76,12 +88,23 @@ def check_database(db: sqlite3.Connection, report: VerifyReport) -> None:
         report.count(f"{what}s", db.execute(f"SELECT count(*) FROM {what}").fetchone()[0])
 
 
-def check_digests(db: sqlite3.Connection, report: VerifyReport) -> None:
+def check_digests(db: sqlite3.Connection, damaged: Collection[str], report: VerifyReport) -> None:
     """Check that every message and revision is as it was stored."""
     if pending := digests.count_pending(db):
         report.count("messages without a digest yet", pending)
     for key, why in digests.disagreements(db):
-        report.add(message_id(key), f"{why}: restore a backup, or ingest its export again")
+        if message_id(key) not in damaged:
+            report.add(message_id(key), f"{why}: {MEND_HINT}")
+
+
+def check_rows(db: sqlite3.Connection, report: VerifyReport) -> set[str]:
+    """Check that every row can be read, and has text, numbers and JSON where they belong. Returns the damaged rows'
+    names: of a damaged text nothing else can agree with it, which need not be reported again."""
+    damaged = set()
+    for row in damage.damaged_rows(db):
+        report.add(row.where, f"{row.reason}: {MEND_HINT}")
+        damaged.add(row.where)
+    return damaged
 
 
 def check_full_text(database: Database, report: VerifyReport) -> None:
@@ -90,21 +113,26 @@ def check_full_text(database: Database, report: VerifyReport) -> None:
             report.add("recall.db", "the full text does not match the messages: run 'appliance reindex'")
 
 
-def check_variants(db: sqlite3.Connection, report: VerifyReport) -> None:
+def check_variants(db: sqlite3.Connection, damaged: Collection[str], report: VerifyReport) -> None:
     """Check that every fingerprint belongs to its message's text, and that every group of variants has at least two
     messages, of one scope and role, in the order of their times."""
     report.count("variants", variants.count(db))
     for key, why in variants.disagreements(db):
-        report.add(message_id(key), f"{why}: run 'appliance reindex'")
+        if message_id(key) not in damaged:
+            report.add(message_id(key), f"{why}: run 'appliance reindex'")
 
 
-def check_coverage(db: sqlite3.Connection, generation: int, window: ModelWindow | None, report: VerifyReport) -> None:
+def check_coverage(
+    db: sqlite3.Connection, generation: int, window: ModelWindow | None, damaged: Collection[str], report: VerifyReport
+) -> None:
     """Check that chunks cover every character of every message, that the digest of each chunk is that of its text, and
     that the model reads it to its end."""
     paths: dict[int | None, str] = {None: MANUAL_SOURCE, **dict(db.execute("SELECT id, path FROM source"))}
     queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
     for message in _messages_with_chunks(db, generation):
         where, length = message_id(message.id), len(message.text)
+        if where in damaged:
+            continue
         passages: dict[str, int] = {}
         covered = 0
         for chunk, start, stop, digest in message.spans:

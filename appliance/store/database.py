@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from appliance.errors import StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE
+from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
 from appliance.store.scripts import searchable
 
@@ -172,7 +173,7 @@ class Database:
         with self._lock:
             self._writer.close()
 
-    def _searchable(self, text: str) -> str:
+    def _searchable(self, text: str | bytes) -> str:
         try:
             return searchable(text)
         except BaseException as error:
@@ -194,6 +195,8 @@ class Database:
 
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
+        connection.text_factory = decode_text
+        connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
         words = searchable if kind is _ReadConnection else self._searchable
         connection.create_function("searchable", 1, words, deterministic=True)
         for pragma in (

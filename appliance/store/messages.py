@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
-from appliance.errors import NotFound
+from appliance.errors import NotFound, StoreCorrupt
 from appliance.store import branches, digests, sessions
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
     fetch_in_one_step,
     fetch_int,
+    from_json,
     has_row,
     json_keys,
     next_key,
     pages,
     placeholders,
+    read_by_halves,
 )
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
@@ -124,7 +124,7 @@ def to_message(row: MessageRow) -> Message:
         timestamp=row.sent_at,
         text=row.text,
         reply_to=row.reply_to,
-        metadata=msgspec.json.decode(row.metadata),
+        metadata=from_json(row.metadata),
         pinned=bool(row.pinned),
     )
 
@@ -262,14 +262,16 @@ def revise(
 
 
 def get(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, MessageRow]:
-    """Return the messages with the given keys, by key, as far as they exist."""
-    rows = db.execute(f"SELECT {COLUMNS} FROM message m WHERE m.id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall()
+    """Return the messages with the given keys, by key, as far as they exist and can be read."""
+    query = f"SELECT {COLUMNS} FROM message m WHERE m.id IN {JSON_KEYS_SQL}"
+    rows = read_by_halves(lambda part: db.execute(query, (json_keys(part),)).fetchall(), list(keys))
     return {values[0]: MessageRow(*values) for values in rows}
 
 
 def texts(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
-    """Return the texts of the messages with the given keys, by key, as far as they exist."""
-    return dict(db.execute(f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall())
+    """Return the texts of the messages with the given keys, by key, as far as they exist and can be read."""
+    query = f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}"
+    return dict(read_by_halves(lambda part: db.execute(query, (json_keys(part),)).fetchall(), list(keys)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,28 +333,53 @@ def conversation_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[M
     return [row for row in rows if row.conversational], [row for row in rows if not row.conversational]
 
 
-def iterate(db: sqlite3.Connection, user_id: str | None = None) -> Iterator[tuple[MessageRow, SessionInfo]]:
+def iterate(
+    db: sqlite3.Connection, user_id: str | None = None, on_unreadable: Callable[[str], None] | None = None
+) -> Iterator[tuple[MessageRow, SessionInfo]]:
     """Yield every message with its session, session by session and in order, in bounded memory; only those of
     ``user_id`` (in all namespaces) if it is not None. Messages that a branch shares come once, with their own
-    session."""
-    for info in sessions.iterate(db):
+    session. ``on_unreadable`` gets the id of each message or session on a damaged page; without it, the first one
+    raises StoreCorrupt."""
+    for info in sessions.iterate(db, on_unreadable):
         if user_id is not None and info.user_id != user_id:
             continue
         key = sessions.key(info)
         after = (-(1 << 62), -1, 0)
         while True:
-            page = db.execute(
-                f"SELECT {COLUMNS} FROM message m WHERE m.session_id = ?"
-                " AND (m.order_at, m.position, m.id) > (?, ?, ?)"
-                " ORDER BY m.order_at, m.position, m.id LIMIT ?",
-                (key, *after, PAGE_ROWS),
-            )
-            rows = [MessageRow(*values) for values in page]
-            for row in rows:
+            try:
+                page = [MessageRow(*values) for values in db.execute(_page_sql(COLUMNS), (key, *after)).fetchall()]
+                places = [(row.order_at, row.position, row.id) for row in page]
+            except StoreCorrupt:
+                if on_unreadable is None:
+                    raise
+                places = _places(db, key, after)
+                readable = get(db, [place[2] for place in places])
+                page = [readable[place[2]] for place in places if place[2] in readable]
+                for place in places:
+                    if place[2] not in readable:
+                        on_unreadable(message_id(place[2]))
+            for row in page:
                 yield row, info
-            if len(rows) < PAGE_ROWS:
+            if len(places) < PAGE_ROWS:
                 break
-            after = (rows[-1].order_at, rows[-1].position, rows[-1].id)
+            after = places[-1]
+
+
+def _page_sql(columns: str, hint: str = "") -> str:
+    return (
+        f"SELECT {columns} FROM message m {hint} WHERE m.session_id = ? AND (m.order_at, m.position, m.id) > (?, ?, ?)"
+        f" ORDER BY m.order_at, m.position, m.id LIMIT {PAGE_ROWS}"
+    )
+
+
+def _places(db: sqlite3.Connection, session: int, after: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """The places (time, position, key) of the next messages of a session, whichever of table and index is damaged."""
+    try:
+        query = _page_sql("m.order_at, m.position, m.id", "INDEXED BY message_order")
+        return db.execute(query, (session, *after)).fetchall()
+    except StoreCorrupt:
+        query = _page_sql("m.order_at, m.position, m.id", "NOT INDEXED")
+        return db.execute(query, (session, *after)).fetchall()
 
 
 def find(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> MessageRow:

@@ -35,7 +35,60 @@ _MESSAGE_DIGESTS = (
     "INSERT INTO message_digest SELECT message_id, number, NULL FROM revision",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS,)
+_SEARCHABLE_BYTES = (
+    "DROP VIEW message_words",
+    "CREATE VIEW message_words AS SELECT id, searchable(CAST(text AS BLOB)) AS text FROM message",
+    "DROP VIEW message_window",
+    """
+    CREATE VIEW message_window AS SELECT m.id AS id,
+        CASE WHEN m.talk THEN searchable(CAST(
+            coalesce((
+                SELECT group_concat(substr(n.text, -400), ' ') FROM (
+                    SELECT n.text FROM message n
+                    WHERE n.session_id = m.session_id AND n.talk = 1
+                        AND (n.order_at, n.position, n.id) < (m.order_at, m.position, m.id)
+                    ORDER BY n.order_at DESC, n.position DESC, n.id DESC LIMIT 2
+                ) n
+            ), '')
+            || ' ' || coalesce((
+                SELECT group_concat(substr(n.text, 1, 400), ' ') FROM (
+                    SELECT n.text FROM message n
+                    WHERE n.session_id = m.session_id AND n.talk = 1
+                        AND (n.order_at, n.position, n.id) > (m.order_at, m.position, m.id)
+                    ORDER BY n.order_at ASC, n.position ASC, n.id ASC LIMIT 2
+                ) n
+            ), '') AS BLOB)
+        ) ELSE '' END AS neighbours
+    FROM message m
+    """,
+    "DROP VIEW session_words",
+    "CREATE VIEW session_words AS SELECT id, searchable(CAST(coalesce(title, '') AS BLOB)) AS title FROM session",
+    "DROP TRIGGER session_titled",
+    """
+    CREATE TRIGGER session_titled AFTER INSERT ON session BEGIN
+        INSERT INTO session_fts (rowid, title) VALUES (new.id, searchable(CAST(coalesce(new.title, '') AS BLOB)));
+    END
+    """,
+    "DROP TRIGGER session_renamed",
+    """
+    CREATE TRIGGER session_renamed AFTER UPDATE OF title ON session BEGIN
+        INSERT INTO session_fts (session_fts, rowid, title)
+            VALUES ('delete', old.id, searchable(CAST(coalesce(old.title, '') AS BLOB)));
+        INSERT INTO session_fts (rowid, title) VALUES (new.id, searchable(CAST(coalesce(new.title, '') AS BLOB)));
+    END
+    """,
+    "DROP TRIGGER session_gone",
+    """
+    CREATE TRIGGER session_gone AFTER DELETE ON session BEGIN
+        INSERT INTO session_fts (session_fts, rowid, title)
+            VALUES ('delete', old.id, searchable(CAST(coalesce(old.title, '') AS BLOB)));
+    END
+    """,
+)
+"""``searchable`` gets bytes: Python's ``sqlite3`` hands no text to a function that is not UTF-8, so that a single
+damaged message would stop every change of the full text."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES)
 """The statements of each migration after the schema."""
 
 

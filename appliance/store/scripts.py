@@ -11,6 +11,8 @@ import itertools
 import re
 import unicodedata
 
+from appliance.store.damage import decode_text
+
 # Letters and marks only: punctuation of these scripts (、。「」・ ฯ) must keep separating runs.
 UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
@@ -43,12 +45,16 @@ def split_unspaced(text: str) -> str:
     return text if text.isascii() else _RUN.sub(_character_pairs, text)
 
 
-def searchable(text: str) -> str:
+def searchable(text: str | bytes) -> str:
     """Return the text as full text indexes it: composed, runs as pairs, and each of their characters alone.
+
+    The schema gives it the bytes of the text, because Python's ``sqlite3`` refuses text that is not UTF-8.
 
     >>> searchable("黒い猫")
     ' 黒い い猫  黒 い 猫'
     """
+    if isinstance(text, bytes):
+        text = decode_text(text)
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFKC", text)

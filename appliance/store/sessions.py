@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from appliance.errors import NotFound, UsageError
+from appliance.errors import NotFound, StoreCorrupt, UsageError
 from appliance.store import branches, chunks
-from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, pages, placeholders, to_json
+from appliance.store.sql import JSON_KEYS_SQL, from_json, has_row, json_keys, pages, placeholders, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import iso, iso_from_microseconds, now
 from appliance.types import LOCAL, Scope, SessionInfo, SessionPart, SessionRecord
@@ -89,7 +89,7 @@ def upsert(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRec
     else:
         key, title, metadata, titled = found
         is_new = False
-        merged = to_json({**msgspec.json.decode(metadata), **record.metadata})
+        merged = to_json({**from_json(metadata), **record.metadata})
         new_title = record.title if record.title and titled != "person" else title
         if new_title != title or merged != metadata or (new_title == record.title and titled == "found"):
             titled = "given" if new_title == record.title else titled
@@ -220,13 +220,15 @@ def exists(db: sqlite3.Connection, key: int) -> bool:
 
 _LIST_HINT = "'appliance sessions' lists the sessions."
 
-_SESSION_SQL = (
-    "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
-    " (SELECT count(*) FROM message m WHERE m.session_id = s.id),"
-    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
+_SPAN_SQL = (
+    "(SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
     "  ORDER BY m.order_at, m.position, m.id LIMIT 1),"
     " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
-    "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1),"
+    "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1)"
+)
+_SESSION_SQL = (
+    "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
+    f" (SELECT count(*) FROM message m WHERE m.session_id = s.id), {_SPAN_SQL},"
     " s.created_at, s.metadata, s.pinned, s.storage_scope, s.titled, s.options, s.ttl, s.expires_at,"
     f" s.parent_id, s.branch_at, {chunks.AGENTS_SQL} FROM session s WHERE {NOT_EXPIRED}"
 )
@@ -257,11 +259,11 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         first_at=first,
         last_at=last,
         created_at=iso_from_microseconds(created),
-        metadata=msgspec.json.decode(metadata),
+        metadata=from_json(metadata),
         pinned=bool(pinned),
         storage_scope=scope,
         title_found=titled == "found",
-        options=msgspec.json.decode(options),
+        options=from_json(options),
         agents=tuple(msgspec.json.decode(agents)),
         ttl=ttl,
         expires_at=None if expires is None else iso_from_microseconds(expires),
@@ -287,14 +289,38 @@ def infos(db: sqlite3.Connection, keys: Sequence[int]) -> list[SessionInfo]:
     return [_info(db, values_by_key[key]) for key in keys if key in values_by_key]
 
 
-def iterate(db: sqlite3.Connection) -> Iterator[SessionInfo]:
-    """Yield the sessions of all users, most recently active first."""
-    rows = db.execute(
-        "SELECT s.id FROM session s ORDER BY"
-        " coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at) DESC, s.id DESC"
-    )
-    for page in pages([key for (key,) in rows]):
-        yield from infos(db, page)
+def iterate(db: sqlite3.Connection, on_unreadable: Callable[[str], None] | None = None) -> Iterator[SessionInfo]:
+    """Yield the sessions of all users, most recently active first. ``on_unreadable`` gets the id of each session that
+    can't be read; without it, the first one raises StoreCorrupt."""
+    for page in pages(_keys_by_activity(db)):
+        try:
+            yield from infos(db, page)
+        except StoreCorrupt:
+            if on_unreadable is None:
+                raise
+            for key in page:
+                try:
+                    yield from _infos_without_span(db, key)
+                except StoreCorrupt:
+                    on_unreadable(public_id(key))
+
+
+def _keys_by_activity(db: sqlite3.Connection) -> list[int]:
+    try:
+        rows = db.execute(
+            "SELECT s.id FROM session s ORDER BY"
+            " coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at) DESC, s.id DESC"
+        ).fetchall()
+    except StoreCorrupt:  # an index of the keys alone may still be sound
+        rows = db.execute("SELECT id FROM session INDEXED BY session_external ORDER BY id DESC").fetchall()
+    return [key for (key,) in rows]
+
+
+def _infos_without_span(db: sqlite3.Connection, key: int) -> list[SessionInfo]:
+    """A session without the times of its first and last message, which stand on pages that may be damaged."""
+    query = _SESSION_SQL.replace(_SPAN_SQL, "NULL, NULL")
+    rows = db.execute(f"{query} AND s.id = ?", (now(), key)).fetchall()
+    return [_info(db, values) for values in rows]
 
 
 def find(
@@ -347,7 +373,7 @@ def parts_withholding(db: sqlite3.Connection, parts: Sequence[SessionPart]) -> t
 def options(db: sqlite3.Connection, key: int) -> dict[str, Any]:
     """Return the options that a session sets itself; empty if it sets none or does not exist."""
     row = db.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
-    return dict(msgspec.json.decode(row[0])) if row else {}
+    return from_json(row[0]) if row else {}
 
 
 def heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, SessionHead]:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
 
+from appliance.errors import StoreCorrupt
+
 T = TypeVar("T")
 
 PAGE_ROWS = 500
 """How many values go into one IN (...) list, and how many rows into one page of a long read."""
+
+
+def read_by_halves(read: Callable[[Sequence[int]], list[T]], keys: Sequence[int]) -> list[T]:
+    """Return ``read(keys)``; where a damaged page prevents this, what can be read of each half, without the rows on
+    that page."""
+    try:
+        return read(keys)
+    except StoreCorrupt:
+        if len(keys) < 2:
+            return []
+        middle = len(keys) // 2
+        return [*read_by_halves(read, keys[:middle]), *read_by_halves(read, keys[middle:])]
 
 
 def placeholders(values: Sequence[object]) -> str:
@@ -88,3 +102,11 @@ def next_key(tx: sqlite3.Connection, table: str) -> int:
 def to_json(value: object) -> str:
     """Return JSON text with sorted keys, so that equal values give equal texts."""
     return msgspec.json.encode(value, order="deterministic").decode()
+
+
+def from_json(text: str) -> dict[str, Any]:
+    """Return the object of JSON text of the database; an empty one if the text is damaged, which ``verify`` names."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError, TypeError):
+        return {}

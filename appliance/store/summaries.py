@@ -15,7 +15,16 @@ import msgspec
 
 from appliance.errors import NotFound
 from appliance.store import messages, sessions
-from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, has_row, json_keys, to_json
+from appliance.store.sql import (
+    JSON_KEYS_SQL,
+    PAGE_ROWS,
+    fetch_in_one_step,
+    fetch_int,
+    from_json,
+    has_row,
+    json_keys,
+    to_json,
+)
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Filters, Level, Metadata, Quote, Scope, Summary
@@ -74,7 +83,10 @@ class SummaryRow:
 
     @property
     def sentences(self) -> list[Sentence]:
-        return msgspec.json.decode(self.sentences_json, type=list[Sentence])
+        try:
+            return msgspec.json.decode(self.sentences_json, type=list[Sentence])
+        except msgspec.DecodeError:  # damaged, which ``verify`` names
+            return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +285,7 @@ def to_summaries(db: sqlite3.Connection, rows: Sequence[SummaryRow]) -> list[Sum
             since=row.since,
             until=row.until,
             made_at=iso_from_microseconds(row.made_at),
-            metadata=msgspec.json.decode(row.metadata),
+            metadata=from_json(row.metadata),
         )
         for row in rows
     ]

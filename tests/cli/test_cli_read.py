@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
+from tests.damages import break_text
+
 
 def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:
     shown = run("show", "help").stdout
@@ -155,3 +157,20 @@ def test_export_follows_a_link(run: Run, kept: Path, tmp_path: Path) -> None:
 )
 def test_export_refuses_what_can_not_be(run: Run, kept: Path, arguments: list[str]) -> None:
     assert run("export", *arguments).exit_code == 2
+
+
+def test_export_leaves_nothing_out_and_names_what_is_damaged(run: Run, filled: Path, tmp_path: Path) -> None:
+    break_text(filled, "reservation QX-4471", b"reservation Q\xff\xfe4471")
+    for format in ("jsonl", "markdown"):
+        result = run("export", tmp_path / format, "--format", format, "--json")
+        assert result.exit_code == 1
+        assert "m3" in document(result)["damaged"] and "m3 (the stored bytes of text are damaged)" in result.stderr
+        assert "QX" not in result.stderr
+        assert "reservation Q\ufffd\ufffd4471" in (tmp_path / format).read_text(encoding="utf-8")
+        assert "the cellar key" in (tmp_path / format).read_text(encoding="utf-8").lower()
+    result = run("export", "-")
+    assert result.exit_code == 1 and len(result.stdout.splitlines()) == 10 and "m3" in result.stderr
+    assert "m3" in run("status").stdout
+    result = run("verify", "--json")
+    assert result.exit_code == 3
+    assert [problem["where"] for problem in document(result)["problems"]].count("m3") == 1

@@ -224,7 +224,8 @@ def test_a_database_damaged_inside_is_named_by_verify(home: Path, expected: Cont
             memory.search("violin")
         with pytest.raises(StoreCorrupt, match="damaged"):
             memory.sessions.list()
-    assert problems and all("recall.db" in problem.where for problem in problems)
+    assert "recall.db" in {problem.where for problem in problems}
+    assert {f"m{number}" for number in range(1, 151)} <= {problem.where for problem in problems}
 
 
 def test_a_store_from_the_future_is_refused_and_nothing_is_changed(home: Path, expected: Content) -> None:

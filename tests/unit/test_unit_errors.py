@@ -20,6 +20,7 @@ CODES = {
     "DaemonGone": 3,
     "StoreVersion": 3,
     "StoreCorrupt": 3,
+    "IncompleteExport": 1,
     "NotFound": 4,
     "ModelUnavailable": 5,
     "EndpointError": 5,

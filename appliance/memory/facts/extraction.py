@@ -11,14 +11,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 
-import msgspec
-
 from appliance.memory.facts import phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.store import facts as store
 from appliance.store import statements as stated
 from appliance.store.database import Database
 from appliance.store.facts import DerivedFact, PersistedFact
+from appliance.store.sql import from_json
 from appliance.store.statements import PendingStatements, Statement
 from appliance.types import LOCAL
 
@@ -152,7 +151,7 @@ def is_own_message(message: PendingStatements, assistant: bool, authors: int, ow
     among people, the user is recognized by name."""
     if message.role != "user" or not message.conversational or message.scope not in _SHARED_SCOPES:
         return False
-    if '"deleted":true' in message.metadata and msgspec.json.decode(message.metadata).get("deleted"):
+    if '"deleted":true' in message.metadata and from_json(message.metadata).get("deleted"):
         return False
     if message.author is None:
         return True

@@ -1,0 +1,211 @@
+"""Damaged rows of the database: pages that can't be read, bytes that are not text, values of another type.
+
+Reading tolerates bytes that are not UTF-8: each becomes U+FFFD. The functions here name the rows that have such bytes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from appliance.errors import StoreCorrupt
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys, pages, read_by_halves, read_transaction
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""Stands for each byte that is not UTF-8."""
+
+_JSON_COLUMNS: Mapping[str, Sequence[str]] = {
+    "message": ("metadata",),
+    "revision": ("metadata",),
+    "session": ("metadata", "options"),
+    "summary": ("sentences", "metadata"),
+    "working": ("sentences",),
+    "erasure": ("counts", "proof"),
+}
+_SOUND_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
+
+_KEYS = {
+    "message": "'m' || {0}.id",
+    "session": "'s' || {0}.id",
+    "summary": "'sum' || {0}.id",
+    "revision": "'revision ' || {0}.number || ' of m' || {0}.message_id",
+}
+"""How the rows of some tables are named. Others are named by their table and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRow:
+    """A damaged row: its public id, or its table and number; and what is wrong with it."""
+
+    where: str
+    reason: str
+
+
+def decode_text(data: bytes) -> str:
+    """Return text of the database; bytes that are not UTF-8 become U+FFFD."""
+    return data.decode("utf-8", "replace")
+
+
+def is_utf8(data: bytes | None) -> bool:
+    """The SQL function of this name."""
+    try:
+        return data is None or data.decode() is not None
+    except UnicodeDecodeError:
+        return False
+
+
+# --- messages ----------------------------------------------------------------------------------------
+
+
+def damaged_messages(db: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, DamagedRow]]:
+    """Return those of the messages that are damaged, by key; one that is gone counts as one that can't be read."""
+    return _damaged(db, "message", "m", keys)
+
+
+def damaged_sessions(db: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, DamagedRow]]:
+    """The same for sessions."""
+    return _damaged(db, "session", "s", keys)
+
+
+def _damaged(db: sqlite3.Connection, table: str, prefix: str, keys: Sequence[int]) -> list[tuple[int, DamagedRow]]:
+    columns = _columns(db, table)
+    query = f"SELECT id, {_flags(table, columns)} FROM {table} WHERE id IN {JSON_KEYS_SQL}"
+    found = []
+    for page in pages(keys):
+        rows = read_by_halves(lambda part: db.execute(query, (json_keys(part),)).fetchall(), page)
+        flags_by_key = {key: flags for key, *flags in rows}
+        for key in page:
+            if key not in flags_by_key:
+                found.append((key, DamagedRow(f"{prefix}{key}", "can't be read")))
+            elif any(flags_by_key[key]):
+                found.append((key, DamagedRow(f"{prefix}{key}", _reason(columns, flags_by_key[key]))))
+    return found
+
+
+def message_keys(db: sqlite3.Connection, after: int = 0, limit: int = -1) -> list[int]:
+    """Return the keys of the messages after ``after``, in order, also of those that can't be read.
+
+    Raises:
+        StoreCorrupt: Neither the table nor an index of it can be read.
+    """
+    try:
+        rows = db.execute("SELECT id FROM message NOT INDEXED WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+        return [key for (key,) in rows.fetchall()]
+    except StoreCorrupt:
+        rows = db.execute(
+            "SELECT id FROM message INDEXED BY message_external WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+        )
+        return [key for (key,) in rows.fetchall()]
+
+
+class MessageScan:
+    """Looks for damaged messages, at each message once, for as long as each call allows. Safe to use from several
+    threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._after = 0
+        self._found: list[int] = []
+
+    def run(self, db: sqlite3.Connection, seconds: float) -> list[DamagedRow]:
+        """Go on for about ``seconds``; return the damaged messages found so far that are still there."""
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            try:
+                while time.monotonic() < deadline:
+                    with read_transaction(db):
+                        keys = message_keys(db, self._after, PAGE_ROWS)
+                        self._found += [key for key, _ in damaged_messages(db, keys)]
+                    if not keys:
+                        break
+                    self._after = keys[-1]
+                with read_transaction(db):
+                    present = set(message_keys(db)) if self._found else set()
+                    self._found = [key for key in self._found if key in present]
+                    rows = damaged_messages(db, self._found)
+            except StoreCorrupt as error:
+                return [DamagedRow("recall.db", str(error.args[0]))]
+            self._found = [key for key, _ in rows]
+        return [row for _, row in rows]
+
+
+# --- all tables --------------------------------------------------------------------------------------
+
+
+def damaged_rows(db: sqlite3.Connection) -> Iterator[DamagedRow]:
+    """Yield the damaged rows of all tables, messages first. Reads everything."""
+    yield from (row for _, row in damaged_messages(db, message_keys(db)))
+    for table in _tables(db):
+        columns = _columns(db, table.name)
+        if table.name == "message" or not columns:
+            continue
+        query = f"SELECT {table.label_sql}, {_flags(table.name, columns)} FROM {table.name}"
+        try:
+            for label, *flags in db.execute(query):
+                if any(flags):
+                    yield DamagedRow(label, _reason(columns, flags))
+        except StoreCorrupt as error:
+            yield DamagedRow(table.name, f"can't be read any further ({str(error.args[0]).rstrip('.')})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    name: str
+    has_rowid: bool
+
+    @property
+    def label_sql(self) -> str:
+        number = f"'row ' || {self.name}.rowid" if self.has_rowid else "'a row'"
+        return _KEYS.get(self.name, f"{number} || ' of {self.name}'").format(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    type: str
+    is_required: bool
+    is_json: bool
+
+
+def _tables(db: sqlite3.Connection) -> list[_Table]:
+    """The tables of the program, without those of SQLite and of the full text."""
+    rows = db.execute("PRAGMA main.table_list").fetchall()
+    return [
+        _Table(name, not without_rowid)
+        for _, name, kind, _, without_rowid, _ in sorted(rows)
+        if kind == "table" and not name.startswith(("sqlite_", "_sqlite_"))
+    ]
+
+
+def _columns(db: sqlite3.Connection, table: str) -> list[_Column]:
+    json_columns = _JSON_COLUMNS.get(table, ())
+    rows = db.execute(f"PRAGMA main.table_info({table})").fetchall()
+    return [
+        _Column(name, kind, bool(required), name in json_columns)
+        for _, name, kind, required, _, primary in rows
+        if kind in _SOUND_TYPES and not (primary and kind == "INTEGER")
+    ]
+
+
+def _flags(table: str, columns: Iterable[_Column]) -> str:
+    """For each column, whether its value is damaged."""
+    return ", ".join(_flag(f"{table}.{column.name}", column) for column in columns)
+
+
+def _flag(value: str, column: _Column) -> str:
+    missing = "1" if column.is_required else "0"
+    unsound = "0"
+    if column.type == "TEXT":
+        unsound = f"NOT is_utf8(CAST({value} AS BLOB))" + (f" OR NOT json_valid({value})" if column.is_json else "")
+    return (
+        f"CASE WHEN {value} IS NULL THEN {missing}"
+        f" WHEN typeof({value}) NOT IN ({_SOUND_TYPES[column.type]}) THEN 1 ELSE {unsound} END"
+    )
+
+
+def _reason(columns: Iterable[_Column], flags: Iterable[object]) -> str:
+    names = ", ".join(column.name for column, flag in zip(columns, flags, strict=True) if flag)
+    return f"the stored bytes of {names} are damaged"
