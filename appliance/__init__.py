@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from appliance.backups import Backups
     from appliance.client import Appliance, Erasure, Facts, Overview, Pins, Session, Sessions, Summaries
     from appliance.config import Settings
     from appliance.errors import (
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
+        BackupCheck,
+        BackupInfo,
+        BackupProblem,
+        BackupReport,
         Context,
         ContextItem,
         Dropped,
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
         IngestReport,
         InputProblem,
         Layer,
+        LostPart,
         Message,
         MetricsSnapshot,
         Outline,
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
         Quote,
         Receipt,
         RemovalResult,
+        RestoreReport,
         Scope,
         SessionInfo,
         SessionPage,
@@ -79,6 +86,7 @@ __version__ = "0.1.0"
 _LAZY_EXPORTS = {
     name: module
     for module, names in {
+        "backups": "Backups",
         "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
         "config": "Settings",
         "errors": (
@@ -88,10 +96,11 @@ _LAZY_EXPORTS = {
         "paths": "Home",
         "subscriptions": "Events Watcher",
         "types": (
-            "Activity Context ContextItem Dropped ErasurePreview ErasureReport Event Fact FileReport "
-            "FilterChoices Histogram Hit Hits Importance IngestReport InputProblem Layer Message "
-            "MetricsSnapshot Outline Progress Quote Receipt RemovalResult Scope SessionInfo SessionPage "
-            "Source SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
+            "ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
+            "IngestReport InputProblem Layer LostPart Message MetricsSnapshot Outline Progress Quote Receipt "
+            "RemovalResult RestoreReport Scope SessionInfo SessionPage Source SourceCoverage Summary SummaryHit "
+            "VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -102,6 +111,11 @@ __all__ = [
     "Activity",
     "Appliance",
     "ApplianceError",
+    "BackupCheck",
+    "BackupInfo",
+    "BackupProblem",
+    "BackupReport",
+    "Backups",
     "ConfigError",
     "Context",
     "ContextItem",
@@ -129,6 +143,7 @@ __all__ = [
     "InputError",
     "InputProblem",
     "Layer",
+    "LostPart",
     "Message",
     "MetricsSnapshot",
     "ModelUnavailable",
@@ -140,6 +155,7 @@ __all__ = [
     "Quote",
     "Receipt",
     "RemovalResult",
+    "RestoreReport",
     "Scope",
     "Session",
     "SessionInfo",

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Self
 
 from appliance import paths
 from appliance import requests as r
+from appliance.backups import Backups, OnStep, unheard
 from appliance.errors import ApplianceError, HomeLocked
 from appliance.paths import Paths
 from appliance.requests import PRIVATE_PREFIX
 from appliance.subscriptions import Events, Watcher
 from appliance.types import (
+    BackupReport,
     Context,
     ErasurePreview,
     IngestReport,
@@ -253,7 +255,8 @@ class Appliance:
         home: Where everything lies.
         settings: The settings in force.
         is_attached: Whether a daemon owns the home.
-        sessions, facts, summaries, pins, overview, erasure, events: The verbs of each, under a name of their own.
+        sessions, facts, summaries, pins, overview, erasure, backups, events: The verbs of each, under a name of their
+            own.
     """
 
     def __init__(
@@ -269,6 +272,7 @@ class Appliance:
         self.pins = Pins(transport)
         self.overview = Overview(transport)
         self.erasure = Erasure(transport)
+        self.backups = Backups(transport)
         self.events = Events(transport)
 
     @classmethod
@@ -437,6 +441,12 @@ class Appliance:
         """
         request = r.WatchRequest(folders, user_id=user_id, namespace=namespace)
         return Watcher(self._transport, request, on_read, on_trouble)
+
+    def backup(self, target: str | os.PathLike[str], *, progress: OnStep = unheard) -> BackupReport:
+        """Back up the whole memory into a folder or a file; see ``Backups.make``."""
+        return self.backups.make(target, progress=progress)
+
+    restore = staticmethod(Backups.restore)
 
     def embed_pending(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """Embed and index every chunk that waits. Returns how many there were. ``progress`` is called with the chunks

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from appliance import __version__
 from appliance.cli import (
     about,
+    backup,
     bench,
     demo,
     facts,
@@ -74,6 +75,8 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "status": maintenance.status,
         "verify": maintenance.verify,
         "reindex": maintenance.reindex,
+        "backup": backup.verbs,
+        "restore": backup.restore,
         "forget": forget.forget,
         "models": models.verbs,
         "tokens": tokens.verbs,

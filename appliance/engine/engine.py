@@ -52,6 +52,7 @@ from appliance.types import (
 )
 
 if TYPE_CHECKING:
+    from appliance.engine.backups import BackupService
     from appliance.engine.erasure import ErasureService
     from appliance.engine.fact_extraction import FactExtractionJob
     from appliance.engine.ingestion import Ingestion
@@ -144,7 +145,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "summaries", "pins", "overview", "erasure"):
+        for name in ("sessions", "facts", "summaries", "pins", "overview", "erasure", "backups"):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -202,6 +203,13 @@ class Engine:
         from appliance.engine.erasure import ErasureService
 
         return ErasureService(self.home, self._database, self._index_service, self.settings.user, self.events.publish)
+
+    @cached_property
+    def backups(self) -> BackupService:
+        """Backups, made while the home is in use."""
+        from appliance.engine.backups import BackupService
+
+        return BackupService(self.home, self._index_service)
 
     @cached_property
     def _working_memory(self) -> WorkingMemory:

@@ -152,6 +152,13 @@ class IndexService:
                 self._readers -= 1
                 self._readers_changed.notify_all()
 
+    @contextmanager
+    def preserve_vectors(self) -> Iterator[None]:
+        """No vector is erased and no generation removed within the context: a rebuild or an erasure waits for its end,
+        or is waited for."""
+        with self._rebuild_lock:
+            yield
+
     def _close_stores(self) -> None:
         """Close the stores once all leases have ended. The caller holds ``_stores_lock``, so that no lease begins."""
         with self._readers_changed:

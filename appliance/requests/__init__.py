@@ -7,6 +7,7 @@ verb, and its fields are the verb's arguments: ``client.Appliance`` takes both f
 
 from __future__ import annotations
 
+from appliance.requests.backups import BackupRequest
 from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
 from appliance.requests.facts import (
     AddFactRequest,
@@ -87,6 +88,7 @@ __all__ = [
     "ActivityRequest",
     "AddFactRequest",
     "AddMessageRequest",
+    "BackupRequest",
     "BranchRequest",
     "ChoicesRequest",
     "ClearSessionRequest",

@@ -49,7 +49,7 @@ class Database:
         self._leases = threading.RLock()
         self._open_readers: list[_ThreadReader] = []
         self._closed = False
-        with _as_store_errors(path):
+        with as_store_errors(path):
             self._writer = self._connect()
             try:
                 migrate(self._writer, str(path))
@@ -66,7 +66,7 @@ class Database:
 
         Inside another transaction of the same thread, the block becomes a part of that one.
         """
-        with self._lock, _as_store_errors(self.path), self._reraise_callback_error():
+        with self._lock, as_store_errors(self.path), self._reraise_callback_error():
             self._check_open()
             if self._writer.in_transaction:
                 yield self._writer
@@ -81,7 +81,7 @@ class Database:
     @contextmanager
     def dry_run(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is always rolled back at the end: it shows what a change would do."""
-        with self._lock, _as_store_errors(self.path), self._reraise_callback_error():
+        with self._lock, as_store_errors(self.path), self._reraise_callback_error():
             self._check_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -123,7 +123,7 @@ class Database:
             with self._leases:
                 if self._closed:
                     raise _closed_error(self.path)
-                with _as_store_errors(self.path):
+                with as_store_errors(self.path):
                     connection = self._connect(_ReadConnection)
                     connection.execute("PRAGMA query_only = ON")
                 self._close_ended()
@@ -148,7 +148,7 @@ class Database:
         Raises:
             StoreError: A reader is active, or the disk has no room for a second copy.
         """
-        with self._lock, _as_store_errors(self.path):
+        with self._lock, as_store_errors(self.path):
             # In memory, the copy would need as much space as the database.
             self._writer.execute("PRAGMA temp_store = FILE")
             try:
@@ -250,7 +250,7 @@ class _ReadConnection(sqlite3.Connection):
         self.turn = threading.RLock()
 
     def execute(self, sql: str, values: Any = (), /) -> sqlite3.Cursor:
-        with self.turn, _as_store_errors(self.path):
+        with self.turn, as_store_errors(self.path):
             rows = self.cursor(_ReadCursor)
             rows.path, rows.turn = self.path, self.turn
             return rows.execute(sql, values)
@@ -265,15 +265,15 @@ class _ReadCursor(sqlite3.Cursor):
     turn: threading.RLock
 
     def execute(self, sql: str, values: Any = (), /) -> Self:
-        with self.turn, _as_store_errors(self.path):
+        with self.turn, as_store_errors(self.path):
             return super().execute(sql, values)
 
     def fetchone(self) -> Any:
-        with self.turn, _as_store_errors(self.path):
+        with self.turn, as_store_errors(self.path):
             return super().fetchone()
 
     def fetchall(self) -> list[Any]:
-        with self.turn, _as_store_errors(self.path):
+        with self.turn, as_store_errors(self.path):
             return super().fetchall()
 
     def __next__(self) -> Any:
@@ -285,7 +285,8 @@ class _ReadCursor(sqlite3.Cursor):
 
 
 @contextmanager
-def _as_store_errors(path: Path) -> Iterator[None]:
+def as_store_errors(path: Path) -> Iterator[None]:
+    """Errors of SQLite about the database at ``path`` become StoreError and its subclasses."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -92,19 +92,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES)
 """The statements of each migration after the schema."""
 
 
+def latest() -> int:
+    """Return the number of this program's schema."""
+    return FIRST + len(MIGRATIONS)
+
+
 def migrate(connection: sqlite3.Connection, where: str) -> None:
     """Bring the schema up to date; errors name the database as ``where``.
 
     Raises:
         StoreVersion: The store was written by a newer version of this program, or by one that was never released.
     """
-    latest = FIRST + len(MIGRATIONS)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == latest:
+    if version == latest():
         return
-    if version > latest:
+    if version > latest():
         raise StoreVersion(
-            f"A newer version of this program wrote this store (schema {version}; this version reads {latest}).",
+            f"A newer version of this program wrote this store (schema {version}; this version reads {latest()}).",
             where=where,
             hint="Update the program. Nothing was changed.",
         )

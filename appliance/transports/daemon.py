@@ -325,6 +325,8 @@ def _prepared(request: Request[Any]) -> Request[Any]:
     that sending it again adds nothing twice."""
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
         return replace(request, folders=[str(Path(folder).expanduser().absolute()) for folder in request.folders])
+    if isinstance(request, r.BackupRequest):
+        return replace(request, target=str(Path(request.target).expanduser().absolute()))
     if isinstance(request, r.AddMessageRequest | r.CreateSessionRequest) and request.external_id is None:
         return replace(request, external_id=secrets.token_hex(8))
     return request

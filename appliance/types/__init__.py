@@ -11,6 +11,7 @@ Parsers set these metadata keys where the export has them, and only these keys h
 
 from __future__ import annotations
 
+from appliance.types.backup import BackupCheck, BackupInfo, BackupProblem, BackupReport, LostPart, RestoreReport
 from appliance.types.erasure import ErasurePreview, ErasureReport, Receipt
 from appliance.types.overview import Activity, FilterChoices, Outline, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
@@ -76,6 +77,10 @@ __all__ = [
     "ROLES",
     "UNVERIFIED",
     "Activity",
+    "BackupCheck",
+    "BackupInfo",
+    "BackupProblem",
+    "BackupReport",
     "Context",
     "ContextItem",
     "Dropped",
@@ -99,6 +104,7 @@ __all__ = [
     "Layer",
     "LayerName",
     "Level",
+    "LostPart",
     "Message",
     "MessageRecord",
     "Metadata",
@@ -114,6 +120,7 @@ __all__ = [
     "Receipt",
     "Record",
     "RemovalResult",
+    "RestoreReport",
     "Role",
     "Scope",
     "SessionInfo",

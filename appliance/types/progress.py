@@ -20,9 +20,9 @@ class Stream(Iterator[T_co], Protocol[T_co]):
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding", ``done`` chunks,
-    while ``pending`` are left."""
+    while ``pending`` are left; in "saving", the same for blocks of a backup."""
 
-    stage: Literal["reading", "embedding"]
+    stage: Literal["reading", "embedding", "saving"]
     done: int
     pending: int = 0
     file: str = ""

@@ -165,6 +165,8 @@ CASES: Sequence[Case] = (
     case("preview", r.PreviewErasureRequest(["kitchen"])),
     case("forget", lambda folder, done: r.ForgetRequest(done["preview"])),
     case("receipts", r.ReceiptsRequest()),
+    case("backup", lambda folder, done: r.BackupRequest(folder / "backups")),
+    case("backup among other files", lambda folder, done: r.BackupRequest(folder / "drop")),
     case("status", r.StatusRequest()),
     case("verify", r.VerifyRequest(deep=True)),
     case("reindex", r.ReindexRequest()),

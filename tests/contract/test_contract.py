@@ -39,8 +39,12 @@ TRANSPORTS = ("local", "daemon", "memory")
 VOLATILE = {"took_ms", "times", "seconds", "latency", "disk_bytes", "memory", "daemon"}
 """Parts of a result that say how long something took, or what the process is."""
 
-VOLATILE_OF = {"Histogram": {"total", "buckets", "p50", "p95", "p99"}, "ErasureReport": {"files", "bytes"}}
-"""The same, of one type: a daemon has files of its own in the home."""
+VOLATILE_OF = {
+    "Histogram": {"total", "buckets", "p50", "p95", "p99"},
+    "ErasureReport": {"files", "bytes"},
+    "BackupReport": {"id", "new_bytes"},
+}
+"""The same, of one type: a daemon has files of its own in the home, and a backup's id is its time."""
 
 Run = Mapping[str, tuple[Request[Any], Any]]
 

@@ -1,0 +1,138 @@
+"""A repository of backups, opened to read or to write."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from appliance.errors import NotFound, StoreCorrupt, StoreError, StoreVersion
+from appliance.store.backup import manifest as manifests
+from appliance.store.backup import packs, storage
+from appliance.store.backup.manifest import FORMAT_VERSION, Manifest, StoredPack
+from appliance.store.backup.packs import Pack
+from appliance.store.backup.storage import BACKUPS, PACKS, REPOSITORY, Storage
+
+
+class RepositoryHead(msgspec.Struct, frozen=True):
+    """What ``repository.json`` holds: the format, and an id by which a home knows the repository again."""
+
+    format: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The backups in a folder or a file."""
+
+    storage: Storage
+    head: RepositoryHead
+
+    def backup_ids(self) -> list[str]:
+        """Return the ids of all backups, the oldest first."""
+        return self.storage.names(BACKUPS)
+
+    def manifest(self, id: str) -> Manifest:
+        """Return the manifest of a backup.
+
+        Raises:
+            StoreCorrupt: It is missing or damaged.
+            StoreVersion: A newer version of this program wrote it.
+        """
+        name = f"{BACKUPS}/{id}"
+        return manifests.decode(self.storage.read(name), str(self.storage.path / name))
+
+    def pack(self, stored: StoredPack) -> Pack:
+        """Return a pack.
+
+        Raises:
+            StoreCorrupt: It is missing or damaged.
+        """
+        name = f"{PACKS}/{stored.name}"
+        data, where = self.storage.read(name), str(self.storage.path / name)
+        if hashlib.sha256(data).hexdigest() != stored.sha256:
+            raise packs.damaged(where)
+        return packs.decode(data, where)
+
+    def write_pack(self, name: str, data: bytes, blocks: int) -> StoredPack:
+        self.storage.write(f"{PACKS}/{name}", data)
+        return StoredPack(name, len(data), blocks, hashlib.sha256(data).hexdigest())
+
+    def write_manifest(self, manifest: Manifest) -> int:
+        """Write the manifest, by which the backup comes to exist. Returns its size in bytes."""
+        data = manifests.encode(manifest)
+        self.storage.write(f"{BACKUPS}/{manifest.id}", data)
+        return len(data)
+
+    def find(self, id: str | None) -> str:
+        """Return the id of the backup that ``id`` or its beginning names, of the latest one if it is None.
+
+        Raises:
+            NotFound: There is none, or there are several.
+        """
+        ids = self.backup_ids()
+        found = ids[-1:] if id is None else [one for one in ids if one.startswith(id)]
+        if len(found) == 1:
+            return found[0]
+        where = str(self.storage.path)
+        if not ids:
+            raise NotFound("There is no backup in this folder.", where=where, hint="Make one with 'appliance backup'.")
+        what = f"There are {len(found)} backups" if found else "There is no backup"
+        raise NotFound(f"{what} {id!r}.", where=where, hint="'appliance backup list' shows them.")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Repository]:
+    """A repository to read from.
+
+    Raises:
+        NotFound: There is none at ``path``.
+        StoreCorrupt: Its head is damaged.
+        StoreVersion: A newer version of this program wrote it.
+    """
+    with storage.reading(path) as entries:
+        if entries.size(REPOSITORY) is None:
+            raise NotFound(
+                "There are no backups in this folder.", where=str(path), hint="Name the folder or file of a backup."
+            )
+        yield Repository(entries, _head(entries))
+
+
+@contextmanager
+def opened_to_write(path: Path) -> Iterator[Repository]:
+    """A repository to which a backup is added; a new one if there is none. Only one process writes at a time.
+
+    Raises:
+        StoreError: It can't be written, is being written by another process, or is a folder with other files.
+    """
+    if path.is_file():
+        with opened(path):  # refuses any other file
+            pass
+    elif path.is_dir() and any(path.iterdir()) and not (path / REPOSITORY).exists():
+        names = {entry.name for entry in path.iterdir()}
+        if names - {storage.LOCK, REPOSITORY + ".new"}:
+            hint = "Name a new or an empty folder, or one with earlier backups."
+            raise StoreError("This folder holds other files and no backups.", where=str(path), hint=hint)
+    with storage.writing(path) as entries:
+        if entries.size(REPOSITORY) is None:
+            head = RepositoryHead(FORMAT_VERSION, secrets.token_hex(8))
+            entries.write(REPOSITORY, msgspec.json.encode(head) + b"\n")
+        yield Repository(entries, _head(entries) if not storage.is_archive(path) else head)
+
+
+def _head(entries: Storage) -> RepositoryHead:
+    where = str(entries.path / REPOSITORY)
+    try:
+        head = msgspec.json.decode(entries.read(REPOSITORY), type=RepositoryHead)
+    except msgspec.DecodeError as error:
+        raise StoreCorrupt("The description of the backups is damaged.", where=where) from error
+    if head.format > FORMAT_VERSION:
+        raise StoreVersion(
+            "A newer version of this program wrote these backups.", where=where, hint="Update the program."
+        )
+    return head

@@ -1,0 +1,113 @@
+"""The files of a home as they are at one moment, while it is in use.
+
+The database is copied first, by SQLite's online backup in one read transaction: writers go on, and the copy holds what
+was committed when it began. All other files are only appended to or replaced as a whole, and what the database refers
+to was on the disk before it committed; so a file that is read later has at least what the copy needs. Only an erasure
+writes over what is there: the caller keeps it out.
+
+The index is not part of a backup. It is made again from the vectors when the restored home is first opened.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from appliance import paths
+from appliance.errors import StoreError
+from appliance.paths import FILE_MODE, Home
+from appliance.store.database import as_store_errors
+
+DATABASE = "recall.db"
+
+COPY_NAME = "backup.tmp"
+"""The copy of the database while a backup is being made."""
+
+LEFT_OUT = frozenset(
+    (
+        DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", COPY_NAME,
+        "index",  # made again from the vectors
+        "inbox", "uploads",  # exports, which have been read
+        "lock", "socket", "daemon.json", "token", "logs",  # of this machine and its processes
+        "backups", "backups.json",
+    )
+)  # fmt: skip
+"""Entries of a home that a backup leaves out, or takes from a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFile:
+    """A file of the snapshot: its path in the home, and the file to read it from, up to so many bytes."""
+
+    path: str
+    source: Path
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of a home at one moment, with the number of its messages and the version of its schema."""
+
+    files: tuple[SnapshotFile, ...]
+    messages: int
+    schema: int
+
+
+@contextmanager
+def take(home: Home) -> Iterator[Snapshot]:
+    """The files of a home at this moment, for as long as the context lasts.
+
+    Raises:
+        StoreError: The database can't be read, or there is no room for a copy of it.
+    """
+    copy = home.root / COPY_NAME
+    try:
+        messages, schema = _copy_database(home.database, copy)
+        files = [SnapshotFile(DATABASE, copy, copy.stat().st_size)]
+        for path in _other_files(home.root):
+            with suppress(FileNotFoundError):  # replaced or removed meanwhile
+                files.append(SnapshotFile(path.relative_to(home.root).as_posix(), path, path.stat().st_size))
+        yield Snapshot(tuple(files), messages, schema)
+    finally:
+        remove_copy(home)
+
+
+def remove_copy(home: Home) -> None:
+    """Remove the copy of the database that a backup has left when its process was killed."""
+    with suppress(FileNotFoundError):
+        (home.root / COPY_NAME).unlink()
+
+
+def _copy_database(database: Path, copy: Path) -> tuple[int, int]:
+    """Copy the database. Returns the number of its messages and the version of its schema."""
+    try:
+        os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_TRUNC, FILE_MODE))
+    except OSError as error:
+        raise StoreError(
+            f"The database can't be copied: {error.strerror}.",
+            where=str(copy),
+            hint="Check that the disk works and has room, then try again.",
+        ) from error
+    with as_store_errors(copy), closing(sqlite3.connect(copy, isolation_level=None)) as target:
+        # The copy does not outlive this process, and nothing is ever rolled back in it.
+        target.execute("PRAGMA journal_mode = OFF")
+        target.execute("PRAGMA synchronous = OFF")
+        with as_store_errors(database), closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as source:
+            source.backup(target)
+        (messages,) = target.execute("SELECT count(*) FROM message").fetchone()
+        (schema,) = target.execute("PRAGMA user_version").fetchone()
+    return messages, schema
+
+
+def _other_files(root: Path) -> Iterator[Path]:
+    for entry in sorted(root.iterdir()):
+        if entry.name in LEFT_OUT or entry.name.endswith(".new"):
+            continue
+        if entry.is_dir():
+            yield from paths.files(entry)
+        elif entry.is_file():
+            yield entry
