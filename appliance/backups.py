@@ -30,10 +30,12 @@ class Backups:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def make(self, target: str | os.PathLike[str], *, progress: OnStep = unheard) -> BackupReport:
+    def make(
+        self, target: str | os.PathLike[str], *, keep: str | None = None, progress: OnStep = unheard
+    ) -> BackupReport:
         """Back up the memory; see ``requests.BackupRequest``. ``progress`` is called with the blocks that are done and
         those that are left."""
-        return self._transport.send(r.BackupRequest(target), lambda step: progress(step.done, step.pending))
+        return self._transport.send(r.BackupRequest(target, keep=keep), lambda step: progress(step.done, step.pending))
 
     @staticmethod
     def list(source: str | os.PathLike[str]) -> list[BackupInfo]:

@@ -442,9 +442,11 @@ class Appliance:
         request = r.WatchRequest(folders, user_id=user_id, namespace=namespace)
         return Watcher(self._transport, request, on_read, on_trouble)
 
-    def backup(self, target: str | os.PathLike[str], *, progress: OnStep = unheard) -> BackupReport:
+    def backup(
+        self, target: str | os.PathLike[str], *, keep: str | None = None, progress: OnStep = unheard
+    ) -> BackupReport:
         """Back up the whole memory into a folder or a file; see ``Backups.make``."""
-        return self.backups.make(target, progress=progress)
+        return self.backups.make(target, keep=keep, progress=progress)
 
     restore = staticmethod(Backups.restore)
 

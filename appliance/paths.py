@@ -55,9 +55,7 @@ class Home:
     """The texts of erasures that are not finished, until they have been searched for."""
     lock = _HomePath("lock")
     backups = _HomePath("backups")
-    """The backup that is made before the database is migrated."""
-    backup_list = _HomePath("backups.json")
-    """Where backups of this home were made, and when."""
+    """What is known of the backups that were made of this home."""
 
     def bench_of(self, user: str) -> Path:
         """The folder of one user's questions and measurements, which forgetting the user removes. Its name is a

@@ -46,6 +46,9 @@ def backup(context: typer.Context, home: options.Home = None, json: options.Json
 @verbs.command("make")
 def make(
     target: Annotated[str, argument("FOLDER|FILE", "A folder, or a file named with a suffix.")],
+    keep: Annotated[
+        str | None, option("--keep", "7d4w12m", "Then keep the last backup of so many days, weeks, months, years.")
+    ] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -57,10 +60,11 @@ def make(
     \b
     Examples:
       appliance backup /media/usb/memory
+      appliance backup /media/usb/memory --keep 7d4w12m
       appliance backup ~/memory-2026.backup --json
     """  # fmt: skip
     with options.open_existing(home, "backup") as memory, output.step_progress() as step:
-        report = memory.backup(target, progress=lambda done, left: step("saving", done, done + left))
+        report = memory.backup(target, keep=keep, progress=lambda done, left: step("saving", done, done + left))
     if json:
         output.print_json(asdict(report))
         return
@@ -68,6 +72,8 @@ def make(
         f"{report.path}: {output.plural(report.messages, 'message')}, {output.format_size(report.bytes)},"
         f" {output.format_size(report.new_bytes)} new, in {report.seconds:.1f} s"
     )
+    if report.removed:
+        output.say(f"Removed {output.plural(len(report.removed), 'older backup')}.")
 
 
 @verbs.command("list")

@@ -6,21 +6,29 @@ from pathlib import Path
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
+from appliance.memory import erasure
 from appliance.paths import Home
-from appliance.store.backup import making
+from appliance.store.backup import making, retention
+from appliance.store.database import Database
 from appliance.types import BackupReport, OnProgress, Progress
 
 
 class BackupService:
     """Makes backups of a home while it is in use."""
 
-    def __init__(self, home: Home, index_service: IndexService) -> None:
+    def __init__(self, home: Home, database: Database, index_service: IndexService) -> None:
         self._home = home
+        self._database = database
         self._index_service = index_service
 
     def make(self, request: r.BackupRequest, on_progress: OnProgress) -> BackupReport:
         """See ``BackupRequest``."""
+        keep = None if request.keep is None else retention.parse_policy(request.keep)
         with self._index_service.preserve_vectors():
             return making.make(
-                self._home, Path(request.target), lambda done, left: on_progress(Progress("saving", done, left))
+                self._home,
+                Path(request.target),
+                keep=keep,
+                forgotten_at=erasure.last_at(self._database.read()),
+                progress=lambda done, left: on_progress(Progress("saving", done, left)),
             )

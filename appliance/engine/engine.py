@@ -209,7 +209,7 @@ class Engine:
         """Backups, made while the home is in use."""
         from appliance.engine.backups import BackupService
 
-        return BackupService(self.home, self._index_service)
+        return BackupService(self.home, self._database, self._index_service)
 
     @cached_property
     def _working_memory(self) -> WorkingMemory:

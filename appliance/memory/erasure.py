@@ -24,7 +24,7 @@ from appliance.memory.facts import extraction
 from appliance.paths import Home
 from appliance.store import branches, chunks, deletion, lexical, messages, sessions, statements, tombstones
 from appliance.store.database import Database
-from appliance.store.sql import JSON_KEYS_SQL, json_keys, to_json
+from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, to_json
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import ROLES, ErasurePreview, ErasureReport, Filters, Receipt, Scope
 
@@ -204,6 +204,11 @@ def _source_keys(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:
 def open_receipts(db: sqlite3.Connection) -> list[int]:
     """Return the keys of the open receipts: files of the home may still hold traces of what they erased."""
     return [key for (key,) in db.execute("SELECT id FROM erasure WHERE state = 'open' ORDER BY id")]
+
+
+def last_at(db: sqlite3.Connection) -> int | None:
+    """When something was last erased, in microseconds since 1970."""
+    return fetch_int(db, "SELECT coalesce(max(at), 0) FROM erasure") or None
 
 
 def record_report(database: Database, key: int, vectors: int, report: ErasureReport) -> None:

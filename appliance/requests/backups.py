@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from appliance.requests.base import Request
@@ -17,9 +17,11 @@ class BackupRequest(Request[BackupReport]):
     Args:
         target: A folder, which is created if necessary, or a file, named with a suffix: a file holds one backup, and
             replaces an earlier one.
+        keep: Then remove older backups, except the last one of each of so many days, weeks, months and years that have
+            any: "7d4w12m". By default all are kept.
 
     Raises:
-        UsageError: The target lies within the memory.
+        UsageError: The target lies within the memory, or ``keep`` has another form.
         StoreError: The target can't be written, or holds other files.
     """
 
@@ -28,3 +30,5 @@ class BackupRequest(Request[BackupReport]):
     long_running: ClassVar[bool] = True
 
     target: str | os.PathLike[str]
+    _: KW_ONLY
+    keep: str | None = None

@@ -10,6 +10,7 @@ import pytest
 
 import appliance_models
 from tests.bench import (
+    backup,
     contexts,
     copies,
     embedding,
@@ -28,6 +29,7 @@ from tests.bench import (
 from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
 ALL = (
+    "backup",
     "contexts",
     "copies",
     "embedding",
@@ -119,6 +121,15 @@ def test_parsing_in_short() -> None:
     assert all(found["whatsapp"]["messages_a_second"].values())
     assert found["chatgpt"]["megabytes"] >= 0.2
     assert found["chatgpt"]["megabytes_a_second"] > 0
+
+
+@pytest.mark.slow
+def test_backup_in_short(tmp_path: Path) -> None:
+    scale.build(tmp_path / "alone", None, 300, [scale.ALONE])
+    found = backup.run(tmp_path / "alone", None, material.ProjectionEmbedder())
+    assert found["incremental"]["messages"] == found["messages"] + backup.NEW_MESSAGES
+    assert found["unchanged"]["new_bytes"] == 0 < found["incremental"]["new_bytes"]
+    assert found["restore"]["messages"] == found["unchanged"]["messages"]
 
 
 @pytest.mark.slow

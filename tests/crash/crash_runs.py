@@ -28,9 +28,17 @@ def say(*words):
     print(json.dumps(words), flush=True)
 
 
+if action == "restore":
+    say("open")
+    Appliance.restore(files[0], home, progress=lambda done, left: say("blocks", done))
+    say("done")
+    sys.exit()
+
 with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
     say("open")
-    if action == "ingest":
+    if action == "backup":
+        memory.backup(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
+    elif action == "ingest":
         memory.ingest(
             files,
             on_file=lambda path, count: say("file", path, count),

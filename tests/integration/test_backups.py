@@ -14,7 +14,7 @@ import pytest
 from appliance import Appliance, Backups
 from appliance.errors import HomeError, NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
 from appliance.store import migrations
-from appliance.store.backup import making
+from appliance.store.backup import making, retention
 from appliance.store.backup.storage import FolderStorage
 from appliance_models import HashEmbedder
 
@@ -327,3 +327,78 @@ def test_files_are_private(memory: Appliance, tmp_path: Path) -> None:
     for path in [*(tmp_path / "backups").rglob("*"), tmp_path / "one.backup", *(tmp_path / "new").rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
     shutil.rmtree(tmp_path / "new")
+
+
+# --- which are kept -------------------------------------------------------------------------------------------
+
+
+def test_backups_that_are_not_kept_go_with_what_only_they_needed(memory: Appliance, tmp_path: Path) -> None:
+    first = memory.backup(tmp_path / "backups")
+    memory.ingest(write(tmp_path / "b.jsonl", lines(300, "b")))
+    second = memory.backup(tmp_path / "backups")
+    memory.sessions.get("b").delete()
+    third = memory.backup(tmp_path / "backups", keep="1d")
+    assert third.removed == (first.id, second.id)
+    assert [one.id for one in Backups.list(tmp_path / "backups")] == [third.id]
+    checked = Backups.verify(tmp_path / "backups", read_data=True)
+    assert not checked.problems
+    assert checked.packs == len(list((tmp_path / "backups" / "packs").iterdir()))
+    assert memory.backup(tmp_path / "backups").new_bytes == 0, "the next one is still compared with it"
+    assert Appliance.restore(tmp_path / "backups", tmp_path / "new").messages == 300
+    with opened(tmp_path / "new") as other:
+        assert list(other.export()) == list(memory.export())
+
+
+def test_what_was_forgotten_is_in_no_pack_when_only_later_backups_are_kept(memory: Appliance, tmp_path: Path) -> None:
+    memory.sessions.create(title="notes").add("user", "the saffron elephant is in the blue cupboard")
+    memory.backup(tmp_path / "backups")
+    assert b"saffron elephant" in all_blocks(tmp_path / "backups")
+    memory.erasure.forget(memory.erasure.preview(query="saffron elephant"))
+    memory.backup(tmp_path / "backups")
+    assert b"saffron elephant" in all_blocks(tmp_path / "backups"), "the earlier backup still has it"
+    memory.backup(tmp_path / "backups", keep="1d")
+    assert b"saffron elephant" not in all_blocks(tmp_path / "backups")
+    assert not Backups.verify(tmp_path / "backups", read_data=True).problems
+
+
+def all_blocks(folder: Path) -> bytes:
+    """What all packs hold, whether a backup needs it or not."""
+    from appliance.store.backup import packs
+
+    found = b""
+    for path in (folder / "packs").iterdir():
+        pack = packs.decode(path.read_bytes(), path.name)
+        for frame in range(len(pack.frames)):
+            found += b"".join(block for _, block in pack.frame_blocks(frame))
+    return found
+
+
+def test_without_what_a_home_remembers_the_packs_are_read(memory: Appliance, tmp_path: Path) -> None:
+    memory.backup(tmp_path / "backups")
+    shutil.rmtree(tmp_path / "home" / "backups")
+    assert memory.backup(tmp_path / "backups").new_bytes == 0
+    Appliance.restore(tmp_path / "backups", tmp_path / "new")
+    with opened(tmp_path / "new") as other:
+        other.sessions.create(title="x").add("user", "in the restored one")
+        report = other.backup(tmp_path / "backups")
+    assert 0 < report.new_bytes < report.bytes / 4
+
+
+def test_keeping_needs_a_folder_and_a_policy(memory: Appliance, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a folder"):
+        memory.backup(tmp_path / "one.backup", keep="7d")
+    with pytest.raises(UsageError, match="Invalid retention"):
+        memory.backup(tmp_path / "backups", keep="a week")
+    assert not (tmp_path / "backups").exists()
+
+
+def test_nothing_is_removed_while_a_kept_backup_cannot_be_read(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = memory.backup(tmp_path / "backups")
+    memory.backup(tmp_path / "backups")
+    flip(tmp_path / "backups" / "backups" / first.id, 80)
+    monkeypatch.setattr(retention.RetentionPolicy, "kept", lambda policy, ids: {ids[0], ids[-1]})
+    with pytest.raises(StoreCorrupt, match="manifest"):
+        memory.backup(tmp_path / "backups", keep="1d")
+    assert len(list((tmp_path / "backups" / "backups").iterdir())) == 3

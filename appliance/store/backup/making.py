@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance import __version__
-from appliance.errors import StoreCorrupt, UsageError
+from appliance.errors import UsageError
 from appliance.paths import Home
 from appliance.store.backup import manifest as manifests
-from appliance.store.backup import packs, repository, snapshot
-from appliance.store.backup.manifest import FORMAT_VERSION, FileBlocks, Manifest, Previous, StoredFile, StoredPack
+from appliance.store.backup import packs, previous, repository, retention, snapshot, storage
+from appliance.store.backup.manifest import FORMAT_VERSION, Manifest
 from appliance.store.backup.packs import BLOCK_BYTES, DIGEST_BYTES, FRAME_BLOCKS, PackWriter
+from appliance.store.backup.previous import FileBlocks, Previous
 from appliance.store.backup.repository import Repository
+from appliance.store.backup.retention import RetentionPolicy
 from appliance.store.backup.snapshot import Snapshot, SnapshotFile
 from appliance.store.backup.storage import PACKS
-from appliance.timestamps import from_microseconds, now, to_microseconds
 from appliance.types import BackupReport
 
 MARKER = "unfinished"
 """The entry that names the backup that is being made. If its process ends, the next one removes its packs."""
-
-ID_FORMAT = "%Y%m%dT%H%M%S.%fZ"
-"""The id of a backup: its time in UTC, so that ids sort by time."""
 
 SEGMENT_BYTES = FRAME_BLOCKS * BLOCK_BYTES
 """Bytes that are read and compared at once."""
@@ -40,10 +36,24 @@ OnBlocks = Callable[[int, int], None]
 """Called with the blocks that are done and those that are left."""
 
 
-def make(home: Home, target: Path, progress: OnBlocks = lambda done, left: None) -> BackupReport:
+def make(
+    home: Home,
+    target: Path,
+    *,
+    keep: RetentionPolicy | None = None,
+    forgotten_at: int | None = None,
+    progress: OnBlocks = lambda done, left: None,
+) -> BackupReport:
     """Back up a home into a folder or a file.
 
     The caller keeps erasures out. Everything else may go on.
+
+    Args:
+        home: The home.
+        target: The folder or the file.
+        keep: Which backups to keep; None to keep all.
+        forgotten_at: When something was last forgotten, in microseconds since 1970: see ``retention.remove_others``.
+        progress: Called with the blocks that are done and those that are left.
 
     Raises:
         UsageError: The target lies in the home.
@@ -54,22 +64,23 @@ def make(home: Home, target: Path, progress: OnBlocks = lambda done, left: None)
     if home.root.resolve() in (target.resolve(), *target.resolve().parents) and home.backups not in target.parents:
         hint = "Name a folder on another disk, so that the backup outlives the memory."
         raise UsageError("A backup can't lie within the memory itself.", where=str(target), hint=hint)
-    with repository.opened_to_write(target) as written, snapshot.take(home) as taken:
+    if keep is not None and storage.is_archive(target):
+        raise UsageError("--keep needs a folder: a file holds one backup.", where=str(target))
+    with repository.opened_to_write(target) as written:
         _remove_unfinished(written)
-        manifest = _write(written, taken, _previous(written), progress)
+        with snapshot.take(home) as taken:
+            manifest, digests = _write(written, taken, previous.find(home, written), progress)
+        removed: Sequence[str] = ()
+        if keep is not None:
+            removed = retention.remove_others(written, keep, forgotten_at)
+            manifest = written.manifest(manifest.id)  # its blocks may have moved
+        if not storage.is_archive(target):
+            previous.remember(home, written, manifest, digests)
     return BackupReport(
         path=str(target), id=manifest.id, at=manifest.info().at, messages=manifest.messages,
         bytes=manifest.info().bytes, new_bytes=manifest.new_bytes, seconds=time.perf_counter() - began,
+        removed=tuple(removed),
     )  # fmt: skip
-
-
-def _previous(written: Repository) -> Previous:
-    """The latest backup that can be read; an empty one if there is none."""
-    for id in reversed(written.backup_ids()):
-        with suppress(StoreCorrupt):
-            manifest = written.manifest(id)
-            return manifests.previous(manifest, [written.pack(pack).digests for pack in manifest.packs])
-    return Previous()
 
 
 def _remove_unfinished(written: Repository) -> None:
@@ -84,83 +95,66 @@ def _remove_unfinished(written: Repository) -> None:
     written.storage.remove(MARKER)
 
 
-def _write(written: Repository, taken: Snapshot, previous: Previous, progress: OnBlocks) -> Manifest:
-    id, at = _next_id(written)
+def _write(
+    written: Repository, taken: Snapshot, before: Previous, progress: OnBlocks
+) -> tuple[Manifest, dict[str, bytes]]:
+    """Write the packs and the manifest of a backup. Returns the manifest, and the digests of each file's blocks."""
+    ids = written.backup_ids()
+    id, at = manifests.next_id(manifests.time_of(ids[-1]) if ids else 0)
     written.storage.write(MARKER, id.encode())
-    all_packs = list(previous.packs)
+    all_packs = list(before.packs)
 
     def store_pack(data: bytes, blocks: int) -> None:
         all_packs.append(written.write_pack(f"{id}-{len(all_packs)}", data, blocks))
 
     writer = PackWriter(store_pack, first_pack=len(all_packs))
-    left = [sum(manifests.block_count(file.bytes) for file in taken.files)]
-    total = left[0]
+    total = left = sum(manifests.block_count(file.bytes) for file in taken.files)
 
     def step(blocks: int) -> None:
-        left[0] = max(0, left[0] - blocks)
-        progress(total - left[0], left[0])
+        nonlocal left
+        left = max(0, left - blocks)  # a file may have grown
+        progress(total - left, left)
 
-    files = {file.path: _write_file(file, previous.files.get(file.path), writer, step) for file in taken.files}
+    sizes, found = {}, {}
+    for file in taken.files:
+        sizes[file.path], found[file.path] = _write_file(file, before.files.get(file.path, NO_BLOCKS), writer, step)
     writer.finish()
-    needed, stored_files = _renumbered(all_packs, files)
+    packs, files = manifests.with_used_packs(
+        all_packs, {path: (sizes[path], blocks.places) for path, blocks in found.items()}
+    )
     manifest = Manifest(
         FORMAT_VERSION, id, at, __version__, taken.schema, taken.messages,
-        new_bytes=sum(pack.bytes for pack in all_packs[len(previous.packs) :]), packs=needed, files=stored_files,
+        new_bytes=sum(pack.bytes for pack in all_packs[len(before.packs) :]), packs=packs, files=files,
     )  # fmt: skip
     written.write_manifest(manifest)
     written.storage.remove(MARKER)
-    return manifest
-
-
-def _next_id(written: Repository) -> tuple[str, int]:
-    """The id of a new backup, which is its time, and the time. Ids sort after earlier ones whatever the clock does."""
-    at = now()
-    if ids := written.backup_ids():
-        at = max(at, time_of(ids[-1]) + 1)
-    return f"{from_microseconds(at):{ID_FORMAT}}", at
-
-
-def time_of(id: str) -> int:
-    """Return the time of a backup in microseconds since 1970, as its id says."""
-    return to_microseconds(datetime.strptime(id, ID_FORMAT).replace(tzinfo=UTC))
+    return manifest, {path: blocks.digests for path, blocks in found.items()}
 
 
 def _write_file(
-    file: SnapshotFile, before: FileBlocks | None, writer: PackWriter, step: Callable[[int], None]
+    file: SnapshotFile, known: FileBlocks, writer: PackWriter, step: Callable[[int], None]
 ) -> tuple[int, FileBlocks]:
-    """Add the blocks of a file that its previous form does not have. Returns its size and the places of all blocks."""
+    """Add the blocks of a file that its previous form does not have. Returns its size and all of its blocks."""
     digests = bytearray()
     places: list[NDArray[np.int64]] = []
-    known = before or NO_BLOCKS
     with file.source.open("rb") as source:
         # Rows that are appended from now on belong to the next backup.
         left = size = os.fstat(source.fileno()).st_size
         while left and (segment := source.read(min(left, SEGMENT_BYTES))):
             left -= len(segment)
             segment += bytes(-len(segment) % BLOCK_BYTES)
-            found = [packs.digest(segment[at : at + BLOCK_BYTES]) for at in range(0, len(segment), BLOCK_BYTES)]
+            blocks = [segment[at : at + BLOCK_BYTES] for at in range(0, len(segment), BLOCK_BYTES)]
+            found = [packs.digest(block) for block in blocks]
             first, joined = len(digests) // DIGEST_BYTES, b"".join(found)
-            if known.digests[first * DIGEST_BYTES :][: len(joined)] == joined:
+            if known.digests[len(digests) :][: len(joined)] == joined:
                 places.append(known.places[first : first + len(found)])
             else:
                 places.append(np.array([
-                    known.places[first + number]
-                    if known.digests[(first + number) * DIGEST_BYTES :][:DIGEST_BYTES] == one
-                    else writer.add(segment[number * BLOCK_BYTES :][:BLOCK_BYTES], one)
-                    for number, one in enumerate(found)
+                    known.places[number]
+                    if known.digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] == one
+                    else writer.add(block, one)
+                    for number, (one, block) in enumerate(zip(found, blocks, strict=True), first)
                 ]))  # fmt: skip
             digests += joined
             step(len(found))
     return size - left, FileBlocks(bytes(digests), np.concatenate([NO_BLOCKS.places, *places]))
-
-
-def _renumbered(
-    all_packs: Sequence[StoredPack], files: Mapping[str, tuple[int, FileBlocks]]
-) -> tuple[list[StoredPack], list[StoredFile]]:
-    """The packs that the files need, and the files with the numbers of these packs."""
-    used = np.unique(np.concatenate([blocks.places[:, 0] for _, blocks in files.values()]))
-    stored_files = []
-    for path, (size, blocks) in files.items():
-        numbers = np.searchsorted(used, blocks.places[:, 0])
-        stored_files.append(StoredFile(path, size, manifests.extents(numbers, blocks.places[:, 1])))
-    return [all_packs[number] for number in used], stored_files

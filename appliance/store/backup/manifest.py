@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
@@ -12,12 +12,15 @@ import zstandard
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.store.backup.packs import BLOCK_BYTES, DIGEST_BYTES
-from appliance.timestamps import iso_from_microseconds
+from appliance.store.backup.packs import BLOCK_BYTES
+from appliance.timestamps import from_microseconds, iso_from_microseconds, now, to_microseconds
 from appliance.types import BackupInfo
 
 FORMAT_VERSION = 1
 MAX_MANIFEST_BYTES = 1 << 30
+
+ID_FORMAT = "%Y%m%dT%H%M%S.%fZ"
+"""The id of a backup: its time in UTC."""
 
 
 class StoredPack(msgspec.Struct, frozen=True):
@@ -87,24 +90,22 @@ def decode(data: bytes, where: str) -> Manifest:
     return msgspec.json.decode(text, type=Manifest)
 
 
+# --- ids ----------------------------------------------------------------------------------------------------
+
+
+def next_id(after: int) -> tuple[str, int]:
+    """Return the id of a new backup, which is its time, and the time. It is later than ``after``, whatever the clock
+    does, so that ids sort in the order in which backups were made."""
+    at = max(now(), after + 1)
+    return f"{from_microseconds(at):{ID_FORMAT}}", at
+
+
+def time_of(id: str) -> int:
+    """Return the time of a backup in microseconds since 1970, as its id says."""
+    return to_microseconds(datetime.strptime(id, ID_FORMAT).replace(tzinfo=UTC))
+
+
 # --- the blocks of a file as arrays --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FileBlocks:
-    """The blocks of a file in order: their digests, one after the other, and their places, shape (blocks, 2): the
-    number of a pack, and the number of the block in it."""
-
-    digests: bytes
-    places: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Previous:
-    """The previous backup, as the next one is compared with it: its packs, and the blocks of each file."""
-
-    packs: Sequence[StoredPack] = ()
-    files: Mapping[str, FileBlocks] = field(default_factory=dict)
 
 
 def block_count(size: int) -> int:
@@ -113,32 +114,31 @@ def block_count(size: int) -> int:
 
 
 def places(extents: Sequence[tuple[int, int, int]]) -> NDArray[np.int64]:
-    """Return the places of all blocks of extents, shape (blocks, 2)."""
+    """Return the places of all blocks of extents, shape (blocks, 2): the number of a pack, and the number in it."""
     table = np.array(extents, np.int64).reshape(-1, 3)
     counts = table[:, 2]
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.column_stack((np.repeat(table[:, 0], counts), np.repeat(table[:, 1], counts) + within))
 
 
-def extents(packs: NDArray[np.int64], numbers: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+def to_extents(places: NDArray[np.int64]) -> list[tuple[int, int, int]]:
     """Return the places of blocks as extents."""
-    if not len(packs):
+    if not len(places):
         return []
-    breaks = np.flatnonzero((np.diff(packs) != 0) | (np.diff(numbers) != 1)) + 1
-    starts = np.concatenate(([0], breaks))
-    counts = np.diff(np.concatenate((starts, [len(packs)])))
-    return [
-        (int(pack), int(number), int(count))
-        for pack, number, count in zip(packs[starts], numbers[starts], counts, strict=True)
-    ]
+    steps = np.diff(places, axis=0)
+    starts = np.concatenate(([0], np.flatnonzero((steps[:, 0] != 0) | (steps[:, 1] != 1)) + 1))
+    counts = np.diff(np.concatenate((starts, [len(places)])))
+    return [(int(pack), int(number), int(count)) for (pack, number), count in zip(places[starts], counts, strict=True)]
 
 
-def previous(manifest: Manifest, pack_digests: Sequence[bytes]) -> Previous:
-    """Return a backup as the next one is compared with it. ``pack_digests`` are the digests of each pack's blocks."""
-    starts = np.concatenate(([0], np.cumsum([pack.blocks for pack in manifest.packs], dtype=np.int64)))
-    all_digests = np.frombuffer(b"".join(pack_digests), f"V{DIGEST_BYTES}")
-    files = {}
-    for file in manifest.files:
-        found = places(file.extents)
-        files[file.path] = FileBlocks(all_digests[starts[found[:, 0]] + found[:, 1]].tobytes(), found)
-    return Previous(manifest.packs, files)
+def with_used_packs(
+    packs: Sequence[StoredPack], files: Mapping[str, tuple[int, NDArray[np.int64]]]
+) -> tuple[list[StoredPack], list[StoredFile]]:
+    """Return those of the packs that files need, and the files with the numbers of these. ``files`` are the sizes and
+    the places of the blocks by path."""
+    used = np.unique(np.concatenate([found[:, 0] for _, found in files.values()]))
+    stored_files = []
+    for path, (size, found) in files.items():
+        renumbered = np.column_stack((np.searchsorted(used, found[:, 0]), found[:, 1]))
+        stored_files.append(StoredFile(path, size, to_extents(renumbered)))
+    return [packs[number] for number in used], stored_files

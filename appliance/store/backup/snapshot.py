@@ -33,7 +33,7 @@ LEFT_OUT = frozenset(
         "index",  # made again from the vectors
         "inbox", "uploads",  # exports, which have been read
         "lock", "socket", "daemon.json", "token", "logs",  # of this machine and its processes
-        "backups", "backups.json",
+        "backups",  # what is known of other backups, and one of an earlier schema
     )
 )  # fmt: skip
 """Entries of a home that a backup leaves out, or takes from a copy."""
