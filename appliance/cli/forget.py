@@ -13,7 +13,7 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import ErasurePreview, Receipt
+    from appliance.types import ErasurePreview, ErasureReport, Receipt
 
 
 def forget(
@@ -104,13 +104,22 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
             "erased": _describe(preview),
             "vectors": f"{receipt.vectors:,} erased",
             "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
-            f" {output.plural(report.texts, 'text')}",
+            f" {_describe_coverage(report)}",
             "traces": ", ".join(report.traces) or "none found",
         }
     )
     for path in report.yours:
         output.say(f"note: Your export {path} still contains it.")
     _say_files(preview)
+
+
+def _describe_coverage(report: ErasureReport) -> str:
+    missing = report.erased_texts - report.texts
+    return (
+        f"{output.plural(report.texts, 'text')} in {output.plural(report.pieces, 'piece')},"
+        f" full text for {output.plural(report.words, 'word')}"
+        + (f"; {output.plural(missing, 'text')} too short or too many to look for" if missing else "")
+    )
 
 
 def _say_files(preview: ErasurePreview) -> None:

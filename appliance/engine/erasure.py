@@ -7,13 +7,14 @@ their traces from the files and search for what is left; ``finish_interrupted`` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
-from appliance.memory import erased_texts
+from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
-from appliance.paths import Home, file_stats
+from appliance.memory.erased_texts import ErasedTexts
+from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.store.database import Database
 from appliance.types import ErasurePreview, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
@@ -77,23 +78,19 @@ class ErasureService:
             self._running.release()
         return len(interrupted)
 
-    def _interrupted(self, but: int | None = None) -> dict[int, Sequence[str] | None]:
+    def _interrupted(self, but: int | None = None) -> dict[int, ErasedTexts | None]:
         """The open receipts and their texts, as far as they are known; without the receipt ``but``."""
         keys = forgetting.open_receipts(self._database.read())
         return {key: erased_texts.kept(self._home.erasing, key) for key in keys if key != but}
 
-    def _remove_traces(self, erasures: Mapping[int, Sequence[str] | None], on_embedded: OnEmbedded) -> None:
+    def _remove_traces(self, erasures: Mapping[int, ErasedTexts | None], on_embedded: OnEmbedded) -> None:
         """Rewrite the files, search them for the texts of each receipt, and close the receipts."""
         vectors = self._index_service.expunge(on_embedded)
         for key, texts in erasures.items():
             if texts is not None:
-                probes = forgetting.text_probes(texts, self._disk_bytes())
-                report = forgetting.find_traces(self._database.read(), self._home, probes)
+                report = traces.find_traces(self._database.read(), self._home, texts)
                 forgetting.record_report(self._database, key, vectors, report)
         # Before a receipt says that it is done, no file has the texts any more.
         erased_texts.discard_all(self._home.erasing)
         for key in erasures:
             forgetting.close_receipt(self._database, key)
-
-    def _disk_bytes(self) -> int:
-        return sum(one.st_size for one in file_stats(self._home.root))

@@ -6,40 +6,54 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from appliance import paths
-from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
+
+MAX_CHARACTERS = 64_000_000
+"""Characters of texts that are kept and sought. Of larger erasures, every second, third … message is."""
 
 
-def read(db: sqlite3.Connection, keys: Collection[int]) -> list[str]:
-    """Return the texts of messages that are about to go, with those of their earlier revisions."""
-    encoded_keys = json_keys(keys)
+@dataclass(frozen=True, slots=True)
+class ErasedTexts:
+    """Texts of an erasure, which took away ``count`` of them in all."""
+
+    texts: Sequence[str]
+    count: int
+
+
+def read(db: sqlite3.Connection, keys: Sequence[int], characters: int) -> ErasedTexts:
+    """Return the texts of messages that are about to go, with those of their earlier revisions. The messages have so
+    many ``characters``."""
+    step = -(-characters // MAX_CHARACTERS) or 1
+    chosen_keys = json_keys(keys[::step])
     rows = db.execute(
         f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
         f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
-        (encoded_keys, encoded_keys),
+        (chosen_keys, chosen_keys),
     )
-    return [text for (text,) in rows]
+    query = f"SELECT count(*) FROM revision WHERE message_id IN {JSON_KEYS_SQL}"
+    return ErasedTexts([text for (text,) in rows], len(keys) + fetch_int(db, query, (json_keys(keys),)))
 
 
-def keep(folder: Path, key: int, texts: Sequence[str]) -> None:
+def keep(folder: Path, key: int, erased: ErasedTexts) -> None:
     """Keep the texts of the receipt ``key`` until it is closed. If there is no room for them, they are not kept:
     forgetting comes first, and a receipt can say that nothing was searched."""
     with suppress(OSError):
         folder.mkdir(mode=paths.FOLDER_MODE, exist_ok=True)
-        paths.write_file_atomically(_path(folder, key), json.dumps(texts).encode())
+        paths.write_file_atomically(_path(folder, key), json.dumps(asdict(erased)).encode())
 
 
-def kept(folder: Path, key: int) -> list[str] | None:
+def kept(folder: Path, key: int) -> ErasedTexts | None:
     """Return the texts of the receipt ``key``; None if they were not kept."""
     try:
-        texts: list[str] = json.loads(_path(folder, key).read_bytes())
-    except (OSError, ValueError):
+        return ErasedTexts(**json.loads(_path(folder, key).read_bytes()))
+    except (OSError, ValueError, TypeError):
         return None
-    return texts
 
 
 def discard_all(folder: Path) -> None:

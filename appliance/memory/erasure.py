@@ -1,13 +1,11 @@
 """Erasure: which messages are meant, what goes with them, and the report that they are gone.
 
-``select`` returns what would go, ``erase`` takes it out of the database in one transaction and opens a receipt, and
-``find_traces`` searches every file of the home for what is left. Between the last two, the engine writes the ledger,
-the index, the full text and the database file anew. A receipt holds counts and dates, never an erased word."""
+``select`` returns what would go, and ``erase`` takes it out of the database in one transaction and opens a receipt. The
+engine then writes the ledger, the index, the full text and the database file anew, and ``memory.traces`` searches for
+what is left. A receipt holds counts and dates, never an erased word."""
 
 from __future__ import annotations
 
-import mmap
-import os
 import sqlite3
 import sys
 from collections import Counter
@@ -17,24 +15,16 @@ from pathlib import Path
 
 import msgspec
 
-from appliance import paths
 from appliance.errors import NotFound, UsageError
 from appliance.memory import erased_texts
+from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.facts import extraction
-from appliance.paths import Home
 from appliance.store import branches, chunks, deletion, lexical, messages, sessions, statements, tombstones
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, to_json
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import ROLES, ErasurePreview, ErasureReport, Filters, Receipt, Scope
 
-# Characters of a probe, a piece of text that is searched for: long enough to occur nowhere else, short enough to lie
-# within one page of the database in at least one of a message's three places.
-PROBE_CHARACTERS = 32
-MIN_TEXT_BYTES = 12  # A trace of a shorter text ("ok, thanks") could not be told from another message's.
-# Bytes to be searched, files times probes: about ten seconds. It bounds how many texts are searched for.
-MAX_SCAN_BYTES = 20_000_000_000
-MIN_PROBED_TEXTS = 8
 _SELECT_RECEIPTS = "SELECT id, at, state, counts, proof FROM erasure"
 
 
@@ -144,14 +134,14 @@ def _sessions_with_remaining(db: sqlite3.Connection, keys: Iterable[int], erased
     return {key for (key,) in rows}
 
 
-def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[int, list[str]]:
+def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[int, ErasedTexts]:
     """Take the messages of a preview out of the database for good. ``erasing`` is the folder of unfinished erasures.
 
     Returns:
         The key of the open receipt, and the erased texts.
     """
     with database.write() as tx:
-        texts = erased_texts.read(tx, preview.messages)
+        texts = erased_texts.read(tx, preview.messages, preview.characters)
         tombstones.add(tx, tombstones.origins(tx, preview.messages))
         source_keys = _source_keys(tx, preview.messages)
         stated_values = statements.stated_values(tx, preview.messages)
@@ -250,66 +240,3 @@ def _report(encoded: str) -> ErasureReport:
     report = msgspec.json.decode(encoded, type=ErasureReport)
     # Reports of earlier versions don't say whether they searched; those that did, searched at least the database.
     return replace(report, searched=report.searched or report.files > 0)
-
-
-def text_probes(texts: Sequence[str], home_bytes: int) -> list[list[str]]:
-    """Return probes of erased texts, up to three of each. The size of the home bounds the number of texts that are
-    probed; they are spread evenly."""
-    max_texts = max(MIN_PROBED_TEXTS, MAX_SCAN_BYTES // max(home_bytes, 1) // 3)
-    step = max(1, -(-len(texts) // max_texts))
-    return [_probes(text) for text in texts[::step] if len(text.encode("utf-8", "surrogatepass")) >= MIN_TEXT_BYTES]
-
-
-def _probes(text: str) -> list[str]:
-    """The beginning, the middle and the end of a text, each once."""
-    middle = max(0, len(text) // 2 - PROBE_CHARACTERS // 2)
-    parts = (text[:PROBE_CHARACTERS], text[middle : middle + PROBE_CHARACTERS], text[-PROBE_CHARACTERS:])
-    return list(dict.fromkeys(parts))
-
-
-def find_traces(db: sqlite3.Connection, home: Home, texts: Sequence[Sequence[str]]) -> ErasureReport:
-    """Search every file of the home for probes of erased texts. What another message still says is no trace."""
-    probes = list(dict.fromkeys(probe for text in texts for probe in text))
-    still_present: dict[str, bool] = {}
-    traces, inbox_files, count, size = [], [], 0, 0
-    for path in paths.files(home.root):
-        if home.erasing in path.parents:
-            continue
-        try:
-            found, bytes = _probes_in_file(path, probes)
-        except FileNotFoundError:  # the index and the database replace their files while they work
-            continue
-        count, size = count + (bytes > 0), size + bytes
-        if home.inbox in path.parents:
-            inbox_files += [str(path)] if found else []
-            continue
-        for probe in found:
-            if probe not in still_present:
-                still_present[probe] = _is_in_database(db, probe)
-        if not all(still_present[probe] for probe in found):
-            traces.append(str(path))
-    return ErasureReport(count, size, len(texts), tuple(traces), tuple(inbox_files), searched=True)
-
-
-def _probes_in_file(path: Path, probes: Sequence[str]) -> tuple[list[str], int]:
-    """The probes that a file contains, and its size in bytes.
-
-    Raises:
-        FileNotFoundError: The file has gone.
-    """
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if not size:
-            return [], 0
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return [probe for probe in probes if content.find(probe.encode("utf-8", "surrogatepass")) >= 0], size
-
-
-def _is_in_database(db: sqlite3.Connection, probe: str) -> bool:
-    """Whether something that stays contains this text."""
-    queries = (
-        "SELECT 1 FROM message WHERE instr(text, ?1) OR instr(metadata, ?1) LIMIT 1",
-        "SELECT 1 FROM revision WHERE instr(text, ?1) LIMIT 1",
-        "SELECT 1 FROM session WHERE instr(coalesce(title, ''), ?1) OR instr(metadata, ?1) LIMIT 1",
-    )
-    return any(db.execute(query, (probe,)).fetchone() for query in queries)

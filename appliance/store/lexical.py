@@ -23,7 +23,7 @@ from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.scripts import split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
-from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, fetch_int, json_keys, placeholders
+from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, fetch_int, has_row, json_keys, placeholders
 from appliance.types import Filters, Role, Scope
 
 MAX_POSTINGS = 20_000
@@ -38,6 +38,9 @@ MAX_QUERY_WORDS = 64
 MAX_QUERY_CHARACTERS = 600
 """Of a longer query, lexical legs look up only the first words: each word costs a read of all its rows, and a pasted
 page has hundreds of words. The dense leg reads every query completely."""
+
+MAX_CHECKED_POSTINGS = 100
+"""How many messages of a word are checked to exist: a word that more messages have is no evidence of a single one."""
 
 NEIGHBOUR_WEIGHT = 0.8
 """The share of a neighbour's best score that is added to the score of a message. Recall@10 of full text alone on LoCoMo
@@ -300,6 +303,21 @@ def _count_postings(db: sqlite3.Connection, word: str, max_postings: int = MAX_P
     # fts5vocab needs the stem, which only FTS5 knows; counting up to the limit lets FTS5 find it.
     query = "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)"
     return fetch_int(db, query, (quote_fts(word), max_postings + 1))
+
+
+def finds_missing_rows(db: sqlite3.Connection, words: Iterable[str]) -> bool:
+    """Whether one of these words leads to a message or a session that does not exist, among the first ones that it
+    leads to."""
+    queries = [
+        f"SELECT 1 FROM (SELECT rowid AS id FROM {full_text} WHERE {full_text} MATCH ?1 LIMIT ?2) f"
+        f" WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE t.id = f.id) LIMIT 1"
+        for full_text, table in zip(FTS_TABLES, ("message", "session"), strict=True)
+    ]
+    return any(
+        has_row(db, query, (quote_fts(split_unspaced(word)), MAX_CHECKED_POSTINGS))
+        for word in words
+        for query in queries
+    )
 
 
 def quote_fts(words: str) -> str:

@@ -25,9 +25,14 @@ class ErasurePreview:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReport:
-    """Where an erasure searched for traces, and where it found some. It searched ``files`` files with ``bytes`` bytes
-    for ``texts`` of the erased texts; ``traces`` are files of the memory, ``yours`` exports in the inbox. Without
-    ``searched``, it has not searched: it is not finished, or was interrupted and no longer knew the texts."""
+    """Where an erasure searched for traces, and where it found some: ``traces`` are files of the memory, ``yours``
+    exports in the inbox. Without ``searched``, it has not searched: it is not finished, or was interrupted and no
+    longer knew the texts.
+
+    It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
+    ``erased_texts`` it sought ``texts``, in ``pieces`` pieces; the others are too short to be told apart. It asked the
+    full text for ``words`` of their words.
+    """
 
     files: int = 0
     bytes: int = 0
@@ -35,6 +40,10 @@ class ErasureReport:
     traces: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
     searched: bool = False
+    erased_texts: int = 0
+    pieces: int = 0
+    words: int = 0
+    frames: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from appliance.memory import traces as traces_module
+from appliance.store import lexical
 from appliance.types import Receipt
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -51,7 +54,7 @@ def secretive(memory: Appliance) -> str:
 def assert_true(receipt: Receipt, messages: int) -> None:
     assert (receipt.state, receipt.messages, receipt.proof.traces) == ("done", messages, ())
     assert receipt.vectors >= messages
-    assert receipt.proof.searched and receipt.proof.files > 1 and receipt.proof.texts
+    assert receipt.proof.searched and receipt.proof.files > 1 and receipt.proof.texts == messages
 
 
 def traces(home: Path, text: str) -> list[Path]:
@@ -97,7 +100,7 @@ def test_two_erasures_at_once_have_a_true_receipt_each(memory: Appliance) -> Non
         thread.join()
     assert len(receipts) == 2
     for receipt in receipts:
-        assert receipt.state == "done" and receipt.proof.searched and receipt.proof.texts
+        assert receipt.state == "done" and receipt.proof.searched and receipt.proof.texts == 40
 
 
 def interrupt(memory: Appliance, monkeypatch: pytest.MonkeyPatch, session: str) -> None:
@@ -136,3 +139,46 @@ def test_a_receipt_without_its_texts_says_that_nothing_was_searched(
     (receipt,) = memory.erasure.receipts()
     assert receipt.state == "done" and receipt.vectors >= 40
     assert not receipt.proof.searched and receipt.proof.files == 0
+
+
+# --- the search for traces ------------------------------------------------------------------------------------
+
+
+def test_all_texts_are_sought_in_a_small_home(memory: Appliance, home: Path) -> None:
+    session = secretive(memory)
+    session_of_few = memory.sessions.create()
+    session_of_few.add("user", "ok")
+    long = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(100))
+    session_of_few.add("user", long)
+    proof = memory.erasure.forget(memory.erasure.preview(session, session_of_few.id)).proof
+    assert (proof.erased_texts, proof.texts) == (42, 41), "'ok' can't be told apart"
+    assert proof.pieces > len(long) // 32 and proof.words > 100
+    assert proof.bytes < 20_000_000, "holes of the index don't count"
+
+
+@pytest.mark.parametrize("place", ["beginning", "middle", "end"])
+def test_a_piece_of_a_long_text_is_a_trace(memory: Appliance, home: Path, place: str) -> None:
+    long = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(100))
+    start = {"beginning": 0, "middle": 3210, "end": len(long) - 70}[place]
+    said = memory.sessions.create().add("user", long)
+    (home / "left.bin").write_bytes(zlib.compress(long[start : start + 70].encode("utf-16-le")))
+    receipt = memory.erasure.forget(memory.erasure.preview(said.id))
+    assert receipt.proof.traces == (str(home / "left.bin"),) and receipt.proof.frames >= 1
+
+
+def test_a_word_of_a_missing_message_in_the_full_text_is_a_trace(
+    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = memory.sessions.create().add("user", "Quillfeather")
+    monkeypatch.setattr(lexical, "remove_from_index", lambda tx, keys: None)
+    assert memory.erasure.forget(memory.erasure.preview(said.id)).proof.traces == (str(home / "recall.db"),)
+
+
+def test_more_pieces_than_one_pass_are_sought_in_several(
+    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces_module, "PIECES_A_PASS", 7)
+    session = secretive(memory)
+    (home / "left.txt").write_text(f"{SECRET}, as I wrote 39 times")
+    proof = memory.erasure.forget(memory.erasure.preview(session)).proof
+    assert proof.texts == 40 and proof.traces == (str(home / "left.txt"),)

@@ -106,7 +106,8 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         return
     yield (
         "searched",
-        f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {pluralize(report.texts, 'text')}",
+        f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {report.texts:,} of"
+        f" {pluralize(max(report.erased_texts, report.texts), 'text')}",
     )
     yield "traces", ", ".join(report.traces) or "none found"
     for path in report.yours:

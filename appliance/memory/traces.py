@@ -1,0 +1,128 @@
+"""The search for traces of an erasure: every file of the home is read for pieces of the erased texts, and the full text
+is asked for their words.
+
+What something that stays still says is no trace: ``still_said`` is the one place that lists it. The report states how
+much was sought, because texts may be too short to be told apart, or too many.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from appliance import paths
+from appliance.memory.erased_texts import ErasedTexts
+from appliance.paths import Home
+from appliance.store import lexical
+from appliance.store.file_search import TextFinder, data_bytes, find_in_file
+from appliance.types import ErasureReport
+
+PIECE_CHARACTERS = 32
+"""Characters of a piece: long enough to occur nowhere else, short enough to lie within one page of the database."""
+
+MIN_TEXT_BYTES = 12
+"""A trace of a shorter text ("ok, thanks") could not be told from another message's."""
+
+MIN_DISTINCT_CHARACTERS = 6
+"""A piece with fewer different characters, such as a ruled line, is no evidence of a text."""
+
+PIECES_A_PASS = 20_000
+"""Pieces that are sought in one pass over the files: their automaton takes about 50 MB."""
+
+MAX_SCAN_BYTES = 2_000_000_000
+"""Bytes to be searched, files times passes: half a minute. It bounds how many pieces are sought."""
+
+MAX_WORDS = 20_000
+"""Words that the full text is asked for, which takes up to 5 seconds."""
+
+_WORD = re.compile(r"\w{3,}")
+
+
+def find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> ErasureReport:
+    """Search every file of the home, and the full text, for what an erasure took away."""
+    sizes = {path: data_bytes(path) for path in paths.files(home.root) if home.erasing not in path.parents}
+    pieces = distinctive_pieces(erased.texts)
+    max_pieces = PIECES_A_PASS * max(1, MAX_SCAN_BYTES // max(sum(sizes.values()), 1))
+    sought = list(pieces)[:: -(-len(pieces) // max_pieces) or 1]
+    found: dict[Path, set[str]] = {path: set() for path in sizes}
+    frames: dict[Path, int] = {}
+    for batch in _passes(sought):
+        finder = TextFinder(batch)
+        for path in sizes:
+            in_file, frames[path] = find_in_file(path, finder)
+            found[path] |= in_file
+    inbox = {path for path in sizes if home.inbox in path.parents}
+    still = _still_said(db, {piece for path in found.keys() - inbox for piece in found[path]})
+    words = _words(erased.texts)
+    traces = {str(path) for path in found.keys() - inbox if found[path] - still}
+    if lexical.finds_missing_rows(db, words):
+        traces.add(str(home.database))
+    return ErasureReport(
+        files=sum(size > 0 for size in sizes.values()),
+        bytes=sum(sizes.values()),
+        texts=len({number for piece in sought for number in pieces[piece]}),
+        traces=tuple(sorted(traces)),
+        yours=tuple(sorted(str(path) for path in inbox if found[path])),
+        searched=True,
+        erased_texts=erased.count,
+        pieces=len(sought),
+        words=len(words),
+        frames=sum(frames.values()),
+    )
+
+
+def _passes(pieces: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(pieces), PIECES_A_PASS):
+        yield pieces[start : start + PIECES_A_PASS]
+
+
+def distinctive_pieces(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the pieces by which texts are recognised, each with the places of its texts in ``texts``. They cover all
+    of a text but for what many texts share."""
+    pieces: dict[str, list[int]] = {}
+    for number, text in enumerate(texts):
+        if len(text.encode("utf-8", "surrogatepass")) >= MIN_TEXT_BYTES:
+            for piece in _pieces(text):
+                if len(set(piece)) >= MIN_DISTINCT_CHARACTERS:
+                    pieces.setdefault(piece, []).append(number)
+    return pieces
+
+
+def _pieces(text: str) -> Iterator[str]:
+    last = max(0, len(text) - PIECE_CHARACTERS)
+    for start in (*range(0, last, PIECE_CHARACTERS), last):
+        yield text[start : start + PIECE_CHARACTERS]
+
+
+def _words(texts: Iterable[str]) -> list[str]:
+    words: dict[str, None] = {}
+    for text in texts:
+        words.update(dict.fromkeys(_WORD.findall(text.casefold())))
+        if len(words) >= MAX_WORDS:
+            break
+    return list(words)[:MAX_WORDS]
+
+
+def still_said(db: sqlite3.Connection) -> Iterator[str]:
+    """Yield every text of the memory that stays because somebody said or set it. Summaries are made of messages and go
+    with them, so that none of them is here."""
+    for query in (
+        "SELECT text, metadata, author FROM message",
+        "SELECT text, metadata, author FROM revision",
+        "SELECT title, metadata, external_id FROM session",
+        "SELECT subject, attribute, value FROM fact_decision",
+    ):
+        for row in db.execute(query):
+            yield from filter(None, row)
+
+
+def _still_said(db: sqlite3.Connection, pieces: set[str]) -> set[str]:
+    """Those of the pieces that something which stays says."""
+    said: set[str] = set()
+    for batch in _passes(sorted(pieces)):
+        finder = TextFinder(batch)
+        for text in still_said(db):
+            said.update(finder.find(text.encode("utf-8", "surrogatepass")))
+    return said
