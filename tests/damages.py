@@ -34,3 +34,10 @@ def overwrite_page(home: Path, number: int, filling: bytes = b"\xff") -> None:
     with (home / "recall.db").open("r+b") as file:
         file.seek((number - 1) * size)
         file.write((filling * size)[:size])
+
+
+def root_page(home: Path, name: str) -> int:
+    connection = sqlite3.connect(home / "recall.db")
+    (number,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    connection.close()
+    return int(number)

@@ -410,11 +410,10 @@ class Engine:
         """See ``StatusRequest``."""
         from appliance.memory.status import status
 
-        error = self._scheduler.last_error
-        db = self._database.read()
+        summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
+        db, error = self._database.read(), self._scheduler.last_error
         damaged = self._message_scan.run(db, DAMAGE_SCAN_SECONDS)
         found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged)
-        summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
         queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
         queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
         return {**found, "queues": queues, "summaries": summaries, "facts": facts}

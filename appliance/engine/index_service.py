@@ -370,7 +370,8 @@ class IndexService:
     # --- rebuilding -----------------------------------------------------------------------------------
 
     def rebuild_index(self, progress: OnEmbedded) -> int:
-        """Rebuild full text, index and the links between variants, from the database and the ledger.
+        """Rebuild the database's own indexes, full text, index and the links between variants, from the tables and
+        the ledger.
 
         Returns:
             The number of indexed chunks.
@@ -378,6 +379,7 @@ class IndexService:
         with self._rebuild_lock, self._exclusive(), self._stores_lock:
             found = self.ensure_generation()
             self._close_stores()
+            self._database.rebuild_indexes()
             generations.remove_index(self._home, found.id)
             with self._database.write() as tx:
                 lexical.rebuild(tx)

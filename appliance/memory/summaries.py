@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance import requests as r
-from appliance.errors import UsageError
+from appliance.errors import StoreCorrupt, UsageError
 from appliance.memory import notes, summary_planner
 from appliance.memory.abstractive import LanguageModel
 from appliance.memory.extractive import EXTRACTIVE, Embed
@@ -108,9 +109,11 @@ class SummaryService:
 
     def lag(self) -> float:
         """Return the seconds since the last message of the session that has waited longest for summaries; 0 when
-        none waits."""
+        none waits, or a damaged page hides since when."""
         context = self._context
-        since = summaries.waiting_since(context.database.read(), context.message_interval, context.idle_seconds)
+        since = None
+        with suppress(StoreCorrupt):
+            since = summaries.waiting_since(context.database.read(), context.message_interval, context.idle_seconds)
         return 0.0 if since is None else max(0.0, (now() - since) / 1e6)
 
     def state(self, request: r.SummaryStateRequest) -> Mapping[str, int | str | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from appliance.retrieval import summary_search
 from appliance.retrieval.candidates import Candidates
@@ -19,7 +20,10 @@ from appliance.retrieval.rerank import rerank
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.retrieval.snippet import snippet
 from appliance.store import messages, sessions
+from appliance.store.sql import collect_unreadable
 from appliance.types import Hit, Hits, Source
+
+DAMAGE_NOTE = "the database is damaged, and some messages can't be read: 'appliance verify' names them"
 
 
 def search(
@@ -33,6 +37,12 @@ def search(
         limit: The most hits.
         explained_message: The id of a message that ``why_not`` of the hits is to explain.
     """
+    with collect_unreadable() as unreadable:
+        hits = _search(resources, search_query, limit, explained_message)
+    return replace(hits, notes=(*hits.notes, DAMAGE_NOTE)) if unreadable else hits
+
+
+def _search(resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None) -> Hits:
     began = time.perf_counter()
     notes: list[str] = []
     parsed = parse_query(resources, search_query, notes)

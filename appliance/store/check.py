@@ -11,7 +11,7 @@ import numpy as np
 from appliance.errors import StoreError
 from appliance.store import chunks, damage, digests, lexical, summaries, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
-from appliance.store.database import RESTORE_HINT, Database
+from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
 from appliance.store.messages import message_id
 from appliance.store.sql import PAGE_ROWS, fetch_int, pages
@@ -28,6 +28,9 @@ _POINTS_SQL = (
 
 MEND_HINT = "ingest its export again, or restore a backup"
 """What to do about a damaged row."""
+
+REBUILD_HINT = "run 'appliance reindex'; if that does not mend it, restore a backup"
+"""What to do about damaged pages, which may be those of an index."""
 
 MANUAL_SOURCE = "(by hand)"
 """The source of messages that do not come from a file."""
@@ -72,15 +75,14 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
             check()
         except (sqlite3.DatabaseError, StoreError) as error:
             reason = str(error.args[0]).rstrip(".")
-            hint = f"{RESTORE_HINT[0].lower()}{RESTORE_HINT[1:-1]}"
-            report.add("recall.db", f"{what} can't be checked any further ({reason}): {hint}")
+            report.add("recall.db", f"{what} can't be checked any further ({reason}): {REBUILD_HINT}")
     return report
 
 
 def check_database(db: sqlite3.Connection, report: VerifyReport) -> None:
     for (answer,) in db.execute("PRAGMA integrity_check(20)"):
         if answer != "ok":
-            report.add("recall.db", str(answer))
+            report.add("recall.db", f"{answer}: {REBUILD_HINT}")
     for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
         which = f"row {row}" if row is not None else "a row"
         report.add("recall.db", f"{which} of {table} names a {parent} that does not exist")

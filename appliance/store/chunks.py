@@ -28,6 +28,7 @@ from appliance.store.sql import (
     PAGE_ROWS,
     fetch_in_one_step,
     fetch_int,
+    fetch_readable,
     has_row,
     json_keys,
     next_key,
@@ -407,12 +408,13 @@ def load_columns(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters
     """Return the given chunks with properties of their messages, sorted by key; without deleted ones, and without those
     that the visibility filter excludes although the index does not know it yet."""
     visibility_sql, values = visibility.visibility_filter(filters)
-    rows = fetch_in_one_step(
+    rows = fetch_readable(
         db,
         "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
         " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
         f" WHERE c.id IN {JSON_KEYS_SQL} AND {visibility_sql}",
-        (json_keys(chunks), *values),
+        chunks,
+        after=values,
         columns=8,
     )
     return ChunkColumns(*zip(*sorted(rows, key=itemgetter(0)), strict=True))

@@ -163,6 +163,26 @@ class Database:
                 hint="Try again when the running export or search has finished.",
             )
 
+    def rebuild_indexes(self) -> None:
+        """Make all indexes of the tables again, also those whose pages can't be read.
+
+        Raises:
+            StoreCorrupt: A table itself is damaged.
+        """
+        names = self.read().execute("SELECT name FROM sqlite_schema WHERE type = 'index'").fetchall()
+        has_replaced = False
+        for (name,) in names:
+            try:
+                with self.write() as tx:
+                    tx.execute(f'REINDEX "{name}"')
+            except StoreCorrupt:
+                with self.write() as tx:
+                    _begin_anew(tx, name)
+                    tx.execute(f'REINDEX "{name}"')
+                has_replaced = True
+        if has_replaced:
+            self.compact()  # frees the pages of the old ones
+
     def close(self) -> None:
         """Close all connections, after the running transaction. Reading any further raises StoreError."""
         with self._leases:
@@ -282,6 +302,23 @@ class _ReadCursor(sqlite3.Cursor):
                 return super().__next__()
         except sqlite3.DatabaseError as error:
             raise _store_error(error, self.path) from error
+
+
+def _begin_anew(tx: sqlite3.Connection, index: str) -> None:
+    """Give an index an empty tree. To empty its own, SQLite would have to read the damaged pages."""
+    tx.execute("CREATE TABLE blank (number)")
+    tx.execute("CREATE INDEX blank_index ON blank (number)")
+    tx.execute("PRAGMA writable_schema = ON")
+    try:
+        tx.execute(
+            "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'blank_index')"
+            " WHERE name = ?",
+            (index,),
+        )
+        tx.execute("DELETE FROM sqlite_schema WHERE name = 'blank_index'")
+    finally:
+        tx.execute("PRAGMA writable_schema = RESET")
+    tx.execute("DROP TABLE blank")
 
 
 @contextmanager

@@ -106,10 +106,13 @@ def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, 
 
 
 def _expected_points(database: Database, generation: Generation) -> int:
-    """The least number of points of the index: one for each chunk, of messages and summaries, not in the outbox."""
+    """The least number of points of the index: one for each chunk, of messages and summaries, not in the outbox; 0 if
+    the database is too damaged to count them."""
     db = database.read()
-    total_points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
-    return total_points - chunks.count_pending(db, generation.id) - summary_chunks.count_pending(db, generation.id)
+    with contextlib.suppress(StoreCorrupt):
+        total_points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
+        return total_points - chunks.count_pending(db, generation.id) - summary_chunks.count_pending(db, generation.id)
+    return 0
 
 
 def _open_remote(url: str, collection: str, dimension: int) -> VectorIndex:

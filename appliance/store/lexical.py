@@ -23,7 +23,15 @@ from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.scripts import split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
-from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, fetch_int, has_row, json_keys, placeholders
+from appliance.store.sql import (
+    JSON_KEYS_SQL,
+    fetch_in_one_step,
+    fetch_int,
+    fetch_readable,
+    has_row,
+    json_keys,
+    placeholders,
+)
 from appliance.types import Filters, Role, Scope
 
 MAX_POSTINGS = 20_000
@@ -217,11 +225,12 @@ def _message_details(
 ) -> list[list[Any]]:
     """Key, role, author, time and session of those messages that meet the condition."""
     # CROSS JOIN makes SQLite begin with the keys; otherwise it would read all messages of the user.
-    return fetch_in_one_step(
+    return fetch_readable(
         db,
         "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
         f" ON s.id = m.session_id WHERE m.id IN {JSON_KEYS_SQL} AND {where}",
-        (json_keys(keys), *values),
+        keys,
+        after=values,
         columns=5,
     )
 

@@ -17,8 +17,8 @@ from appliance.store import branches, digests, sessions
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
-    fetch_in_one_step,
     fetch_int,
+    fetch_readable,
     from_json,
     has_row,
     json_keys,
@@ -286,10 +286,11 @@ class MessageExcerpt:
 
 def excerpts(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> dict[int, MessageExcerpt]:
     """Return the first ``characters`` of the messages with the given keys, by key, as far as they exist."""
-    rows = fetch_in_one_step(
+    rows = fetch_readable(
         db,
         f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {JSON_KEYS_SQL}",
-        (characters, json_keys(keys)),
+        keys,
+        before=(characters,),
         columns=5,
     )
     return {key: MessageExcerpt(*rest) for key, *rest in rows}

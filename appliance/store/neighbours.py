@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 
 from appliance.store.messages import MessageInsert, get, message_id, message_key, to_message
-from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, json_keys, pages
+from appliance.store.sql import JSON_KEYS_SQL, fetch_readable, pages
 from appliance.types import Message
 
 NEIGHBOURS = 2
@@ -20,11 +20,11 @@ BM25 with two on each side finds a little more than with one (recall@10 0.706 ag
 
 def adjacent_keys(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     """Return the direct neighbours of each message, before and after it."""
-    rows = fetch_in_one_step(
+    rows = fetch_readable(
         db,
         f"SELECT m.id, ({_next_sql('<', 'DESC')} LIMIT 1), ({_next_sql('>', 'ASC')} LIMIT 1) FROM message m"
         f" WHERE m.id IN {JSON_KEYS_SQL}",
-        (json_keys(keys),),
+        keys,
         columns=3,
     )
     return {key: (before, after) for key, before, after in rows}
@@ -49,7 +49,7 @@ def neighbour_keys(db: sqlite3.Connection, keys: Sequence[int], radius: int) -> 
     )
     found: dict[int, tuple[int, ...]] = {}
     for page in pages(keys):
-        for key, *sides in fetch_in_one_step(db, query, (radius, radius, json_keys(page)), columns=3):
+        for key, *sides in fetch_readable(db, query, page, before=(radius, radius), columns=3):
             found[key] = tuple(int(neighbour) for side in sides if side for neighbour in side.split(","))
     return found
 

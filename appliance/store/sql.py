@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,13 +18,29 @@ PAGE_ROWS = 500
 """How many values go into one IN (...) list, and how many rows into one page of a long read."""
 
 
+_unreadable_keys: ContextVar[set[int] | None] = ContextVar("unreadable_keys", default=None)
+
+
+@contextmanager
+def collect_unreadable() -> Iterator[set[int]]:
+    """A block within which ``read_by_halves`` collects the keys that it can't read."""
+    keys: set[int] = set()
+    token = _unreadable_keys.set(keys)
+    try:
+        yield keys
+    finally:
+        _unreadable_keys.reset(token)
+
+
 def read_by_halves(read: Callable[[Sequence[int]], list[T]], keys: Sequence[int]) -> list[T]:
     """Return ``read(keys)``; where a damaged page prevents this, what can be read of each half, without the rows on
-    that page."""
+    that page. ``collect_unreadable`` shows which these are."""
     try:
         return read(keys)
     except StoreCorrupt:
         if len(keys) < 2:
+            if (unreadable := _unreadable_keys.get()) is not None:
+                unreadable.update(keys)
             return []
         middle = len(keys) // 2
         return [*read_by_halves(read, keys[:middle]), *read_by_halves(read, keys[middle:])]
@@ -78,6 +95,30 @@ def fetch_int(db: sqlite3.Connection, sql: str, values: Sequence[object] = ()) -
 def has_row(db: sqlite3.Connection, sql: str, values: Sequence[object] = ()) -> bool:
     """Whether a query gives any row."""
     return db.execute(sql, values).fetchone() is not None
+
+
+def fetch_readable(
+    db: sqlite3.Connection,
+    sql: str,
+    keys: Iterable[int],
+    *,
+    columns: int,
+    before: Sequence[object] = (),
+    after: Sequence[object] = (),
+) -> list[list[Any]]:
+    """Return the rows of a query about keys as ``fetch_in_one_step`` does; where pages are damaged, those of the other
+    keys.
+
+    Args:
+        db: The connection.
+        sql: The query, with ``JSON_KEYS_SQL``.
+        keys: The keys.
+        columns: The number of its columns.
+        before, after: Its parameters before and after the keys.
+    """
+    return read_by_halves(
+        lambda part: fetch_in_one_step(db, sql, (*before, json_keys(part), *after), columns), list(keys)
+    )
 
 
 @contextmanager

@@ -220,8 +220,7 @@ def test_a_database_damaged_inside_is_named_by_verify(home: Path, expected: Cont
         file.write(b"\xff" * size)
     with open_memory(home) as memory:
         problems = memory.verify().problems
-        with pytest.raises(StoreCorrupt, match="damaged"):
-            memory.search("violin")
+        assert any("damaged" in note for note in memory.search("violin").notes)
         with pytest.raises(StoreCorrupt, match="damaged"):
             memory.sessions.list()
     assert "recall.db" in {problem.where for problem in problems}

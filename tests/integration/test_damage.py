@@ -10,7 +10,7 @@ import pytest
 from appliance import Appliance
 from appliance.errors import IncompleteExport
 from appliance_models import HashEmbedder
-from tests.damages import break_text
+from tests.damages import break_text, overwrite_page, pages_of, root_page
 from tests.stored_sessions import ingest, line
 
 
@@ -103,3 +103,50 @@ def test_a_damaged_title_name_or_metadata_is_named(home: Path, tmp_path: Path) -
         assert "author" in problems[message.id] and "metadata" in problems[message.id]
         assert "title" in problems[message.session_id]
         assert memory.search("harbour")
+
+
+LONG = [
+    line(session, number, f"The violin of {session} is number {number}. " + "It rests beside the lantern. " * 9)
+    for session in "ab"
+    for number in range(40)
+]
+
+
+@pytest.fixture
+def large(home: Path, tmp_path: Path) -> Path:
+    """A closed home with two conversations whose messages take many pages."""
+    with open_memory(home) as memory:
+        ingest(memory, tmp_path, LONG)
+    return home
+
+
+@pytest.mark.parametrize("index", ["message_order", "sqlite_autoindex_message_1", "chunk_message"])
+@pytest.mark.parametrize("kind", ["leaf", "root"])
+def test_a_damaged_index_of_the_database_is_named_and_made_again(large: Path, index: str, kind: str) -> None:
+    pages = pages_of(large, index)
+    overwrite_page(large, pages[len(pages) // 2] if kind == "leaf" else root_page(large, index))
+    with open_memory(large) as memory:
+        problems = memory.verify().problems
+        assert any("appliance reindex" in problem.message for problem in problems)
+        memory.reindex()
+        assert not memory.verify().problems
+        assert {one["message_id"] for one in memory.export()} == {one["message_id"] for one in LONG}
+
+
+def test_a_page_of_messages_that_is_gone_takes_only_its_own_messages_along(large: Path) -> None:
+    pages = pages_of(large, "message")
+    overwrite_page(large, pages[len(pages) // 2])
+    with open_memory(large) as memory:
+        lines, error = exported(memory)
+        assert error is not None
+        lost = {f"m{number}" for number in range(1, 81) if f"m{number} " in str(error)}
+        assert 0 < len(lost) < 20 and len(lines) == 80 - len(lost)
+        whole = {one["message_id"]: one["content"] for one in LONG}
+        assert all(whole[one["message_id"]] == one["content"] for one in lines)
+        for mode in ("hybrid", "lexical", "dense"):
+            hits = memory.search("violin lantern", limit=80, mode=mode, per_session=80)
+            assert any("damaged" in note for note in hits.notes)
+            assert len(hits) > 40 and not lost & {hit.message_id for hit in hits}
+        assert lost <= {problem.where for problem in memory.verify().problems}
+        assert "the database is damaged" in memory.status()["health"]
+        assert memory.context("violin").text

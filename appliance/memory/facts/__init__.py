@@ -8,13 +8,14 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import get_args
 
 from appliance import requests as r
 from appliance import timestamps
-from appliance.errors import UsageError
+from appliance.errors import StoreCorrupt, UsageError
 from appliance.memory.facts import extraction, llm_extractor, timeline
 from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.store import facts as store
@@ -197,10 +198,12 @@ class FactService:
         return llm_extractor.extract_page(context.database, complete, name, should_continue, is_own_message)
 
     def _read_up_to_date(self) -> sqlite3.Connection:
-        """A connection, after as many unread messages have been read as an answer may wait for."""
+        """A connection, after as many unread messages have been read as an answer may wait for, or as a damaged
+        page lets be read."""
         db = self._context.database.read()
         if stated.has_pending(db) or not stated.is_up_to_date(db):
-            self.extract_pending(max_messages=MAX_MESSAGES_BEFORE_ANSWER)
+            with suppress(StoreCorrupt):
+                self.extract_pending(max_messages=MAX_MESSAGES_BEFORE_ANSWER)
         return db
 
     def _row(self, id: str, user_id: str | None, namespace: str | None) -> FactRow:
