@@ -32,7 +32,7 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
-from appliance.store import check, digests, messages, sessions, variants
+from appliance.store import check, digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
@@ -113,6 +113,7 @@ class Engine:
             StoreError, ConfigError: The store or the settings are refused.
         """
         found = paths.find_home(home)
+        generations.require_database(found)
         found = paths.create_home(found) if create else paths.require_home(found)
         settings = config.load(found)
         lock = OwnerLock(found.lock)

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.paths import Home, make_private
-from appliance.store import chunks, summary_chunks
+from appliance.store import chunks, summary_chunks, vectors
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.index import edge, shard
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.vectors import VectorLedger
+
+_EMPTY_PAGE_CELLS = slice(103, 105)
+"""Where a database has the number of its first page's cells, which describe its tables."""
 
 _GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
 
@@ -57,6 +60,36 @@ def ledger_path(home: Home, generation: int) -> Path:
 
 def index_path(home: Home, generation: int) -> Path:
     return home.index / f"g{generation}"
+
+
+def require_database(home: Home) -> None:
+    """Check that a home whose files hold vectors, or a database's log, has the database that they belong to: a new one
+    in its place would have them removed.
+
+    Raises:
+        StoreCorrupt: The database is missing or empty.
+    """
+    path = home.database
+    log = path.with_name(f"{path.name}-wal")
+    if _is_begun(path):
+        return
+    ledgers = [ledger for ledger in home.vectors.glob("g*.ledger") if ledger.stat().st_size > vectors.HEADER_BYTES]
+    remains = [*ledgers, *([log] if log.is_file() and log.stat().st_size else [])]
+    if remains:
+        raise StoreCorrupt(
+            f"The database is {'empty' if path.exists() else 'missing'}, but {remains[0].name} belongs to it.",
+            where=str(path),
+            hint="Put recall.db back, or restore a backup. To begin a new memory, name another folder with --home.",
+        )
+
+
+def _is_begun(path: Path) -> bool:
+    """Whether a database has any content: one page without a schema is what a crash leaves before the first table."""
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    with path.open("rb") as file:
+        head = file.read(_EMPTY_PAGE_CELLS.stop)
+    return len(head) < _EMPTY_PAGE_CELLS.stop or any(head[_EMPTY_PAGE_CELLS]) or not head.startswith(b"SQLite format 3")
 
 
 def open_stores(

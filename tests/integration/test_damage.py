@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from appliance import Appliance
-from appliance.errors import IncompleteExport
+from appliance.errors import IncompleteExport, StoreCorrupt
 from appliance_models import HashEmbedder
 from tests.damages import break_text, overwrite_page, pages_of, root_page
 from tests.stored_sessions import ingest, line
@@ -150,3 +151,36 @@ def test_a_page_of_messages_that_is_gone_takes_only_its_own_messages_along(large
         assert lost <= {problem.where for problem in memory.verify().problems}
         assert "the database is damaged" in memory.status()["health"]
         assert memory.context("violin").text
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("damage", ["emptied", "gone", "gone but for its log", "replaced"])
+def test_a_database_that_is_gone_beside_its_vectors_is_no_new_memory(closed: Path, damage: str, create: bool) -> None:
+    path = closed / "recall.db"
+    if damage == "emptied":
+        path.write_bytes(b"")
+    elif damage == "replaced":
+        path.unlink()
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.close()
+    else:
+        path.unlink()
+    if damage == "gone but for its log":
+        (closed / "recall.db-wal").write_bytes(b"\x37\x7f\x06\x82" * 1_000)
+        (closed / "vectors" / "g1.ledger").unlink()
+    before = {file: file.read_bytes() for file in closed.rglob("*") if file.is_file() and "shard" not in file.parts}
+    for _ in range(2):
+        with pytest.raises(StoreCorrupt, match=r"recall\.db") as refused:
+            Appliance.open(closed, create=create, worker=False, embedder=HashEmbedder())
+        assert "backup" in str(refused.value.hint)
+    del before[closed / "lock"]
+    assert {file: file.read_bytes() for file in before} == before
+    assert path.exists() == (damage in ("emptied", "replaced"))
+
+
+def test_a_new_memory_begins_beside_a_ledger_without_vectors(home: Path) -> None:
+    (home / "vectors").mkdir(parents=True)
+    (home / "vectors" / "g1.ledger").write_bytes(bytes(4_096))
+    with open_memory(home) as memory:
+        assert memory.status()["health"] == "ok"
