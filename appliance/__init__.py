@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ApplianceError,
         ConfigError,
         DaemonGone,
+        DiskFull,
         EndpointError,
         HomeError,
         HomeLocked,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         InputError,
         ModelUnavailable,
         NotFound,
+        OutOfMemory,
         StoreCorrupt,
         StoreError,
         StoreVersion,
@@ -90,8 +92,8 @@ _LAZY_EXPORTS = {
         "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
         "config": "Settings",
         "errors": (
-            "ApplianceError ConfigError DaemonGone EndpointError HomeError HomeLocked IncompleteExport "
-            "InputError ModelUnavailable NotFound StoreCorrupt StoreError StoreVersion UsageError"
+            "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked IncompleteExport "
+            "InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
         "subscriptions": "Events Watcher",
@@ -120,6 +122,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "DaemonGone",
+    "DiskFull",
     "Dropped",
     "EndpointError",
     "Erasure",
@@ -148,6 +151,7 @@ __all__ = [
     "MetricsSnapshot",
     "ModelUnavailable",
     "NotFound",
+    "OutOfMemory",
     "Outline",
     "Overview",
     "Pins",

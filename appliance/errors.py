@@ -8,8 +8,10 @@
     │   ├── HomeLocked            another process owns the home                     3
     │   ├── DaemonGone            the daemon that owned the home has ended          3
     │   ├── StoreVersion          written by a version that this one can't read     3
-    │   └── StoreCorrupt          a file of the home is damaged                     3
-    │       └── IncompleteExport  some messages are damaged; all others are there   1
+    │   ├── StoreCorrupt          a file of the home is damaged                     3
+    │   │   └── IncompleteExport  some messages are damaged; all others are there   1
+    │   ├── DiskFull              the disk has too little room                      3
+    │   └── OutOfMemory           this process may not use as much memory           3
     ├── NotFound                  no such session, message or file                  4
     ├── ModelUnavailable          an embedding model is missing or damaged          5
     ├── EndpointError             the local language model does not answer          5
@@ -20,6 +22,8 @@ next (``hint``). The command line prints all three and exits with ``exit_code``;
 """
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 
 class ApplianceError(Exception):
@@ -79,6 +83,14 @@ class IncompleteExport(StoreCorrupt):
     exit_code = 1
 
 
+class DiskFull(StoreError):
+    """The disk has too little room; the message says how much is needed and how much is free. Nothing is damaged."""
+
+
+class OutOfMemory(StoreError):
+    """The process can't get as much memory as it needs. Nothing is damaged."""
+
+
 class NotFound(ApplianceError):
     """No such session, message or file."""
 
@@ -99,3 +111,11 @@ class EndpointError(ApplianceError):
 
 class InputError(ApplianceError):
     """An input can't be read at all; inputs that can be read in part are reported instead."""
+
+
+_Error = TypeVar("_Error", bound=ApplianceError)
+
+
+def with_sentence(error: _Error, sentence: str) -> _Error:
+    """The same error, whose message also says this."""
+    return type(error)(f"{error.args[0]} {sentence}", where=error.where, hint=error.hint)

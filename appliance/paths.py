@@ -177,6 +177,11 @@ def file_stats(folder: Path) -> Iterator[os.stat_result]:
                 yield result
 
 
+def file_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield every file in a folder and its subfolders; links are left out."""
+    return (entry for entry in _walk(folder) if entry.is_file(follow_symlinks=False))
+
+
 def files(folder: Path) -> list[Path]:
     """Return every file in a folder and its subfolders, sorted; some may have disappeared since.
 

@@ -13,7 +13,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import UsageError
+from appliance.errors import DiskFull, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
     from appliance.types import FileReport, IngestReport, InputProblem, Role
@@ -229,7 +229,10 @@ def add(
         info = target_session.info
         # 'reindex --pending' embeds the backlog of an earlier ingest; a single message is embedded now.
         if memory.status()["counts"]["pending"] <= MAX_CATCH_UP_CHUNKS:
-            memory.embed_pending()
+            try:
+                memory.embed_pending()
+            except (DiskFull, OutOfMemory) as error:  # the message is stored all the same
+                output.say(f"note: {error}")
     if json:
         output.print_json({"message": message})
     else:

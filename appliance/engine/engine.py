@@ -20,7 +20,7 @@ import appliance_models
 from appliance import config, paths
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
-from appliance.errors import UsageError
+from appliance.errors import DiskFull, OutOfMemory, UsageError
 from appliance.paths import as_paths
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
@@ -422,8 +422,13 @@ class Engine:
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
         window = self._index_service.model_window() if request.deep else None
-        with self._index_service.lease_stores() as stores:
-            return check.verify(self._database, stores, window)
+        try:
+            with self._index_service.lease_stores() as stores:
+                return check.verify(self._database, stores, window)
+        except (DiskFull, OutOfMemory) as error:
+            report = check.verify(self._database, None, window)
+            report.add("index", f"not checked, nor the vectors: {error.args[0]}")
+            return report
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

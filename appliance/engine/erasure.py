@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
+from appliance.errors import DiskFull, OutOfMemory, with_sentence
 from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
@@ -53,9 +54,16 @@ class ErasureService:
             counts = {"messages": len(request.preview.messages), "sessions": len(request.preview.sessions)}
             self._publish(Event("forgotten", "", {**counts, "receipt": key}))
             interrupted = self._interrupted(but=key)
-            self._remove_traces(
-                {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
-            )
+            try:
+                self._remove_traces(
+                    {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
+                )
+            except (DiskFull, OutOfMemory) as error:
+                raise with_sentence(
+                    error,
+                    "The messages are forgotten and not found any more; files may hold traces of them until this has"
+                    " been finished, by itself or by the next 'appliance forget'.",
+                ) from error
         return forgetting.receipt(self._database.read(), key)
 
     def receipts(self, request: r.ReceiptsRequest) -> list[Receipt]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import appliance_models
 from appliance.config import Settings
 from appliance.engine.model_cache import ModelCache, RecentMessages, vector_identity
-from appliance.errors import ModelUnavailable, StoreCorrupt
+from appliance.errors import DiskFull, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
 from appliance.ingest import indexer, rechunk
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -243,6 +243,16 @@ class IndexService:
                 self._no_exclusive_requests.notify_all()
 
     def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
+        try:
+            return self._drain_rounds(should_continue, progress, only_present=only_present)
+        except (DiskFull, OutOfMemory) as error:
+            pending = self.pending()
+            waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
+            raise with_sentence(
+                error, f"All messages are stored and can be found by their words; {waiting}."
+            ) from error
+
+    def _drain_rounds(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         done = rounds = 0
         up_to_ticket, opened = chunks.MAX_TICKET, None
         throttle = Throttle(
@@ -308,11 +318,12 @@ class IndexService:
             if stores is None or stores.generation.id != found.id:
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
-            while put := indexer.put_chunks(context, CATCH_UP_STEP_CHUNKS):
-                self._unoptimized_points += put
-                self._report_progress(put, 0)
-                if time.monotonic() > deadline:
-                    return
+            with suppress(DiskFull, OutOfMemory):  # full text finds what still waits
+                while put := indexer.put_chunks(context, CATCH_UP_STEP_CHUNKS):
+                    self._unoptimized_points += put
+                    self._report_progress(put, 0)
+                    if time.monotonic() > deadline:
+                        return
 
     # --- search ---------------------------------------------------------------------------------------
 
@@ -330,7 +341,10 @@ class IndexService:
         reranker = self._models.load_reranker() if dense else None
         while (found := self.generation()) is not None:
             if dense and self._derived is None:
-                with suppress(StoreCorrupt), run_concurrently(partial(self._models.preload, found.model)):
+                with (
+                    suppress(StoreCorrupt, DiskFull, OutOfMemory),
+                    run_concurrently(partial(self._models.preload, found.model)),
+                ):
                     self.open_stores()
             model, unavailable_reason, recent_vectors = None, "", {}
             has_backlog = (
@@ -349,7 +363,7 @@ class IndexService:
                     with self._metrics.time_search_stage("wait"):
                         recent_vectors = self._catch_up(found, model)
                 stores = leases.enter_context(self.lease_stores())
-            except StoreCorrupt as error:
+            except (StoreCorrupt, DiskFull, OutOfMemory) as error:
                 lexicon = appliance_models.load_lexicon
                 return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
             if stores is not None and stores.generation.id == found.id:
@@ -379,6 +393,8 @@ class IndexService:
         with self._rebuild_lock, self._exclusive(), self._stores_lock:
             found = self.ensure_generation()
             self._close_stores()
+            if not self._settings.index.url:
+                generations.require_room_to_rebuild(self._home, self._database, found)
             self._database.rebuild_indexes()
             generations.remove_index(self._home, found.id)
             with self._database.write() as tx:
@@ -404,6 +420,8 @@ class IndexService:
             erased = 0
             if found is not None:
                 erased = generations.erase_orphaned_vectors(self._home, self._database, found)
+                if not self._settings.index.url:
+                    generations.require_room_to_rebuild(self._home, self._database, found)
                 generations.remove_index(self._home, found.id)
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
@@ -438,8 +456,11 @@ class IndexService:
             rechunk.messages(self._database, new.id, self.chunker(model))
             rechunk.summaries(self._database, new.id, self.chunker(model))
             done = self._index_all(stores, model, progress)
-        except BaseException:
+        except BaseException as error:
             stores.close()
+            if isinstance(error, DiskFull):  # what is half done would take the room that everything else needs
+                with suppress(StoreError):
+                    self._discard_unfinished()
             raise
         with self._exclusive(), self._stores_lock:
             # A running search looks up chunks of the old generation, which the activation deletes.

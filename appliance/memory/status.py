@@ -15,6 +15,7 @@ from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.store import chunks, facts, generations, summaries, variants, vectors, watched_files
 from appliance.store.chunks import Generation
 from appliance.store.damage import DamagedRow
+from appliance.store.room import allocated_bytes
 from appliance.types import Histogram
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
@@ -147,13 +148,8 @@ def _is_ledger_truncated(home: Home, db: sqlite3.Connection, generation: Generat
 def _disk_bytes(path: Path) -> int:
     """The bytes that a file, or all files of a folder, take on the disk. The index reserves more than it uses."""
     if path.is_dir():
-        return sum(_allocated_bytes(file_stat) for file_stat in file_stats(path))
+        return sum(allocated_bytes(file_stat) for file_stat in file_stats(path))
     try:
-        return _allocated_bytes(path.stat())
+        return allocated_bytes(path.stat())
     except FileNotFoundError:  # SQLite removes its log when that is empty
         return 0
-
-
-def _allocated_bytes(file_stat: os.stat_result) -> int:
-    blocks: int | None = getattr(file_stat, "st_blocks", None)
-    return file_stat.st_size if blocks is None else blocks * 512

@@ -49,6 +49,9 @@ def run_concurrently(work: Callable[[], object]) -> Iterator[None]:
 JOB_INTERVAL_SECONDS = 60.0
 """Seconds after which jobs run without being woken, for what comes due with time, such as a silent session."""
 
+RETRY_SECONDS = 60.0
+"""Seconds after which a worker whose run an error has ended tries again by itself: a full disk may have room again."""
+
 FIRST_RUN_DELAY_SECONDS = 1.0
 """Seconds until jobs run for the first time. A caller opens a memory to query it, and most queries end within it."""
 
@@ -71,7 +74,7 @@ class WakeableWorker:
         self._start_lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self.last_error: Exception | None = None
-        """The error that ended the last run, if any; the next wake tries again."""
+        """The error that ended the last run, if any; the worker tries again."""
 
     def begin(self, delay: float) -> None:
         """Start, and run after so many seconds or when woken before."""
@@ -111,6 +114,7 @@ class WakeableWorker:
                 self.last_error = None
             except Exception as error:  # kept for ``status``, because a thread has no caller
                 self.last_error = error
+                self._next_delay = RETRY_SECONDS
 
 
 class Scheduler:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from appliance.errors import StoreCorrupt, StoreError
+from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
+from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes
 from appliance.store.scripts import searchable
 
 CACHE_KIB = 32_768
@@ -321,6 +322,20 @@ def _begin_anew(tx: sqlite3.Connection, index: str) -> None:
     tx.execute("DROP TABLE blank")
 
 
+_FULL_DISK_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says where the disk is full: the first of a transaction, the others of the files beside the database."""
+
+_FULL_DISK_BYTES = 262_144
+"""With less room than this, an error of those files means a full disk."""
+
+
+def _is_disk_full(path: Path) -> bool:
+    try:
+        return free_bytes(path.parent) < _FULL_DISK_BYTES
+    except OSError:
+        return False
+
+
 @contextmanager
 def as_store_errors(path: Path) -> Iterator[None]:
     """Errors of SQLite about the database at ``path`` become StoreError and its subclasses."""
@@ -348,7 +363,12 @@ def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
         return StoreCorrupt(f"The database is damaged ({error}).", where=str(path), hint=RESTORE_HINT)
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+    if code == sqlite3.SQLITE_NOMEM:
+        return OutOfMemory("The database gets no more memory.", where=str(path), hint=MEMORY_HINT)
+    if code in _FULL_DISK_CODES and (code == sqlite3.SQLITE_FULL or _is_disk_full(path)):
+        message = f"The database can't grow: the disk is full, {free_bytes(path.parent) / 1e6:,.1f} MB are free."
+        return DiskFull(message, where=str(path), hint=ROOM_HINT)
+    if code == sqlite3.SQLITE_IOERR:
         hint = "Check that the disk works and has room, then try again. Everything that was acknowledged is kept."
         return StoreError(f"The database can't be read or written ({error}).", where=str(path), hint=hint)
     return StoreError(f"SQLite refuses the operation ({error}).", where=str(path))

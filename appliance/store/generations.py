@@ -21,8 +21,9 @@ from appliance.paths import Home, make_private
 from appliance.store import chunks, summary_chunks, vectors
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
-from appliance.store.index import edge, shard
+from appliance.store.index import edge, preallocation, shard
 from appliance.store.index.protocol import VectorIndex
+from appliance.store.room import require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.vectors import VectorLedger
 
@@ -99,6 +100,7 @@ def open_stores(
 
     Raises:
         StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
+        DiskFull, OutOfMemory: There is too little room or memory to open them; nothing is damaged.
     """
     ledger = _open_ledger(home, database.read(), generation)
     try:
@@ -204,6 +206,19 @@ def remove_orphaned_files(home: Home, database: Database) -> None:
         match = _GENERATION.fullmatch(path.name)
         if match and int(match[1]) not in known:
             remove_files(home, int(match[1]))
+
+
+def require_room_to_rebuild(home: Home, database: Database, generation: Generation) -> None:
+    """Check that the embedded index of a generation can be made again, before it is removed.
+
+    Raises:
+        DiskFull: There is too little room.
+    """
+    db = database.read()
+    points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
+    folder = index_path(home, generation.id)
+    needed = preallocation.rebuilding_bytes(folder, points, generation.dimension)
+    require_room(home.index, needed, "rebuild the index")
 
 
 def remove_index(home: Home, generation: int) -> None:

@@ -40,8 +40,9 @@ class OwnerLock:
                 where=str(self._path.parent),
                 hint="Stop it or wait, then try again. 'appliance serve' lets several programs use a memory at once.",
             ) from error
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode({"pid": os.getpid(), "purpose": purpose}), 0)
+        with contextlib.suppress(OSError):  # a full disk: the lock holds without its note
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode({"pid": os.getpid(), "purpose": purpose}), 0)
         self._descriptor = descriptor
 
     def release(self) -> None:

@@ -200,13 +200,13 @@ def test_threads_may_share_it(folder: Path) -> None:
     index.close()
 
 
-def test_the_engines_panics_come_out_as_ours() -> None:
+def test_the_engines_panics_come_out_as_ours(tmp_path: Path) -> None:
     class Panic(BaseException):
         pass
 
-    with pytest.raises(ApplianceError), translate_errors("be tried"):
+    with pytest.raises(ApplianceError), translate_errors("be tried", tmp_path):
         raise Panic("thread panicked")
-    with pytest.raises(KeyboardInterrupt), translate_errors("be tried"):
+    with pytest.raises(KeyboardInterrupt), translate_errors("be tried", tmp_path):
         raise KeyboardInterrupt
 
 

@@ -21,6 +21,8 @@ CODES = {
     "StoreVersion": 3,
     "StoreCorrupt": 3,
     "IncompleteExport": 1,
+    "DiskFull": 3,
+    "OutOfMemory": 3,
     "NotFound": 4,
     "ModelUnavailable": 5,
     "EndpointError": 5,

@@ -17,10 +17,20 @@ from pathlib import Path
 
 import qdrant_edge as q
 
-from appliance.errors import ApplianceError, HomeError, HomeLocked, StoreCorrupt, StoreError, StoreVersion
+from appliance.errors import (
+    ApplianceError,
+    DiskFull,
+    HomeError,
+    HomeLocked,
+    OutOfMemory,
+    StoreCorrupt,
+    StoreError,
+    StoreVersion,
+)
 from appliance.paths import FOLDER_MODE, write_file_atomically
-from appliance.store.index import readahead, sparse
+from appliance.store.index import preallocation, readahead, sparse
 from appliance.store.index.protocol import SCHEMA_VERSION
+from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes, require_room
 
 REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
 
@@ -47,6 +57,7 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
         HomeLocked: Another process has it open.
         StoreVersion: Another version, schema or dimension made it.
         StoreCorrupt: It can't be read.
+        DiskFull, OutOfMemory: There is too little room or memory to open it.
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
@@ -113,8 +124,9 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(FOLDER_MODE)
+        require_room(folder, preallocation.creating_bytes(folder), "create the index")
         shard_folder.mkdir(mode=FOLDER_MODE)
-        with translate_errors("be created"):
+        with translate_errors("be created", folder):
             shard = q.EdgeShard.create(str(shard_folder), _config(dimension))
             for operation in _field_indexes():
                 shard.update(operation)
@@ -127,9 +139,13 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
 
 def _load(shard: Path) -> q.EdgeShard:
     where = str(shard.parent)
+    require_room(shard, preallocation.opening_bytes(shard), "open the index")
+    preallocation.preallocate(shard, 0, "open the index")
     try:
-        with translate_errors("be opened"):
+        with translate_errors("be opened", shard):
             return q.EdgeShard.load(str(shard))
+    except (DiskFull, OutOfMemory):
+        raise
     except StoreError as error:
         if "WouldBlock" in str(error):
             hint = "Close the other process, or share the memory through 'appliance serve'."
@@ -166,13 +182,30 @@ def _comparable(name: str, value: object) -> object:
     return str(value).split(".")[:2] if name == "version" else value
 
 
+_DISK_FULL_SIGNS = ("os error 28)", "os error 122)", "os error 112)")  # ENOSPC, EDQUOT, and that of Windows
+_OUT_OF_MEMORY_SIGNS = ("os error 12)", "os error 1455)", "emory allocation", "out of memory")
+
+
 @contextmanager
-def translate_errors(what: str) -> Iterator[None]:
+def translate_errors(what: str, folder: Path) -> Iterator[None]:
     """Raise everything that the engine raises as StoreError, including its panics, which are not Exceptions. ``what``
-    completes "The index can't …"."""
+    completes "The index can't …"; ``folder`` is on its disk.
+
+    Raises:
+        DiskFull, OutOfMemory: The engine says so; that is no damage.
+        StoreError: It says anything else.
+    """
     try:
         yield
     except (ApplianceError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
+        said = str(error)
+        if any(sign in said for sign in _DISK_FULL_SIGNS):
+            free = free_bytes(folder) / 1e6
+            message = f"The index can't {what}: the disk is full, {free:,.1f} MB are free."
+            raise DiskFull(message, where=str(folder), hint=ROOM_HINT) from error
+        if isinstance(error, MemoryError) or any(sign in said for sign in _OUT_OF_MEMORY_SIGNS):
+            message = f"The index can't {what}: this process gets no more memory."
+            raise OutOfMemory(message, where=str(folder), hint=MEMORY_HINT) from error
         raise StoreError(f"The index can't {what}: {error}.") from error

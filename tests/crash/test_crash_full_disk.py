@@ -1,0 +1,145 @@
+"""A disk without room: every command ends with words, nothing acknowledged is lost, and with room again all goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crash_runs import chat, open_memory, write
+from small_disks import MEGABYTE, Kind, fill, free_bytes, mounted
+
+from tests.homes import copied
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root only")]
+
+WORKER = """
+import json, sys
+from appliance import Appliance
+from appliance.errors import ApplianceError
+from appliance_models import HashEmbedder
+
+action, home, *files = sys.argv[1:]
+said = {"stored": []}
+
+
+def work(memory):
+    if action == "search":
+        found = memory.search("violin at the harbour")
+        said.update(hits=len(found), notes=list(found.notes))
+    elif action == "add":
+        session = memory.sessions.create(title="kettles")
+        for number in range(20):
+            said["stored"].append(session.add("user", f"the kettle number {number} was moved").id)
+            memory.search("kettle")
+    elif action == "ingest":
+        memory.ingest(files)
+    elif action == "reindex":
+        memory.reindex()
+    elif action == "verify":
+        said["problems"] = [problem.message for problem in memory.verify().problems]
+    elif action == "forget":
+        memory.erasure.forget(memory.erasure.preview(query="number 77 of"))
+
+
+try:
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        work(memory)
+except ApplianceError as error:
+    said.update(error=type(error).__name__, message=str(error), hint=error.hint)
+print(json.dumps(said), flush=True)
+"""
+
+ACTIONS = ("search", "add", "ingest", "reindex", "verify", "forget")
+LINES = chat("ana", 300)
+
+
+def run(action: str, home: Path, *files: Path) -> dict[str, Any]:
+    """What a process that did this on a home has said; it must not have been ended by a signal."""
+    process = subprocess.run(
+        [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert process.returncode == 0, f"{action}: {process.returncode}\n{process.stderr}"
+    said: dict[str, Any] = json.loads(process.stdout)
+    assert said.get("error", "DiskFull") == "DiskFull", said
+    if "error" in said:
+        assert "MB" in said["message"] and said["hint"], said
+    return said
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed home with a conversation in it."""
+    folder = tmp_path_factory.mktemp("built")
+    with open_memory(folder / "home") as memory:
+        memory.ingest(write(folder / "ana.jsonl", LINES))
+    return folder / "home"
+
+
+@pytest.fixture(params=["tmpfs", "ext4"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    kind: Kind = request.param
+    with mounted(tmp_path / "disk", kind, 600) as folder:
+        if folder is None:
+            pytest.skip("file systems can't be mounted here")
+        yield folder
+
+
+def assert_whole(home: Path, stored: list[str]) -> None:
+    """With room again: all work that waits gets done, and nothing is missing."""
+    with open_memory(home) as memory:
+        memory.embed_pending()
+        memory.run_pending_jobs()
+        memory.embed_pending()
+        assert not memory.verify().problems
+        assert memory.status()["counts"]["pending"] == 0
+        for message in stored:
+            assert "kettle" in memory.message(message).text
+        assert memory.search("violin")[0].why
+        assert not memory.search("violin").notes
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("leave", [0, 400_000, 9 * MEGABYTE])
+def test_a_disk_with_hardly_any_room_ends_no_process(
+    disk: Path, built: Path, tmp_path: Path, action: str, leave: int
+) -> None:
+    home = copied(built, disk / "home")
+    more = write(tmp_path / "more.jsonl", chat("ben", 800))
+    ballast = fill(disk, leave=leave)
+    assert free_bytes(disk) <= leave + 4096
+    said = run(action, home, more)
+    if "error" in said and action in ("ingest", "reindex"):
+        assert "stored" in said["message"] or action == "reindex" or "database" in said["message"]
+    found = run("search", home)
+    if leave >= 400_000:  # with less, SQLite can't open its log
+        assert found["hits"]
+    ballast.unlink()
+    assert_whole(home, said["stored"])
+    if action != "forget":
+        with open_memory(home) as memory:
+            assert len(memory.sessions.messages("ana")) == len(LINES)
+
+
+def test_six_megabytes_of_memory_as_a_disk(built: Path, tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "tmpfs", 6) as disk:
+        if disk is None:
+            pytest.skip("file systems can't be mounted here")
+        home = disk / "home"
+        subprocess.run(["cp", "-r", "--sparse=always", built, home], check=True)
+        fill(disk, leave=400_000)
+        more = write(tmp_path / "more.jsonl", chat("ben", 800))
+        for action in ACTIONS:
+            run(action, home, more)
+        shutil.copytree(home, tmp_path / "saved")
+    assert_whole(tmp_path / "saved", [])
