@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import date
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -226,6 +227,10 @@ class Erasure(_Resource):
         *references: str,
         source: str | None = None,
         query: str | None = None,
+        title: str | None = None,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
         everything: bool = False,
         user_id: str | None = None,
         namespace: str = "",
@@ -233,8 +238,8 @@ class Erasure(_Resource):
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
         return self._transport.send(
             r.PreviewErasureRequest(
-                references, source=source, query=query, everything=everything, user_id=user_id,
-                namespace=namespace,
+                references, source=source, query=query, title=title, author=author, since=since, until=until,
+                everything=everything, user_id=user_id, namespace=namespace,
             )
         )  # fmt: skip
 

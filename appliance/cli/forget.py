@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 def forget(
     ids: Annotated[list[str] | None, argument("[ID]…", "Messages (m345) and sessions (s12), or external ids.")] = None,
     source: Annotated[str | None, option("--source", "FORMAT|PATH", "Messages from this format or file.")] = None,
-    query: Annotated[str | None, option("--query", "WORDS", "Messages that contain exactly these words.")] = None,
+    query: Annotated[
+        str | None,
+        option(
+            "--query", "WORDS", "Exactly these words, in messages, authors, titles, metadata, file names and facts."
+        ),
+    ] = None,
+    title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
+    author: Annotated[str | None, option("--author", "NAME", "Messages of this author.")] = None,
+    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or time on.")] = None,
+    until: Annotated[
+        str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
+    ] = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
     user: options.User = None,
     dry_run: options.DryRun = False,
@@ -31,15 +42,16 @@ def forget(
     """Erase messages permanently and verify that no trace is left.
 
     It erases them from the database with its log and free pages, from full text, vectors and index, and then searches
-    every file of the memory for the erased texts. Ids, --source and --query combined select the messages that match
-    all of them. It names your original export files but does not change them. Ingesting them again does not bring the
-    messages back; 'ingest --again' does.
+    every file of the memory for the erased texts. Several of ids, --source, --query, --title, --author, --since and
+    --until select the messages that match all of them. It names your original export files but does not change them.
+    Ingesting them again does not bring the messages back; 'ingest --again' does.
 
     \b
     Examples:
       appliance forget m345 m346
       appliance forget s12 --dry-run
       appliance forget --query "blue envelope" --user ana
+      appliance forget --title "Dr Zorn" --author Zorn --until 2025-12-31
       appliance forget --source whatsapp --yes --json
       appliance forget --receipts
     """  # fmt: skip
@@ -48,7 +60,10 @@ def forget(
             _print_receipts(memory.erasure.receipts(), json)
         return
     with options.open_existing(home, "forget") as memory:
-        preview = memory.erasure.preview(*(ids or ()), source=source, query=query, everything=everything, user_id=user)
+        preview = memory.erasure.preview(
+            *(ids or ()), source=source, query=query, title=title, author=author, since=since, until=until,
+            everything=everything, user_id=user,
+        )  # fmt: skip
         if dry_run or not (preview.messages or preview.sessions or preview.facts):
             _print_preview(preview, json, dry_run)
             return
@@ -81,6 +96,7 @@ def _confirm(preview: ErasurePreview, yes: bool) -> None:
             f"This would permanently erase {_describe(preview)}.", hint="Confirm with --yes, or try --dry-run first."
         )
     output.say(f"This permanently erases {_describe(preview)}.")
+    _say_places(preview)
     typer.confirm("Continue?", abort=True, err=True)
 
 
@@ -91,9 +107,11 @@ def _print_preview(preview: ErasurePreview, json: bool, dry_run: bool) -> None:
         output.print_json({"would_forget" if dry_run else "forgotten": erasure_preview_shape(preview)})
     elif preview.messages or preview.sessions or preview.facts:
         output.print_line(f"would erase {_describe(preview)}")
+        _say_places(preview)
         _say_files(preview)
     else:
         output.print_line("nothing to forget")
+        _say_places(preview)
 
 
 def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
@@ -120,6 +138,13 @@ def _describe_coverage(report: ErasureReport) -> str:
         f" full text for {output.plural(report.words, 'word')}"
         + (f"; {output.plural(missing, 'text')} too short or too many to look for" if missing else "")
     )
+
+
+def _say_places(preview: ErasurePreview) -> None:
+    """Say where words were looked for."""
+    if preview.found_in:
+        places = (f"{place} ({count:,})" if count else place for place, count in preview.found_in.items())
+        output.say(f"note: Looked in {', '.join(places)}; in brackets, the messages that each leads to.")
 
 
 def _say_files(preview: ErasurePreview) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
@@ -15,10 +16,12 @@ from appliance.errors import DiskFull, OutOfMemory, with_sentence
 from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
+from appliance.memory.erasure_selection import Selection, select
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.store.database import Database
-from appliance.types import ErasurePreview, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
+from appliance.timestamps import parse_bound
+from appliance.types import ErasurePreview, ErasureReport, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
 
 
 class ErasureService:
@@ -38,13 +41,19 @@ class ErasureService:
 
     def preview(self, request: r.PreviewErasureRequest) -> ErasurePreview:
         """See ``PreviewErasureRequest``."""
-        return forgetting.select(
+        return select(
             self._database.read(),
             Scope(self._owner if request.user_id is None else request.user_id, request.namespace),
-            references=request.references,
-            source=request.source,
-            query=request.query,
-            everything=request.everything,
+            Selection(
+                references=request.references,
+                source=request.source or "",
+                query=request.query or "",
+                title=request.title or "",
+                author=request.author or "",
+                since=parse_bound(request.since, end=False),
+                until=parse_bound(request.until, end=True),
+                everything=request.everything,
+            ),
         )
 
     def forget(self, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
@@ -55,7 +64,7 @@ class ErasureService:
             self._publish(Event("forgotten", "", {**counts, "receipt": key}))
             interrupted = self._interrupted(but=key)
             try:
-                self._remove_traces(
+                reports = self._remove_traces(
                     {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
                 )
             except (DiskFull, OutOfMemory) as error:
@@ -64,7 +73,8 @@ class ErasureService:
                     "The messages are forgotten and not found any more; files may hold traces of them until this has"
                     " been finished, by itself or by the next 'appliance forget'.",
                 ) from error
-        return forgetting.receipt(self._database.read(), key)
+        # This time with the names of the exports that still hold it; the stored receipt has none.
+        return replace(forgetting.receipt(self._database.read(), key), proof=reports[key])
 
     def receipts(self, request: r.ReceiptsRequest) -> list[Receipt]:
         """See ``ReceiptsRequest``."""
@@ -91,14 +101,18 @@ class ErasureService:
         keys = forgetting.open_receipts(self._database.read())
         return {key: erased_texts.kept(self._home.erasing, key) for key in keys if key != but}
 
-    def _remove_traces(self, erasures: Mapping[int, ErasedTexts | None], on_embedded: OnEmbedded) -> None:
-        """Rewrite the files, search them for the texts of each receipt, and close the receipts."""
+    def _remove_traces(
+        self, erasures: Mapping[int, ErasedTexts | None], on_embedded: OnEmbedded
+    ) -> dict[int, ErasureReport]:
+        """Rewrite the files, search them for the texts of each receipt, and close the receipts. Returns the reports."""
+        reports: dict[int, ErasureReport] = {}
         vectors = self._index_service.expunge(on_embedded)
         for key, texts in erasures.items():
             if texts is not None:
-                report = traces.find_traces(self._database.read(), self._home, texts)
-                forgetting.record_report(self._database, key, vectors, report)
+                reports[key] = traces.find_traces(self._database.read(), self._home, texts)
+                forgetting.record_report(self._database, key, vectors, reports[key])
         # Before a receipt says that it is done, no file has the texts any more.
         erased_texts.discard_all(self._home.erasing)
         for key in erasures:
             forgetting.close_receipt(self._database, key)
+        return reports

@@ -204,12 +204,14 @@ def batches(
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
     """Store one batch in one transaction, so that database, full text and outbox agree even after an interruption."""
     with context.database.write() as tx:
-        source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
         change, score_importance = BatchChange(), _yielding_scorer(context)
+        source: int | None = None
         for key, incoming in batch.messages.items():
             incoming = _without_forgotten(tx, key, batch, context, tally)
             if not incoming:
                 continue
+            if source is None:  # the name of a file whose messages were all forgotten is not noted
+                source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()

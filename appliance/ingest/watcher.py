@@ -193,8 +193,9 @@ class FolderWatcher:
 
     def _queue_changed(self, found: Iterable[WatchedEntry]) -> None:
         """Queue files that are new or have changed."""
-        known = {file.path: file for file in watched_files.entries(self._database.read())}
-        new = [file for file in found if self._is_new(file, known.get(file.path))]
+        db = self._database.read()
+        known, forgotten = {file.path: file for file in watched_files.entries(db)}, watched_files.forgotten_entries(db)
+        new = [file for file in found if self._is_new(file, known.get(file.path) or forgotten(file.path))]
         if new:
             with self._database.write() as tx:
                 watched_files.enqueue(tx, new)
@@ -260,27 +261,37 @@ class FolderWatcher:
 
     def _read_file(self, file: WatchedEntry) -> None:
         """Read one file and store the result."""
-        known = watched_files.entry(self._database.read(), file.path)
+        db = self._database.read()
+        forgotten = watched_files.forgotten_entries(db)(file.path)
+        known = forgotten or watched_files.entry(db, file.path)
         try:
             digest = _digest(file.path)
         except OSError as error:
             self._save_outcome(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
             return
         if known is not None and (known.digest, known.owner) == (digest, self._owner):
-            self._save_outcome(replace(file, state="read", digest=digest))
+            self._save_outcome(replace(file, state="read", digest=digest), was_forgotten=forgotten is not None)
             return
         reports = self._read(file.root, file.path)
         if (stamp := _stamp(file.path)) not in (None, file.stamp):
             # It changed while it was read: complete records are stored, the rest follows with the next reading.
             self._queue_changed([replace(file, stamp=stamp)])
         else:
-            self._save_outcome(_outcome(file, digest, reports))
+            is_stored = any(report.new or report.updated or report.duplicates for report in reports)
+            self._save_outcome(
+                _outcome(file, digest, reports), was_forgotten=forgotten is not None, is_stored=is_stored
+            )
         for report in reports:
             self._on_read(report)
 
-    def _save_outcome(self, file: WatchedEntry) -> None:
+    def _save_outcome(self, file: WatchedEntry, *, was_forgotten: bool = False, is_stored: bool = False) -> None:
+        """Store the result of reading a file. Of a forgotten file the name is kept only if it has new messages."""
         with self._database.write() as tx:
             watched_files.record_result(tx, replace(file, reader=self._reader, owner=self._owner))
+            if was_forgotten and is_stored:
+                watched_files.remember(tx, file.path)
+            elif was_forgotten:
+                watched_files.forget(tx, [os.fsencode(file.path)])
         self._pending.pop(file.path, None)
 
     # --- events -------------------------------------------------------------------------------------------

@@ -20,10 +20,12 @@ MAX_CHARACTERS = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class ErasedTexts:
-    """Texts of an erasure, which took away ``count`` of them in all."""
+    """Texts of an erasure, which took away ``count`` of them in all, and the ``names`` that went with them: of files,
+    conversations and people."""
 
     texts: Sequence[str]
     count: int
+    names: Sequence[str] = ()
 
 
 def read(db: sqlite3.Connection, keys: Sequence[int], characters: int) -> ErasedTexts:
@@ -38,6 +40,19 @@ def read(db: sqlite3.Connection, keys: Sequence[int], characters: int) -> Erased
     )
     query = f"SELECT count(*) FROM revision WHERE message_id IN {JSON_KEYS_SQL}"
     return ErasedTexts([text for (text,) in rows], len(keys) + fetch_int(db, query, (json_keys(keys),)))
+
+
+def read_names(db: sqlite3.Connection, keys: Sequence[int], sessions: Sequence[int]) -> set[str]:
+    """Return the authors of messages and the titles and external ids of sessions that are about to go."""
+    encoded_keys, encoded_sessions = json_keys(keys), json_keys(sessions)
+    rows = db.execute(
+        f"SELECT author FROM message WHERE id IN {JSON_KEYS_SQL} UNION"
+        f" SELECT author FROM revision WHERE message_id IN {JSON_KEYS_SQL} UNION"
+        f" SELECT title FROM session WHERE id IN {JSON_KEYS_SQL} UNION"
+        f" SELECT external_id FROM session WHERE id IN {JSON_KEYS_SQL}",
+        (encoded_keys, encoded_keys, encoded_sessions, encoded_sessions),
+    )
+    return {name for (name,) in rows if name}
 
 
 def keep(folder: Path, key: int, erased: ErasedTexts) -> None:

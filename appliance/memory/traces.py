@@ -7,6 +7,7 @@ much was sought, because texts may be too short to be told apart, or too many.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from appliance.memory.erased_texts import ErasedTexts
 from appliance.paths import Home
 from appliance.store import lexical
 from appliance.store.file_search import TextFinder, data_bytes, find_in_file
+from appliance.store.watched_files import NAMED_SQL
 from appliance.types import ErasureReport
 
 PIECE_CHARACTERS = 32
@@ -24,6 +26,9 @@ PIECE_CHARACTERS = 32
 
 MIN_TEXT_BYTES = 12
 """A trace of a shorter text ("ok, thanks") could not be told from another message's."""
+
+MIN_NAME_BYTES = 6
+"""A name is sought from this length on, if it is more than one word: a single one may stand in any file."""
 
 MIN_DISTINCT_CHARACTERS = 6
 """A piece with fewer different characters, such as a ruled line, is no evidence of a text."""
@@ -43,7 +48,7 @@ _WORD = re.compile(r"\w{3,}")
 def find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> ErasureReport:
     """Search every file of the home, and the full text, for what an erasure took away."""
     sizes = {path: data_bytes(path) for path in paths.files(home.root) if home.erasing not in path.parents}
-    pieces = distinctive_pieces(erased.texts)
+    pieces = distinctive_pieces(erased)
     max_pieces = PIECES_A_PASS * max(1, MAX_SCAN_BYTES // max(sum(sizes.values()), 1))
     sought = list(pieces)[:: -(-len(pieces) // max_pieces) or 1]
     found: dict[Path, set[str]] = {path: set() for path in sizes}
@@ -55,14 +60,15 @@ def find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Eras
             found[path] |= in_file
     inbox = {path for path in sizes if home.inbox in path.parents}
     still = _still_said(db, {piece for path in found.keys() - inbox for piece in found[path]})
-    words = _words(erased.texts)
+    words = _words([*erased.names, *erased.texts])
     traces = {str(path) for path in found.keys() - inbox if found[path] - still}
     if lexical.finds_missing_rows(db, words):
         traces.add(str(home.database))
     return ErasureReport(
         files=sum(size > 0 for size in sizes.values()),
         bytes=sum(sizes.values()),
-        texts=len({number for piece in sought for number in pieces[piece]}),
+        texts=len({number for piece in sought for number in pieces[piece] if number < len(erased.texts)}),
+        names=len({number for piece in sought for number in pieces[piece] if number >= len(erased.texts)}),
         traces=tuple(sorted(traces)),
         yours=tuple(sorted(str(path) for path in inbox if found[path])),
         searched=True,
@@ -78,16 +84,21 @@ def _passes(pieces: Sequence[str]) -> Iterator[Sequence[str]]:
         yield pieces[start : start + PIECES_A_PASS]
 
 
-def distinctive_pieces(texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the pieces by which texts are recognised, each with the places of its texts in ``texts``. They cover all
-    of a text but for what many texts share."""
+def distinctive_pieces(erased: ErasedTexts) -> dict[str, list[int]]:
+    """Return the pieces by which texts and names are recognised, each with the numbers of those that it is of: texts
+    first, then names. The pieces cover all of a text but for what many texts share."""
     pieces: dict[str, list[int]] = {}
-    for number, text in enumerate(texts):
-        if len(text.encode("utf-8", "surrogatepass")) >= MIN_TEXT_BYTES:
+    for number, text in enumerate((*erased.texts, *erased.names)):
+        if _is_distinctive(text, is_name=number >= len(erased.texts)):
             for piece in _pieces(text):
-                if len(set(piece)) >= MIN_DISTINCT_CHARACTERS:
+                if len(set(piece)) >= min(MIN_DISTINCT_CHARACTERS, len(text) - 2):
                     pieces.setdefault(piece, []).append(number)
     return pieces
+
+
+def _is_distinctive(text: str, *, is_name: bool) -> bool:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return size >= MIN_NAME_BYTES and not text.isalnum() if is_name else size >= MIN_TEXT_BYTES
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -113,9 +124,11 @@ def still_said(db: sqlite3.Connection) -> Iterator[str]:
         "SELECT text, metadata, author FROM revision",
         "SELECT title, metadata, external_id FROM session",
         "SELECT subject, attribute, value FROM fact_decision",
+        "SELECT path, NULL, NULL FROM source",
+        f"SELECT path, reason, NULL FROM file WHERE {NAMED_SQL}",
     ):
         for row in db.execute(query):
-            yield from filter(None, row)
+            yield from (os.fsdecode(value) for value in row if value)
 
 
 def _still_said(db: sqlite3.Connection, pieces: set[str]) -> set[str]:

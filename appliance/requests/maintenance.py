@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from datetime import date
 from typing import Any, ClassVar
 
 from appliance.requests.base import Request
@@ -286,7 +287,12 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     Args:
         references: Ids of messages and sessions.
         source: A format, or the path of an imported file.
-        query: Words that the messages contain exactly.
+        query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files
+            and facts; the preview says in which (``found_in``).
+        title: Words of the titles of conversations.
+        author: An author's name, or a part of it.
+        since: Only messages from this day or time on (ISO 8601).
+        until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
         user_id: Whose memory; by default the configured user's.
         namespace: The namespace within that memory.
@@ -302,6 +308,10 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     _: KW_ONLY
     source: str | None = None
     query: str | None = None
+    title: str | None = None
+    author: str | None = None
+    since: str | date | None = None
+    until: str | date | None = None
     everything: bool = False
     user_id: str | None = None
     namespace: str = ""

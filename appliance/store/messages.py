@@ -411,3 +411,9 @@ def find(db: sqlite3.Connection, reference: str, scope: Scope | None = None) -> 
 def source_paths(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """Return the paths of the sources with the given keys."""
     return dict(db.execute(f"SELECT id, path FROM source WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),)).fetchall())
+
+
+def from_sources(db: sqlite3.Connection, sources: Iterable[int]) -> set[int]:
+    """Return the messages that came from these files."""
+    query = f"SELECT id FROM message WHERE source_id IN {JSON_KEYS_SQL}"
+    return {key for (key,) in db.execute(query, (json_keys(sources),))}

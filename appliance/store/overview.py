@@ -10,6 +10,7 @@ from typing import Any
 from appliance.store import branches
 from appliance.store.messages import message_id
 from appliance.store.visibility import NOT_EXPIRED
+from appliance.store.watched_files import NAMED_SQL
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Activity, FilterChoices, Outline, Scope, WatchedFile
 
@@ -68,7 +69,7 @@ def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:
 def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
     """Return up to ``limit`` files of watched folders: first those that wait, then the latest read."""
     rows = db.execute(
-        "SELECT path, root, size, state, reason, read_at FROM file"
+        f"SELECT path, root, size, state, reason, read_at FROM file WHERE {NAMED_SQL}"
         " ORDER BY state <> 'queued', read_at DESC, path LIMIT ?",
         (limit,),
     )

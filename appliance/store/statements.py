@@ -277,17 +277,34 @@ def stated_values(db: sqlite3.Connection, messages: Iterable[int]) -> list[tuple
     ).fetchall()
 
 
-def count_facts_resting_on(db: sqlite3.Connection, messages: Iterable[int]) -> int:
-    """Return the number of facts that rest on these messages alone."""
-    return fetch_int(
-        db,
+def facts_resting_on(db: sqlite3.Connection, messages: Iterable[int]) -> set[int]:
+    """Return the facts that rest on these messages alone."""
+    rows = db.execute(
         "WITH gone AS MATERIALIZED (SELECT value AS id FROM json_each(?))"
-        " SELECT count(*) FROM fact f WHERE f.id IN (SELECT fact_id FROM fact_evidence WHERE message_id IN gone)"
+        " SELECT id FROM fact f WHERE f.id IN (SELECT fact_id FROM fact_evidence WHERE message_id IN gone)"
         " AND NOT EXISTS (SELECT 1 FROM fact_evidence e WHERE e.fact_id = f.id AND e.message_id NOT IN gone)"
         " AND NOT EXISTS (SELECT 1 FROM fact_decision d WHERE d.user_id = f.user_id AND d.namespace = f.namespace"
         " AND d.slot = f.slot AND d.value = f.value AND d.how = 'added')",
         (json_keys(messages),),
     )
+    return {key for (key,) in rows}
+
+
+def messages_of_facts(db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
+    """Return the messages that are evidence for facts."""
+    query = f"SELECT message_id FROM fact_evidence WHERE fact_id IN {JSON_KEYS_SQL}"
+    return {key for (key,) in db.execute(query, (json_keys(facts),))}
+
+
+def remove_facts(tx: sqlite3.Connection, facts: Iterable[int]) -> None:
+    """Remove facts, with what the person decided about their values. Their evidence goes with the messages."""
+    encoded_keys = json_keys(facts)
+    rows = tx.execute(
+        f"SELECT user_id, namespace, slot, value FROM fact WHERE id IN {JSON_KEYS_SQL}", (encoded_keys,)
+    ).fetchall()
+    for user_id, namespace, slot, value in rows:
+        remove_decisions(tx, user_id, namespace, slot, [value])
+    tx.execute(f"DELETE FROM fact WHERE id IN {JSON_KEYS_SQL}", (encoded_keys,))
 
 
 def count_facts(db: sqlite3.Connection, scope: Scope) -> int:

@@ -1,13 +1,14 @@
 """Tombstones: keyed digests of the ids of erased messages, so that reading the same export again does not bring them
-back. A digest does not reveal the id."""
+back, and of the paths of their files. A digest does not reveal the id."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from appliance.store.sql import JSON_KEYS_SQL, json_keys, pages, placeholders
 
@@ -39,11 +40,7 @@ def origins(db: sqlite3.Connection, keys: Collection[int]) -> list[MessageOrigin
 def add(tx: sqlite3.Connection, origins: Iterable[MessageOrigin]) -> None:
     """Store tombstones for messages, two of each: one with the id of the chat, and one without it for chats that are
     recognised by their messages, whatever the name of their file."""
-    key = _key(tx)
-    if key is None:
-        key = secrets.token_bytes(KEY_BYTES)
-        tx.execute("INSERT INTO forgotten_key VALUES (1, ?)", (key,))
-    tx.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", _digests(key, origins))
+    tx.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", _digests(_ensure_key(tx), origins))
 
 
 def erased_ids(tx: sqlite3.Connection, origins: Sequence[MessageOrigin], *, in_chat: bool) -> set[str]:
@@ -64,6 +61,30 @@ def remove(tx: sqlite3.Connection, origins: Iterable[MessageOrigin]) -> None:
     """Remove the tombstones of messages, so that they can be stored again."""
     if (key := _key(tx)) is not None:
         tx.executemany("DELETE FROM forgotten WHERE digest = ?", _digests(key, origins))
+
+
+def path_tombstones(tx: sqlite3.Connection, paths: Sequence[bytes]) -> list[bytes]:
+    """Return the keyed digests of paths."""
+    key = _ensure_key(tx)
+    return [_path_digest(key, path) for path in paths]
+
+
+def path_digester(db: sqlite3.Connection) -> Callable[[bytes], bytes] | None:
+    """Return the function of ``path_tombstones`` for a single path; None if nothing has been forgotten yet."""
+    key = _key(db)
+    return None if key is None else partial(_path_digest, key)
+
+
+def _ensure_key(tx: sqlite3.Connection) -> bytes:
+    key = _key(tx)
+    if key is None:
+        key = secrets.token_bytes(KEY_BYTES)
+        tx.execute("INSERT INTO forgotten_key VALUES (1, ?)", (key,))
+    return key
+
+
+def _path_digest(key: bytes, path: bytes) -> bytes:
+    return hashlib.blake2b(path, key=key, digest_size=DIGEST_BYTES, person=b"path").digest()
 
 
 def _key(tx: sqlite3.Connection) -> bytes | None:

@@ -1,19 +1,28 @@
 """The files in watched folders: the result of reading each, and which ones wait to be read.
 
 A file is recognised by its path, size and modification time; if size or time changed, by the digest of its bytes. The
-queue is stored too, so that a restart loses nothing.
+queue is stored too, so that a restart loses nothing. A file whose messages were all erased is known by a keyed digest
+of its path, so that it is not read again and its name is not kept.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from appliance.store import tombstones
 from appliance.timestamps import now
+from appliance.types import Scope
+
+FORGOTTEN = b"\0"
+"""Begins the digest that replaces the path of a forgotten file; no path has this byte."""
+
+NAMED_SQL = "substr(path, 1, 1) <> x'00'"
+"""Leaves out forgotten files."""
 
 State = Literal["queued", "read", "partial", "skipped", "failed"]
 
@@ -43,13 +52,63 @@ class WatchedEntry:
 
 
 def entries(db: sqlite3.Connection, root: Path | None = None) -> Iterator[WatchedEntry]:
-    """Yield every known file, or those of one folder, by path."""
-    return _select(db, "1" if root is None else "root = ?", () if root is None else (os.fsencode(root),))
+    """Yield every known file, or those of one folder, by path; without forgotten ones."""
+    where, values = ("1", ()) if root is None else ("root = ?", (os.fsencode(root),))
+    return _select(db, f"{NAMED_SQL} AND {where}", values)
 
 
 def entry(db: sqlite3.Connection, path: Path) -> WatchedEntry | None:
     """Return the file with this path if it is known, else None."""
     return next(_select(db, "path = ?", (os.fsencode(path),)), None)
+
+
+def forgotten_entries(db: sqlite3.Connection) -> Callable[[Path], WatchedEntry | None]:
+    """Return a function that returns the entry of a forgotten file, None for any other file."""
+    digest = tombstones.path_digester(db)
+    if digest is None:
+        return lambda path: None
+    found = {os.fsencode(file.path): file for file in _select(db, f"NOT {NAMED_SQL}", ())}
+    return lambda path: found.get(FORGOTTEN + digest(os.fsencode(path)))
+
+
+def forget(tx: sqlite3.Connection, paths: Sequence[bytes]) -> None:
+    """Keep digests in place of the paths of files. What failed is not tried again, because its reason is not kept."""
+    for path, digest in zip(paths, tombstones.path_tombstones(tx, paths), strict=True):
+        tx.execute(
+            "UPDATE OR REPLACE file SET path = ?, state = 'read', reason = '' WHERE path = ?",
+            (FORGOTTEN + digest, path),
+        )
+
+
+def remember(tx: sqlite3.Connection, path: Path) -> None:
+    """Drop the digest of a file whose name is kept again, because it has new messages."""
+    tx.executemany(
+        "DELETE FROM file WHERE path = ?",
+        [(FORGOTTEN + digest,) for digest in tombstones.path_tombstones(tx, [os.fsencode(path)])],
+    )
+
+
+def without_source(db: sqlite3.Connection, scope: Scope | None, paths: Collection[str]) -> list[bytes]:
+    """Return the paths of files from which no message is left.
+
+    Args:
+        db: The connection.
+        scope: All such files that were read for this scope.
+        paths: Only these files, or zips whose documents these are.
+    """
+    sources = {path for (path,) in db.execute("SELECT path FROM source")}
+    found = []
+    for path, owner in db.execute(f"SELECT path, owner FROM file WHERE {NAMED_SQL} AND state <> 'queued'"):
+        name = os.fsdecode(path).encode("utf-8", "replace").decode()
+        is_meant = scope is not None and owner in ("", f"{scope.user_id} {scope.namespace}")
+        if (is_meant or _has_document(name, paths)) and not _has_document(name, sources):
+            found.append(bytes(path))
+    return found
+
+
+def _has_document(file: str, paths: Collection[str]) -> bool:
+    """Whether a file, or a document in it if it is a zip, is among paths."""
+    return file in paths or any(path.startswith(f"{file}/") for path in paths)
 
 
 def _select(db: sqlite3.Connection, where: str, values: Sequence[bytes]) -> Iterator[WatchedEntry]:

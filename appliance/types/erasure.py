@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from appliance.types.vocabulary import Scope
 
@@ -11,7 +11,9 @@ from appliance.types.vocabulary import Scope
 class ErasurePreview:
     """What an erasure would remove. ``sessions`` would become empty; ``touched`` are all sessions that would lose a
     message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read from.
-    ``facts`` counts those that rest on nothing else. ``all_of`` is the scope if its whole memory would be erased."""
+    ``facts`` counts those that rest on nothing else or are among ``named_facts``, which have the words themselves.
+    ``all_of`` is the scope if its whole memory would be erased. ``found_in`` are the places where words were looked
+    for, with the number of messages that each leads to."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -21,6 +23,8 @@ class ErasurePreview:
     files: tuple[str, ...]
     facts: int = 0
     all_of: Scope | None = None
+    found_in: dict[str, int] = field(default_factory=dict)
+    named_facts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,8 @@ class ErasureReport:
     longer knew the texts.
 
     It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
-    ``erased_texts`` it sought ``texts``, in ``pieces`` pieces; the others are too short to be told apart. It asked the
-    full text for ``words`` of their words.
+    ``erased_texts`` it sought ``texts``, and ``names`` of files, conversations and people, in ``pieces`` pieces; the
+    others are too short to be told apart. It asked the full text for ``words`` of their words.
     """
 
     files: int = 0
@@ -41,6 +45,7 @@ class ErasureReport:
     yours: tuple[str, ...] = ()
     searched: bool = False
     erased_texts: int = 0
+    names: int = 0
     pieces: int = 0
     words: int = 0
     frames: int = 0

@@ -118,3 +118,9 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
 
 def kept_file_note(path: str) -> str:
     return f"The original file {path} still contains it; it was not changed."
+
+
+def place_note(preview: ErasurePreview) -> str:
+    """Where words were found besides the text of messages; empty if nowhere else."""
+    others = [f"{place} ({count:,})" for place, count in preview.found_in.items() if count and place != "text"]
+    return f"Found also in {', '.join(others)}." if others else ""

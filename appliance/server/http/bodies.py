@@ -304,7 +304,7 @@ class FactCorrectionBody(RequestBody):
 
 
 class ForgetBody(ScopedBody):
-    """A selection to erase for good; ids, source and query narrow each other."""
+    """A selection to erase for good; ids, source, query, title, author, since and until narrow each other."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -313,6 +313,10 @@ class ForgetBody(ScopedBody):
                 {"required": ["ids"]},
                 {"required": ["source"]},
                 {"required": ["query"]},
+                {"required": ["title"]},
+                {"required": ["author"]},
+                {"required": ["since"]},
+                {"required": ["until"]},
                 {"required": ["everything"], "properties": {"everything": {"const": True}}},
             ],
         }
@@ -322,12 +326,18 @@ class ForgetBody(ScopedBody):
         default_factory=list, description="Messages (m345) and sessions (s12)."
     )
     source: Name = Field("", description="The name of a format, or the path of an ingested file.")
-    query: Text = Field("", description="Exact words.")
+    query: Text = Field(
+        "", description="Exact words, in messages, authors, titles, metadata, names of files and facts."
+    )
+    title: Text = Field("", description="Words of the titles of conversations.")
+    author: Text = Field("", description="An author's name, or a part of it.")
+    since: DateText | None = None
+    until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")
     dry_run: bool = Field(False, description="Only preview the erasure.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
-        if not (self.everything or self.model_fields_set & {"ids", "source", "query"}):
+        if not (self.everything or self.model_fields_set - {"dry_run", "user_id", "namespace", "everything"}):
             raise ValueError("Nothing is selected to forget; give ids, a source, a query or everything")
         return self

@@ -220,7 +220,8 @@ def _problem_shapes(problems: Sequence[InputProblem]) -> list[dict[str, str]]:
 @dataclass(frozen=True, slots=True)
 class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
-    outside of the memory that contain it and are not changed."""
+    outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
+    were looked for, with the number of messages that each leads to."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -228,6 +229,7 @@ class ErasurePreviewAnswer:
     formats: Mapping[str, int]
     files: tuple[str, ...]
     facts: int
+    found_in: Mapping[str, int]
 
 
 def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
@@ -237,7 +239,7 @@ def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
         "messages": [f"m{key}" for key in preview.messages],
         "sessions": [f"s{key}" for key in preview.sessions],
     }
-    del shape["touched"], shape["all_of"]
+    del shape["touched"], shape["all_of"], shape["named_facts"]
     return shape
 
 

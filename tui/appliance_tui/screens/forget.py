@@ -18,7 +18,14 @@ from textual.widgets import Checkbox, Footer, Input, ProgressBar, Static
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import bindings
-from appliance_tui.erasure import ErasureRequest, ErasureSummary, kept_file_note, preview_erasure, receipt_fields
+from appliance_tui.erasure import (
+    ErasureRequest,
+    ErasureSummary,
+    kept_file_note,
+    place_note,
+    preview_erasure,
+    receipt_fields,
+)
 from appliance_tui.widgets.display_text import abbreviate_home, minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
@@ -169,7 +176,8 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         files = "".join(f"\n{kept_file_note(one_line(abbreviate_home(path)))}" for path in summary.preview.files)
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
-        self._show_text(f"This erases {summary.description}. It can't be undone.{files}{first}")
+        places = "".join(f"\n{line}" for line in filter(None, [place_note(summary.preview)]))
+        self._show_text(f"This erases {summary.description}. It can't be undone.{places}{files}{first}")
         self.query_one("#forget-prompt", Static).update(
             f"Type {summary.count} and enter to erase {summary.count_label}:"
         )

@@ -1,0 +1,263 @@
+"""Which messages an erasure means, and what goes with them.
+
+Words are looked for wherever somebody wrote them: in messages and their earlier versions, authors, titles, metadata,
+names of files and facts. The preview says how many messages each of these places leads to.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from appliance.errors import NotFound, UsageError
+from appliance.store import lexical, messages, sessions, statements
+from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.types import ROLES, ErasurePreview, Filters, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is to be forgotten of a scope; the fields narrow each other.
+
+    Attributes:
+        references: Ids of messages and sessions.
+        source: A format's name or a file's path.
+        query: Words as they stand.
+        title: Words of the titles of sessions.
+        author: The name of an author, or a part of it.
+        since, until: A time range in microseconds since 1970; messages without a time are not in it.
+        everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
+    """
+
+    references: Sequence[str] = ()
+    source: str = ""
+    query: str = ""
+    title: str = ""
+    author: str = ""
+    since: int | None = None
+    until: int | None = None
+    everything: bool = False
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything but ``everything`` is named."""
+        named = (self.references, self.source, self.query, self.title, self.author)
+        return any(named) or self.since is not None or self.until is not None
+
+
+def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> ErasurePreview:
+    """Return the messages of a scope that are meant, and what goes with them.
+
+    Raises:
+        UsageError: Nothing is named, or the query has frequent words only.
+        NotFound: The scope has no such message or session, or nothing from such a source.
+    """
+    if not (selection.is_narrowed or selection.everything):
+        raise UsageError("Nothing is selected to forget.", hint="Name messages, sessions, a source or words.")
+    parts = ["s.user_id = ?", "s.namespace = ?"]
+    values: list[str | int] = [scope.user_id, scope.namespace]
+    named_sessions: set[int] = set()
+    found = FoundWords()
+
+    def narrow(keys: Iterable[int], column: str = "m.id") -> None:
+        parts.append(f"{column} IN {JSON_KEYS_SQL}")
+        values.append(json_keys(keys))
+
+    if selection.references:
+        named_messages, named_sessions = _resolve_references(db, scope, selection.references)
+        narrow(named_messages)
+    if selection.title:
+        titled = sessions_by_title(db, scope, selection.title)
+        named_sessions = titled & named_sessions if selection.references else titled
+        narrow(titled, "m.session_id")
+    if selection.source:
+        parts.append("(s.format = ? OR f.path = ?)")
+        values += [selection.source, selection.source]
+    if selection.query:
+        found = find_words(db, scope, selection.query)
+        narrow(found.all_messages)
+    if selection.author:
+        narrow(_messages_by(db, scope, selection.author))
+    for condition, bound in (("m.at >= ?", selection.since), ("m.at < ?", selection.until)):
+        if bound is not None:
+            parts.append(condition)
+            values.append(bound)
+    rows = db.execute(
+        "SELECT m.id, m.session_id, length(m.text), s.format, f.path FROM message m"
+        " JOIN session s ON s.id = m.session_id"
+        f" LEFT JOIN source f ON f.id = m.source_id WHERE {' AND '.join(parts)} ORDER BY m.id",
+        values,
+    ).fetchall()
+    if selection.source and not rows:
+        raise NotFound(f"No message came from {selection.source!r}.", hint="'appliance sessions' shows the sources.")
+    keys = [key for key, *_ in rows]
+    touched_sessions = {session for _, session, *_ in rows}
+    remaining_sessions = _sessions_with_remaining(db, touched_sessions | named_sessions, keys)
+    emptied_sessions = touched_sessions - remaining_sessions
+    everything = not selection.is_narrowed
+    if everything:
+        emptied_sessions |= sessions.keys_in_scope(db, scope)
+    elif selection.references or selection.title:
+        # A session goes with its last message, unless its messages were named one by one.
+        emptied_sessions &= named_sessions
+    only_words = selection == Selection(query=selection.query)
+    if only_words:
+        emptied_sessions |= found.sessions - _sessions_with_remaining(db, found.sessions, keys)
+    facts = found.facts if only_words else frozenset()
+    resting_on = statements.facts_resting_on(db, keys)
+    return ErasurePreview(
+        messages=tuple(keys),
+        sessions=tuple(sorted(emptied_sessions | (named_sessions - remaining_sessions))),
+        touched=tuple(sorted(touched_sessions | named_sessions | (found.sessions if only_words else set()))),
+        characters=sum(length for _, _, length, _, _ in rows),
+        formats=dict(Counter(format for *_, format, _ in rows)),
+        files=tuple(sorted({path for *_, path in rows if path and Path(path).is_file()})),
+        facts=statements.count_facts(db, scope) if everything else len(resting_on | facts),
+        all_of=scope if everything else None,
+        found_in={place: len(found_keys.intersection(keys)) for place, found_keys in found.messages.items()},
+        named_facts=tuple(sorted(facts)),
+    )
+
+
+def _resolve_references(db: sqlite3.Connection, scope: Scope, references: Sequence[str]) -> tuple[list[int], set[int]]:
+    """The messages of ids, and the sessions among the references."""
+    keys: list[int] = []
+    session_keys: set[int] = set()
+    for reference in references:
+        try:
+            info = sessions.find(db, reference, scope.user_id)
+        except NotFound:
+            keys.append(messages.find(db, reference, scope).id)
+            continue
+        if info.namespace != scope.namespace:
+            raise NotFound(f"User {scope.user_id!r} has no session {reference!r}.")
+        key = sessions.key(info)
+        session_keys.add(key)
+        keys += messages_of(db, [key])
+    return keys, session_keys
+
+
+def messages_of(db: sqlite3.Connection, session_keys: Iterable[int]) -> list[int]:
+    rows = db.execute(f"SELECT id FROM message WHERE session_id IN {JSON_KEYS_SQL}", (json_keys(session_keys),))
+    return [key for (key,) in rows]
+
+
+def _sessions_with_remaining(db: sqlite3.Connection, keys: Iterable[int], erased: Collection[int]) -> set[int]:
+    """The sessions among ``keys`` that keep some of their messages."""
+    rows = db.execute(
+        f"SELECT DISTINCT session_id FROM message WHERE session_id IN {JSON_KEYS_SQL} AND id NOT IN {JSON_KEYS_SQL}",
+        (json_keys(keys), json_keys(erased)),
+    )
+    return {key for (key,) in rows}
+
+
+# --- words, wherever somebody wrote them ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWords:
+    """Where words were found: the messages by place, the sessions whose titles or metadata have them, and the facts."""
+
+    messages: Mapping[str, set[int]] = field(default_factory=dict)
+    sessions: set[int] = field(default_factory=set)
+    facts: frozenset[int] = frozenset()
+
+    @property
+    def all_messages(self) -> set[int]:
+        return set().union(*self.messages.values())
+
+
+def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
+    """Look for words as they stand, without case, in everything of a scope that somebody wrote.
+
+    Raises:
+        UsageError: The query has frequent words only.
+    """
+    text = lexical.containing_phrases(db, [query], Filters(scope, roles=ROLES), sys.maxsize)
+    if text is None:
+        raise UsageError(
+            f"{query!r} has only frequent words.", hint="Use more words, or name the messages by their ids."
+        )
+    words = lexical.fold(query)
+    owner = (scope.user_id, scope.namespace)
+    sessions_sql = "FROM session s WHERE s.user_id = ? AND s.namespace = ?"
+    messages_sql = "FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
+    revisions_sql = messages_sql.replace("message m", "revision r JOIN message m ON m.id = r.message_id", 1)
+
+    def containing(sql: str, texts_of: Callable[[str], Iterable[str]] = lambda text: (text,)) -> set[int]:
+        """The keys in the first column of rows of which another column has the words."""
+        return {
+            key
+            for key, *columns in db.execute(sql, owner)
+            if any(words in lexical.fold(text) for column in filter(None, columns) for text in texts_of(column))
+        }
+
+    # A title that was found in what was said stands for the message that says it.
+    titled = containing(f"SELECT s.id, s.title {sessions_sql} AND s.titled <> 'found'")
+    about = containing(f"SELECT s.id, s.metadata {sessions_sql} AND s.metadata <> '{{}}'", _metadata_texts)
+    facts = containing("SELECT id, text, value FROM fact WHERE user_id = ? AND namespace = ?")
+    files = [
+        key for key, path in db.execute("SELECT id, path FROM source") if words in lexical.fold(PurePath(path).name)
+    ]
+    # The full text leads neither to what a session withholds from others, nor to what has expired.
+    hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
+    by_place = {
+        "text": {*text, *containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")},
+        "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
+        "authors": _messages_by(db, scope, query),
+        "titles": set(messages_of(db, titled)),
+        "metadata": {
+            *messages_of(db, about),
+            *containing(f"SELECT m.id, m.metadata {messages_sql} AND m.metadata <> '{{}}'", _metadata_texts),
+            *containing(f"SELECT m.id, r.metadata {revisions_sql} AND r.metadata <> '{{}}'", _metadata_texts),
+        },
+        "file names": messages.from_sources(db, files),
+        "facts": statements.messages_of_facts(db, facts),
+    }
+    return FoundWords(by_place, titled | about, frozenset(facts))
+
+
+def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:
+    """Return the sessions of a scope whose title contains these words, without case."""
+    words = lexical.fold(title)
+    query = "SELECT id, title FROM session WHERE user_id = ? AND namespace = ? AND title IS NOT NULL"
+    rows = db.execute(query, (scope.user_id, scope.namespace))
+    return {key for key, found in rows if words in lexical.fold(found)}
+
+
+def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
+    """The messages whose author, now or earlier, has this name or this part of a name."""
+    words, owner = lexical.fold(name), (scope.user_id, scope.namespace)
+    keys: set[int] = set()
+    for table, key in (("message", "m.id"), ("revision", "m.message_id")):
+        of_scope = (
+            f"FROM {table} m JOIN message o ON o.id = {key} JOIN session s ON s.id = o.session_id"
+            " WHERE s.user_id = ? AND s.namespace = ?"
+        )
+        authors = [author for (author,) in db.execute(f"SELECT DISTINCT m.author {of_scope}", owner) if author]
+        for author in authors:
+            if words in lexical.fold(author):
+                keys.update(
+                    found for (found,) in db.execute(f"SELECT {key} {of_scope} AND m.author = ?", (*owner, author))
+                )
+    return keys
+
+
+def _metadata_texts(metadata: str) -> Iterator[str]:
+    """The texts in metadata, without its keys."""
+    return _values(msgspec.json.decode(metadata))
+
+
+def _values(metadata: Any) -> Iterator[str]:
+    if isinstance(metadata, str):
+        yield metadata
+    elif isinstance(metadata, dict | list):
+        for value in metadata.values() if isinstance(metadata, dict) else metadata:
+            yield from _values(value)

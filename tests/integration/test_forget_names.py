@@ -1,0 +1,100 @@
+"""The names of files, conversations and people are forgotten with what was said."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from appliance import Appliance
+
+NAME = "Zorn"
+FILE = "chat with Dr Zorn.jsonl"
+KEPT = "the market opens at nine on Saturdays"
+
+
+def chat(path: Path, session: str, *said: str, author: str = "me") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        {"session_id": session, "message_id": f"{session} {number}", "role": "user", "author": author, "content": text}
+        for number, text in enumerate(said)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
+
+
+def names_left(home: Path, name: str = NAME) -> list[Path]:
+    """The files of a home, but for those of the person, that hold a name in UTF-8 or UTF-16."""
+    forms = (name.lower().encode(), name.lower().encode("utf-16-le"))
+    files = [path for path in home.rglob("*") if path.is_file() and home / "inbox" not in path.parents]
+    return [path for path in files if any(form in path.read_bytes().lower() for form in forms)]
+
+
+def watch(memory: Appliance) -> None:
+    memory.watcher().run(once=True)
+
+
+@pytest.fixture
+def inbox(home: Path) -> Path:
+    """The inbox with a chat to be forgotten, one that stays, and a file that is no chat."""
+    folder = home / "inbox"
+    chat(folder / FILE, "Talk with Dr Zorn", "the results are in", "come on Monday", author="Dr Zorn")
+    chat(folder / "market.jsonl", "market", KEPT)
+    (folder / "notes of Zorn.txt").write_text("nothing that anybody said")
+    os.utime(folder / "notes of Zorn.txt", (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+@pytest.mark.parametrize("how", ["source", "session"])
+def test_no_name_of_a_forgotten_file_stays(memory: Appliance, home: Path, inbox: Path, how: str) -> None:
+    (inbox / "notes of Zorn.txt").unlink()
+    watch(memory)
+    if how == "source":
+        preview = memory.erasure.preview(source=str(inbox / FILE))
+    else:
+        preview = memory.erasure.preview("Talk with Dr Zorn")
+    assert names_left(home), "the test would prove nothing"
+    receipt = memory.erasure.forget(preview)
+    assert receipt.proof.traces == () and receipt.proof.yours == (str(inbox / FILE),), "the person is told, this once"
+    assert receipt.proof.names >= 2
+    assert not names_left(home) and not any(NAME in str(one) for one in memory.erasure.receipts())
+    assert [Path(file.path).name for file in memory.overview.files()] == ["market.jsonl"]
+    assert not memory.verify().problems
+
+
+def test_everything_is_the_names_of_files_without_messages_too(memory: Appliance, home: Path, inbox: Path) -> None:
+    watch(memory)
+    memory.ingest(chat(inbox.parent.parent / "Zorn again.jsonl", "Talk with Dr Zorn", "the results are in"))
+    memory.erasure.forget(memory.erasure.preview(everything=True))
+    assert not names_left(home) and not names_left(home, "market") and memory.overview.files() == []
+    watch(memory)
+    assert not names_left(home) and not names_left(home, "market"), "what is forgotten is not read again"
+
+
+def test_a_forgotten_file_is_read_again_when_it_has_something_new(memory: Appliance, home: Path, inbox: Path) -> None:
+    watch(memory)
+    memory.erasure.forget(memory.erasure.preview("Talk with Dr Zorn"))
+    os.utime(inbox / FILE, (1_700_000_100, 1_700_000_100))
+    watch(memory)
+    assert FILE not in {Path(file.path).name for file in memory.overview.files()}, "it was only touched"
+    chat(inbox / FILE, "Talk with Dr Zorn", "the results are in", "come on Monday", "bring the letter")
+    os.utime(inbox / FILE, (1_700_000_200, 1_700_000_200))
+    watch(memory)
+    assert {one["content"] for one in memory.export()} == {KEPT, "bring the letter"}
+    assert FILE in {Path(file.path).name for file in memory.overview.files()}
+
+
+def test_a_name_that_is_left_is_a_trace(memory: Appliance, home: Path, inbox: Path) -> None:
+    watch(memory)
+    (home / "left.log").write_text(f"read {FILE}")
+    assert memory.erasure.forget(memory.erasure.preview("Talk with Dr Zorn")).proof.traces == (str(home / "left.log"),)
+
+
+def test_a_name_that_others_have_stays(memory: Appliance, home: Path, inbox: Path) -> None:
+    chat(inbox / "other.jsonl", "other", "I met him", author="Dr Zorn")
+    watch(memory)
+    assert memory.erasure.forget(memory.erasure.preview("Talk with Dr Zorn")).proof.traces == ()
+    assert names_left(home)

@@ -1,0 +1,103 @@
+"""What a person names to be forgotten: words wherever somebody wrote them, conversations by title, authors, times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import Appliance
+from appliance.errors import UsageError
+from appliance.types import ErasurePreview
+
+NAME = "Quillfeather"
+
+
+def line(session: str, day: int, content: str, **more: Any) -> dict[str, Any]:
+    when = f"2026-03-{day:02}T10:00:00Z"
+    return {"session_id": session, "message_id": f"{session}{day}", "role": "user", "timestamp": when,
+            "content": content, **more}  # fmt: skip
+
+
+@pytest.fixture
+def chats(memory: Appliance, tmp_path: Path) -> Appliance:
+    """A conversation for each place in which a name may stand."""
+    lines = [
+        line("text", 1, f"I met {NAME} yesterday"),
+        line("text", 2, "it rained"),
+        line("author", 3, "good morning", author=f"Ana {NAME}"),
+        line("author", 4, "good evening", author="Ben"),
+        line("title", 5, "so it goes", session_title=f"Letters to {NAME}"),
+        line("metadata", 6, "see the attachment", metadata={"file": {"name": f"{NAME}.pdf"}}),
+    ]
+    path = tmp_path / "chats.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    memory.ingest(path)
+    named = tmp_path / f"with {NAME}.jsonl"
+    named.write_text(json.dumps(line("file", 7, "hello there")) + "\n")
+    memory.ingest(named)
+    edited = memory.sessions.create(title="edits")
+    edited.add("user", f"{NAME} called", external_id="e")
+    edited.add("user", "somebody called", external_id="e")
+    return memory
+
+
+def texts(memory: Appliance, preview: ErasurePreview) -> set[str]:
+    return {message.text for message in memory.overview.messages([f"m{key}" for key in preview.messages])}
+
+
+def test_words_are_looked_for_wherever_somebody_wrote_them(chats: Appliance, home: Path) -> None:
+    chats.facts.add(f"My name is {NAME}")
+    preview = chats.erasure.preview(query=NAME.lower())
+    found = {f"I met {NAME} yesterday", "good morning", "see the attachment", "so it goes", "hello there"}
+    assert texts(chats, preview) == found | {"somebody called"} and preview.facts == 1
+    places = {"text", "earlier versions", "authors", "titles", "metadata", "file names"}
+    assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0}
+    receipt = chats.erasure.forget(preview)
+    assert receipt.proof.traces == () and not chats.facts.list()
+    forms = (NAME.lower().encode(), NAME.lower().encode("utf-16-le"))
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert not [path for path in files if any(form in path.read_bytes().lower() for form in forms)]
+    assert not chats.verify().problems
+
+
+def test_a_title_that_somebody_gave_leads_to_the_conversation(memory: Appliance) -> None:
+    session, found = memory.sessions.create(title=f"Letters to {NAME}"), memory.sessions.create()
+    session.add("user", "so it goes")
+    found.add("user", f"I wrote to {NAME}")
+    found.add("user", "and so on")
+    preview = memory.erasure.preview(query=NAME)
+    assert texts(memory, preview) == {"so it goes", f"I wrote to {NAME}"}, "a title made of the words does not"
+    assert preview.found_in["titles"] == 1
+    memory.erasure.forget(preview)
+    assert [info.id for info in memory.sessions.list()] == [found.id]
+
+
+def test_words_are_found_in_what_a_conversation_withholds(memory: Appliance) -> None:
+    session = memory.sessions.create(storage_scope="none")
+    session.add("user", f"{NAME} must not know")
+    assert len(memory.erasure.preview(query=NAME).messages) == 1
+
+
+def test_author_title_and_times_narrow_each_other(chats: Appliance) -> None:
+    forget = chats.erasure
+    assert texts(chats, forget.preview(author="ben")) == {"good evening"}
+    assert texts(chats, forget.preview(since="2026-03-06", until="2026-03-07")) == {"see the attachment", "hello there"}
+    assert texts(chats, forget.preview(since="2026-03-07", until="2026-04-01")) == {"hello there"}
+    assert texts(chats, forget.preview(author=NAME, until="2026-03-02")) == set()
+    assert texts(chats, forget.preview(title="edits")) == {"somebody called"}
+    assert forget.preview(title="edits", until="2026-03-07").sessions == ()
+    with pytest.raises(UsageError, match="day before"):
+        forget.preview(since="the day before")
+
+
+def test_a_conversation_named_by_title_goes_whole(memory: Appliance) -> None:
+    empty, talk = memory.sessions.create(title="Dr Zorn, first visit"), memory.sessions.create(title="dr zorn again")
+    other = memory.sessions.create(title="Market")
+    talk.add("user", "come on Monday")
+    preview = memory.erasure.preview(title="Dr Zorn")
+    assert {f"s{key}" for key in preview.sessions} == {empty.id, talk.id}
+    memory.erasure.forget(preview)
+    assert [info.id for info in memory.sessions.list()] == [other.id]
