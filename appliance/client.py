@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Self
 
 from appliance import paths
 from appliance import requests as r
-from appliance.backups import Backups, OnStep, unheard
+from appliance.backups import Backups
 from appliance.errors import ApplianceError, HomeLocked
 from appliance.paths import Paths
 from appliance.requests import PRIVATE_PREFIX
 from appliance.subscriptions import Events, Watcher
 from appliance.types import (
-    BackupReport,
     Context,
     ErasurePreview,
     IngestReport,
@@ -383,6 +382,8 @@ class Appliance:
     verify = Verb(r.VerifyRequest)
     metrics = Verb(r.MetricsRequest)
     warm_up = Verb(r.WarmUpRequest)
+    backup = Verb(r.BackupRequest)
+    restore = staticmethod(Backups.restore)
 
     def pin(self, reference: str) -> Message:
         """Pin a message; see ``requests.PinRequest``."""
@@ -446,14 +447,6 @@ class Appliance:
         """
         request = r.WatchRequest(folders, user_id=user_id, namespace=namespace)
         return Watcher(self._transport, request, on_read, on_trouble)
-
-    def backup(
-        self, target: str | os.PathLike[str], *, keep: str | None = None, progress: OnStep = unheard
-    ) -> BackupReport:
-        """Back up the whole memory into a folder or a file; see ``Backups.make``."""
-        return self.backups.make(target, keep=keep, progress=progress)
-
-    restore = staticmethod(Backups.restore)
 
     def embed_pending(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """Embed and index every chunk that waits. Returns how many there were. ``progress`` is called with the chunks

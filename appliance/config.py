@@ -17,9 +17,11 @@ import msgspec
 from msgspec import Meta
 
 from appliance.errors import ConfigError
-from appliance.paths import HOME_VARIABLE, Home
+from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, HOME_VARIABLE, Home
 
 ENVIRONMENT_PREFIX = "APPLIANCE_"
+NOT_SETTINGS = frozenset((HOME_VARIABLE, BACKUP_PASSPHRASE_VARIABLE))
+"""Variables with the prefix that are no settings."""
 
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
@@ -261,7 +263,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     known = {_environment_variable(name): name for name in defaults}
     tree: dict[str, Any] = {}
     for variable, value in environment.items():
-        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == HOME_VARIABLE:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NOT_SETTINGS:
             continue
         if variable not in known:
             raise ConfigError("Unknown setting.", where=variable, hint=f"Known settings: {', '.join(sorted(known))}.")

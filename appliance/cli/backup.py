@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +13,19 @@ from typer.core import TyperGroup
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import StoreError
-from appliance.paths import find_home
+from appliance.errors import NotFound, StoreError, UsageError
+from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, find_home
 
 if TYPE_CHECKING:
     from appliance.types import BackupInfo
+
+
+PassphraseFile = Annotated[
+    Path | None, option("--passphrase-file", "FILE", "Read the passphrase from the first line of this file.")
+]
+Identity = Annotated[
+    str | None, option("--identity", "FILE", "Decrypt with the private key in this file, of age or SSH.")
+]
 
 
 class _BackupGroup(TyperGroup):
@@ -49,6 +59,12 @@ def make(
     keep: Annotated[
         str | None, option("--keep", "7d4w12m", "Then keep the last backup of so many days, weeks, months, years.")
     ] = None,
+    encrypt: Annotated[bool, flag("--encrypt", "Encrypt a new folder or file with a passphrase.")] = False,
+    recipient: Annotated[
+        list[str] | None, option("--recipient", "KEY", "Encrypt a new one to this age or SSH public key; repeatable.")
+    ] = None,
+    passphrase_file: PassphraseFile = None,
+    identity: Identity = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -57,14 +73,25 @@ def make(
     Into a folder with earlier backups, only what has changed since is written. A file holds one backup. Index, logs and
     the exports in the inbox are left out: the index is made again from the vectors, which are in the backup.
 
+    The passphrase is that in APPLIANCE_BACKUP_PASSPHRASE, or in --passphrase-file, or asked for. Once a folder is
+    encrypted, more backups into it need neither passphrase nor key, except with --keep.
+
     \b
     Examples:
       appliance backup /media/usb/memory
       appliance backup /media/usb/memory --keep 7d4w12m
-      appliance backup ~/memory-2026.backup --json
+      appliance backup ~/memory-2026.backup --encrypt --json
     """  # fmt: skip
+    passphrase = _passphrase_to_write(target, encrypt, keep is not None and identity is None, passphrase_file)
     with options.open_existing(home, "backup") as memory, output.step_progress() as step:
-        report = memory.backup(target, keep=keep, progress=lambda done, left: step("saving", done, done + left))
+        report = memory.backups.make(
+            target,
+            keep=keep,
+            passphrase=passphrase,
+            recipients=recipient or (),
+            identity=identity,
+            progress=lambda done, left: step("saving", done, done + left),
+        )
     if json:
         output.print_json(asdict(report))
         return
@@ -79,6 +106,8 @@ def make(
 @verbs.command("list")
 def list_backups(
     source: Annotated[str, argument("FOLDER|FILE", "Where the backups are.")],
+    passphrase_file: PassphraseFile = None,
+    identity: Identity = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -90,7 +119,8 @@ def list_backups(
     """
     from appliance.backups import Backups
 
-    found = Backups.list(source)
+    passphrase = _passphrase_to_read(source, passphrase_file, identity)
+    found = Backups.list(source, passphrase=passphrase, identity=identity)
     if json:
         output.print_json({"path": str(Path(source).expanduser().absolute()), "backups": found})
         return
@@ -110,6 +140,8 @@ def _row(one: BackupInfo) -> tuple[str, ...]:
 def verify(
     source: Annotated[str, argument("FOLDER|FILE", "Where the backups are.")],
     read_data: Annotated[bool, flag("--read-data", "Also read everything, and compare it with its digests.")] = False,
+    passphrase_file: PassphraseFile = None,
+    identity: Identity = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -124,9 +156,14 @@ def verify(
     """  # fmt: skip
     from appliance.backups import Backups
 
+    passphrase = _passphrase_to_read(source, passphrase_file, identity)
     with output.step_progress() as step:
         found = Backups.verify(
-            source, read_data=read_data, progress=lambda done, left: step("checking", done, done + left)
+            source,
+            read_data=read_data,
+            passphrase=passphrase,
+            identity=identity,
+            progress=lambda done, left: step("checking", done, done + left),
         )
     if json:
         output.print_json({"ok": not found.problems, **asdict(found)})
@@ -150,6 +187,8 @@ def restore(
     id: Annotated[
         str | None, option("--id", "ID", "Which backup; its beginning is enough. Default: the latest.")
     ] = None,
+    passphrase_file: PassphraseFile = None,
+    identity: Identity = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -166,9 +205,15 @@ def restore(
     """  # fmt: skip
     from appliance.backups import Backups
 
+    passphrase = _passphrase_to_read(source, passphrase_file, identity)
     with output.step_progress() as step:
         report = Backups.restore(
-            source, find_home(home).root, id=id, progress=lambda done, left: step("restoring", done, done + left)
+            source,
+            find_home(home).root,
+            id=id,
+            passphrase=passphrase,
+            identity=identity,
+            progress=lambda done, left: step("restoring", done, done + left),
         )
     if json:
         output.print_json(asdict(report))
@@ -181,3 +226,58 @@ def restore(
         output.say(f"not restored: {part.where}: {part.reason}")
     if report.lost:
         raise typer.Exit(1)
+
+
+# --- passphrases ----------------------------------------------------------------------------------------------
+
+
+def _passphrase_to_write(target: str, encrypt: bool, reads: bool, file: Path | None) -> str | None:
+    """The passphrase for a new backup that is to be encrypted, or to read earlier ones that have a passphrase. One that
+    is set in the environment does not encrypt a backup by itself."""
+    if not encrypt and not (reads and _has_passphrase(target)):
+        return None
+    return _given_passphrase(file) or _ask_passphrase(target, new=encrypt and not Path(target).expanduser().exists())
+
+
+def _passphrase_to_read(source: str, file: Path | None, identity: str | None) -> str | None:
+    """The passphrase of backups that have one: given, or asked for on a terminal."""
+    if identity is not None or not _has_passphrase(source):
+        return None
+    return _given_passphrase(file) or _ask_passphrase(source)
+
+
+def _has_passphrase(source: str) -> bool:
+    from appliance.backups import Backups
+
+    try:
+        return Backups.has_passphrase(source)
+    except NotFound:
+        return False
+
+
+def _given_passphrase(file: Path | None) -> str | None:
+    """The passphrase in a file, else in the environment.
+
+    Raises:
+        UsageError: The file can't be read.
+    """
+    if file is None:
+        return os.environ.get(BACKUP_PASSPHRASE_VARIABLE) or None
+    try:
+        lines = file.expanduser().read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"The passphrase can't be read: {reason}.", where=output.display_path(file)) from error
+    return lines[0] if lines else ""
+
+
+def _ask_passphrase(source: str, *, new: bool = False) -> str:
+    """Ask for a passphrase, twice if it is new.
+
+    Raises:
+        UsageError: There is no terminal to ask on.
+    """
+    if not sys.stdin.isatty():
+        hint = f"Set {BACKUP_PASSPHRASE_VARIABLE}, or use --passphrase-file."
+        raise UsageError("A passphrase is needed.", where=output.display_path(source), hint=hint)
+    return str(typer.prompt("Passphrase", hide_input=True, confirmation_prompt=new, err=True))

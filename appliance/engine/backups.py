@@ -9,6 +9,7 @@ from appliance.engine.index_service import IndexService
 from appliance.memory import erasure
 from appliance.paths import Home
 from appliance.store.backup import making, retention
+from appliance.store.backup.encryption import Keys
 from appliance.store.database import Database
 from appliance.types import BackupReport, OnProgress, Progress
 
@@ -23,11 +24,13 @@ class BackupService:
 
     def make(self, request: r.BackupRequest, on_progress: OnProgress) -> BackupReport:
         """See ``BackupRequest``."""
+        identity = request.identity
         keep = None if request.keep is None else retention.parse_policy(request.keep)
         with self._index_service.preserve_vectors():
             return making.make(
                 self._home,
                 Path(request.target),
+                keys=Keys(request.passphrase, request.recipients, None if identity is None else Path(identity)),
                 keep=keep,
                 forgotten_at=erasure.last_at(self._database.read()),
                 progress=lambda done, left: on_progress(Progress("saving", done, left)),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from appliance.requests.base import Request
@@ -19,9 +20,12 @@ class BackupRequest(Request[BackupReport]):
             replaces an earlier one.
         keep: Then remove older backups, except the last one of each of so many days, weeks, months and years that have
             any: "7d4w12m". By default all are kept.
+        passphrase: Encrypt a new folder or file with this passphrase; also reads an encrypted folder for ``keep``.
+        recipients: Encrypt a new folder or file to these public keys of age or SSH.
+        identity: The file of a private key, which reads an encrypted folder for ``keep``.
 
     Raises:
-        UsageError: The target lies within the memory, or ``keep`` has another form.
+        UsageError: The target lies within the memory, ``keep`` has another form, or the keys do not fit.
         StoreError: The target can't be written, or holds other files.
     """
 
@@ -32,3 +36,6 @@ class BackupRequest(Request[BackupReport]):
     target: str | os.PathLike[str]
     _: KW_ONLY
     keep: str | None = None
+    passphrase: str | None = field(default=None, repr=False)
+    recipients: Sequence[str] = ()
+    identity: str | os.PathLike[str] | None = None

@@ -324,12 +324,17 @@ def _prepared(request: Request[Any]) -> Request[Any]:
     """A request as another process can carry it out: with absolute paths, and with an external id for what is added, so
     that sending it again adds nothing twice."""
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
-        return replace(request, folders=[str(Path(folder).expanduser().absolute()) for folder in request.folders])
+        return replace(request, folders=[_absolute(folder) for folder in request.folders])
     if isinstance(request, r.BackupRequest):
-        return replace(request, target=str(Path(request.target).expanduser().absolute()))
+        identity = None if request.identity is None else _absolute(request.identity)
+        return replace(request, target=_absolute(request.target), identity=identity)
     if isinstance(request, r.AddMessageRequest | r.CreateSessionRequest) and request.external_id is None:
         return replace(request, external_id=secrets.token_hex(8))
     return request
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 def _as_given(path: str, given: Mapping[str, str]) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from appliance.errors import StoreCorrupt
 from appliance.store.backup import repository
+from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredPack
 from appliance.store.backup.packs import FRAME_BLOCKS
-from appliance.store.backup.repository import Repository
+from appliance.store.backup.repository import NO_KEYS, Repository
 from appliance.store.backup.storage import BACKUPS, PACKS
 from appliance.types import BackupCheck, BackupInfo, BackupProblem
 
@@ -17,24 +18,26 @@ OnPacks = Callable[[int, int], None]
 """Called with the packs that are checked and those that are left."""
 
 
-def list_backups(source: Path) -> list[BackupInfo]:
+def list_backups(source: Path, keys: Keys = NO_KEYS) -> list[BackupInfo]:
     """Return the backups in a folder or a file, the latest first.
 
     Raises:
         NotFound: There are none.
         StoreCorrupt: A manifest is damaged.
     """
-    with repository.opened(source.expanduser().absolute()) as opened:
+    with repository.opened(source.expanduser().absolute(), keys) as opened:
         return [opened.manifest(id).info() for id in reversed(opened.backup_ids())]
 
 
-def check(source: Path, *, read_data: bool = False, progress: OnPacks = lambda done, left: None) -> BackupCheck:
+def check(
+    source: Path, *, read_data: bool = False, keys: Keys = NO_KEYS, progress: OnPacks = lambda done, left: None
+) -> BackupCheck:
     """Check the manifests and that every pack is there with its size; with ``read_data``, also read every block.
 
     Raises:
         NotFound: There are no backups.
     """
-    with repository.opened(source.expanduser().absolute()) as opened:
+    with repository.opened(source.expanduser().absolute(), keys) as opened:
         problems: list[BackupProblem] = []
         ids = opened.backup_ids()
         needed_by: dict[str, tuple[StoredPack, list[str]]] = {}

@@ -15,10 +15,11 @@ from appliance.errors import UsageError
 from appliance.paths import Home
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup import packs, previous, repository, retention, snapshot, storage
+from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import FORMAT_VERSION, Manifest
 from appliance.store.backup.packs import BLOCK_BYTES, DIGEST_BYTES, FRAME_BLOCKS, PackWriter
 from appliance.store.backup.previous import FileBlocks, Previous
-from appliance.store.backup.repository import Repository
+from appliance.store.backup.repository import NO_KEYS, Repository
 from appliance.store.backup.retention import RetentionPolicy
 from appliance.store.backup.snapshot import Snapshot, SnapshotFile
 from appliance.store.backup.storage import PACKS
@@ -40,6 +41,7 @@ def make(
     home: Home,
     target: Path,
     *,
+    keys: Keys = NO_KEYS,
     keep: RetentionPolicy | None = None,
     forgotten_at: int | None = None,
     progress: OnBlocks = lambda done, left: None,
@@ -51,6 +53,7 @@ def make(
     Args:
         home: The home.
         target: The folder or the file.
+        keys: To encrypt a new repository, and to read an encrypted one, which ``keep`` needs.
         keep: Which backups to keep; None to keep all.
         forgotten_at: When something was last forgotten, in microseconds since 1970: see ``retention.remove_others``.
         progress: Called with the blocks that are done and those that are left.
@@ -66,7 +69,9 @@ def make(
         raise UsageError("A backup can't lie within the memory itself.", where=str(target), hint=hint)
     if keep is not None and storage.is_archive(target):
         raise UsageError("--keep needs a folder: a file holds one backup.", where=str(target))
-    with repository.opened_to_write(target) as written:
+    with repository.opened_to_write(target, keys) as written:
+        if keep is not None and written.backup_ids():
+            written.manifest(written.backup_ids()[-1])  # an encrypted one can be read, before anything is written
         _remove_unfinished(written)
         with snapshot.take(home) as taken:
             manifest, digests = _write(written, taken, previous.find(home, written), progress)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import StoreCorrupt
+from appliance.errors import StoreCorrupt, StoreError
 from appliance.paths import FOLDER_MODE, Home, write_file_atomically
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup.manifest import Manifest, StoredPack
@@ -41,16 +41,23 @@ class Previous:
 
 
 class _Remembered(msgspec.Struct, frozen=True):
-    """A backup, and the digests of the blocks of each of its files."""
+    """A backup, the digests of the blocks of each of its files, and to whom it is encrypted."""
 
+    recipients: list[str]
     manifest: Manifest
     digests: Mapping[str, bytes]
 
 
 def find(home: Home, written: Repository) -> Previous:
-    """Return the previous backup: what the home remembers of it, else the latest one that can be read, else none."""
+    """Return the previous backup: what the home remembers of it, else the latest one that can be read, else none.
+
+    Raises:
+        StoreError: The repository is encrypted to others than before.
+    """
     if (remembered := _remembered(home, written)) is not None:
         return remembered
+    if not written.cipher.can_decrypt:
+        return Previous()
     for id in reversed(written.backup_ids()):
         with suppress(StoreCorrupt):
             manifest = written.manifest(id)
@@ -62,7 +69,7 @@ def remember(home: Home, written: Repository, manifest: Manifest, digests: Mappi
     """Keep what the next backup is compared with."""
     path = home.backups / f"{written.head.id}.blocks"
     path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    write_file_atomically(path, msgspec.msgpack.encode(_Remembered(manifest, digests)))
+    write_file_atomically(path, msgspec.msgpack.encode(_Remembered(written.head.recipients, manifest, digests)))
 
 
 def _remembered(home: Home, written: Repository) -> Previous | None:
@@ -71,6 +78,9 @@ def _remembered(home: Home, written: Repository) -> Previous | None:
         known = msgspec.msgpack.decode(data, type=_Remembered)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
+    if known.recipients != written.head.recipients:
+        hint = "If you did not change them, somebody else may want to read your backups. Use a new folder."
+        raise StoreError("The recipients of these backups have changed.", where=str(written.storage.path), hint=hint)
     if not {pack.name for pack in known.manifest.packs} <= {*written.storage.names(PACKS)}:
         return None  # removed meanwhile, for another home
     return Previous(

@@ -11,19 +11,24 @@ from pathlib import Path
 
 import msgspec
 
-from appliance.errors import NotFound, StoreCorrupt, StoreError, StoreVersion
+from appliance.errors import NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
+from appliance.store.backup import encryption, packs, storage
 from appliance.store.backup import manifest as manifests
-from appliance.store.backup import packs, storage
+from appliance.store.backup.encryption import AgeCipher, Cipher, Keys, NoCipher
 from appliance.store.backup.manifest import FORMAT_VERSION, Manifest, StoredPack
 from appliance.store.backup.packs import Pack
 from appliance.store.backup.storage import BACKUPS, PACKS, REPOSITORY, Storage
 
+NO_KEYS = Keys()
+
 
 class RepositoryHead(msgspec.Struct, frozen=True):
-    """What ``repository.json`` holds: the format, and an id by which a home knows the repository again."""
+    """What ``repository.json`` holds: the format, an id by which a home knows the repository again, and the recipients
+    to which it is encrypted; none if it is not."""
 
     format: int
     id: str
+    recipients: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Repository:
 
     storage: Storage
     head: RepositoryHead
+    cipher: Cipher
 
     def backup_ids(self) -> list[str]:
         """Return the ids of all backups, the oldest first."""
@@ -45,7 +51,8 @@ class Repository:
             StoreVersion: A newer version of this program wrote it.
         """
         name = f"{BACKUPS}/{id}"
-        return manifests.decode(self.storage.read(name), str(self.storage.path / name))
+        where = str(self.storage.path / name)
+        return manifests.decode(self.cipher.decrypt(self.storage.read(name), where), where)
 
     def pack(self, stored: StoredPack) -> Pack:
         """Return a pack.
@@ -57,17 +64,16 @@ class Repository:
         data, where = self.storage.read(name), str(self.storage.path / name)
         if hashlib.sha256(data).hexdigest() != stored.sha256:
             raise packs.damaged(where)
-        return packs.decode(data, where)
+        return packs.decode(self.cipher.decrypt(data, where), where)
 
     def write_pack(self, name: str, data: bytes, blocks: int) -> StoredPack:
+        data = self.cipher.encrypt(data)
         self.storage.write(f"{PACKS}/{name}", data)
         return StoredPack(name, len(data), blocks, hashlib.sha256(data).hexdigest())
 
-    def write_manifest(self, manifest: Manifest) -> int:
-        """Write the manifest, by which the backup comes to exist. Returns its size in bytes."""
-        data = manifests.encode(manifest)
-        self.storage.write(f"{BACKUPS}/{manifest.id}", data)
-        return len(data)
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write the manifest, by which the backup comes to exist."""
+        self.storage.write(f"{BACKUPS}/{manifest.id}", self.cipher.encrypt(manifests.encode(manifest)))
 
     def find(self, id: str | None) -> str:
         """Return the id of the backup that ``id`` or its beginning names, of the latest one if it is None.
@@ -87,7 +93,7 @@ class Repository:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Repository]:
+def opened(path: Path, keys: Keys = NO_KEYS) -> Iterator[Repository]:
     """A repository to read from.
 
     Raises:
@@ -100,14 +106,16 @@ def opened(path: Path) -> Iterator[Repository]:
             raise NotFound(
                 "There are no backups in this folder.", where=str(path), hint="Name the folder or file of a backup."
             )
-        yield Repository(entries, _head(entries))
+        yield _repository(entries, _head(entries), keys)
 
 
 @contextmanager
-def opened_to_write(path: Path) -> Iterator[Repository]:
-    """A repository to which a backup is added; a new one if there is none. Only one process writes at a time.
+def opened_to_write(path: Path, keys: Keys = NO_KEYS) -> Iterator[Repository]:
+    """A repository to which a backup is added; a new one if there is none, encrypted if there are keys to encrypt with.
+    Only one process writes at a time.
 
     Raises:
+        UsageError: An existing repository is not encrypted, or to other recipients.
         StoreError: It can't be written, is being written by another process, or is a folder with other files.
     """
     if path.is_file():
@@ -120,9 +128,25 @@ def opened_to_write(path: Path) -> Iterator[Repository]:
             raise StoreError("This folder holds other files and no backups.", where=str(path), hint=hint)
     with storage.writing(path) as entries:
         if entries.size(REPOSITORY) is None:
-            head = RepositoryHead(FORMAT_VERSION, secrets.token_hex(8))
+            head = RepositoryHead(FORMAT_VERSION, secrets.token_hex(8), encryption.begin(entries, keys))
             entries.write(REPOSITORY, msgspec.json.encode(head) + b"\n")
-        yield Repository(entries, _head(entries) if not storage.is_archive(path) else head)
+        else:
+            head = _head(entries)
+            _check_recipients(head, keys, path)
+        yield _repository(entries, head, keys)
+
+
+def _repository(entries: Storage, head: RepositoryHead, keys: Keys) -> Repository:
+    return Repository(entries, head, AgeCipher(entries, head.recipients, keys) if head.recipients else NoCipher())
+
+
+def _check_recipients(head: RepositoryHead, keys: Keys, path: Path) -> None:
+    if keys and not head.recipients:
+        hint = "Name a new folder for encrypted backups, or leave --encrypt and --recipient out."
+        raise UsageError("The backups in this folder are not encrypted.", where=str(path), hint=hint)
+    if not set(keys.recipients) <= set(head.recipients):
+        hint = "Name a new folder for these recipients, or leave --recipient out."
+        raise UsageError("The backups in this folder are encrypted to others.", where=str(path), hint=hint)
 
 
 def _head(entries: Storage) -> RepositoryHead:

@@ -20,9 +20,10 @@ from appliance.paths import FILE_MODE, FOLDER_MODE, Home, sync_folder
 from appliance.store import migrations
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup import repository
+from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredFile
 from appliance.store.backup.packs import BLOCK_BYTES, FRAME_BLOCKS, Pack
-from appliance.store.backup.repository import Repository
+from appliance.store.backup.repository import NO_KEYS, Repository
 from appliance.store.backup.snapshot import DATABASE
 from appliance.store.lock import OwnerLock
 from appliance.types import LostPart, RestoreReport
@@ -32,7 +33,12 @@ OnBlocks = Callable[[int, int], None]
 
 
 def restore(
-    source: Path, target: Path, id: str | None = None, progress: OnBlocks = lambda done, left: None
+    source: Path,
+    target: Path,
+    id: str | None = None,
+    *,
+    keys: Keys = NO_KEYS,
+    progress: OnBlocks = lambda done, left: None,
 ) -> RestoreReport:
     """Restore a backup into a new home. An older schema is brought up to date when the home is first opened.
 
@@ -40,6 +46,7 @@ def restore(
         source: The folder or the file with the backup.
         target: The new home: a folder that does not exist, or an empty one.
         id: The id of the backup or its beginning; None for the latest one.
+        keys: To decrypt it.
         progress: Called with the blocks that are written and those that are left.
 
     Raises:
@@ -52,7 +59,7 @@ def restore(
     began = time.perf_counter()
     source, target = source.expanduser().absolute(), target.expanduser().absolute()
     _refuse_to_overwrite(target)
-    with repository.opened(source) as opened:
+    with repository.opened(source, keys) as opened:
         manifest = opened.manifest(opened.find(id))
         if manifest.schema > migrations.latest():
             raise StoreVersion(

@@ -1,0 +1,71 @@
+"""``backup`` and ``restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_runs import Run, document
+
+from appliance import Backups
+
+
+def test_backup_list_verify_and_restore_print_their_shapes(run: Run, kept: Path, tmp_path: Path) -> None:
+    made = document(run("backup", tmp_path / "backups", "--json"))
+    assert list(made) == ["path", "id", "at", "messages", "bytes", "new_bytes", "seconds", "removed"]
+    assert (made["path"], made["messages"]) == (str(tmp_path / "backups"), 10)
+    listed = document(run("backup", "list", tmp_path / "backups", "--json"))
+    assert [one["id"] for one in listed["backups"]] == [made["id"]]
+    checked = document(run("backup", "verify", tmp_path / "backups", "--read-data", "--json"))
+    assert (checked["ok"], checked["backups"], checked["read_data"]) == (True, 1, True)
+    restored = document(run("restore", tmp_path / "backups", "--home", tmp_path / "new", "--json"))
+    assert (restored["home"], restored["messages"], restored["lost"]) == (str(tmp_path / "new"), 10, [])
+    assert document(run("verify", "--home", tmp_path / "new", "--json"))["ok"]
+
+
+def test_backup_reads_well(run: Run, kept: Path, tmp_path: Path) -> None:
+    assert f"{tmp_path / 'backups'}: 10 messages, " in run("backup", tmp_path / "backups").stdout
+    again = run("backup", tmp_path / "backups", "--keep", "1d")
+    assert "0 bytes new" in again.stdout and "Removed 1 older backup." in again.stderr
+    assert "no problems" in run("backup", "verify", tmp_path / "backups").stdout
+    assert "not read (--read-data reads it)" in run("backup", "verify", tmp_path / "backups").stdout
+
+
+def test_damage_ends_verify_with_3(run: Run, kept: Path, tmp_path: Path) -> None:
+    run("backup", tmp_path / "backups")
+    (pack,) = (tmp_path / "backups" / "packs").iterdir()
+    pack.unlink()
+    done = run("backup", "verify", tmp_path / "backups")
+    assert done.exit_code == 3
+    assert f"packs/{pack.name}" in done.stdout and "It is missing." in done.stdout
+
+
+def test_no_memory_has_to_exist_to_look_at_backups(
+    run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("backup", tmp_path / "backups")
+    monkeypatch.setenv("APPLIANCE_HOME", str(tmp_path / "elsewhere"))
+    assert run("backup", "list", tmp_path / "backups").exit_code == 0
+    assert run("backup", "verify", tmp_path / "backups").exit_code == 0
+    assert not (tmp_path / "elsewhere").exists()
+    assert run("restore", tmp_path / "backups").exit_code == 0, "into the default home, which does not exist"
+
+
+def test_restore_refuses_an_existing_home(run: Run, kept: Path, tmp_path: Path) -> None:
+    run("backup", tmp_path / "backups")
+    done = run("restore", tmp_path / "backups")
+    assert done.exit_code == 3 and "already a memory" in done.stderr
+
+
+def test_a_passphrase_comes_from_the_environment_or_a_file(
+    run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words").write_text("correct horse\n")
+    assert run("backup", tmp_path / "a", "--encrypt", "--passphrase-file", tmp_path / "words").exit_code == 0
+    refused = run("backup", "list", tmp_path / "a")
+    assert refused.exit_code == 2 and "A passphrase is needed." in refused.stderr
+    monkeypatch.setenv("APPLIANCE_BACKUP_PASSPHRASE", "correct horse")
+    assert run("restore", tmp_path / "a", "--home", tmp_path / "new").exit_code == 0
+    done = run("backup", tmp_path / "b")
+    assert done.exit_code == 0, done.stderr
+    assert not Backups.has_passphrase(tmp_path / "b"), "a passphrase in the environment encrypts nothing unasked"
