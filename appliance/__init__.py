@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         EndpointError,
         HomeError,
         HomeLocked,
+        HomeReadOnly,
         IncompleteExport,
         InputError,
         ModelUnavailable,
@@ -92,8 +93,9 @@ _LAZY_EXPORTS = {
         "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
         "config": "Settings",
         "errors": (
-            "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked IncompleteExport "
-            "InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError StoreVersion UsageError"
+            "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked HomeReadOnly "
+            "IncompleteExport InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError StoreVersion "
+            "UsageError"
         ),
         "paths": "Home",
         "subscriptions": "Events Watcher",
@@ -140,6 +142,7 @@ __all__ = [
     "Home",
     "HomeError",
     "HomeLocked",
+    "HomeReadOnly",
     "Importance",
     "IncompleteExport",
     "IngestReport",

@@ -5,6 +5,7 @@
     │   └── ConfigError           a setting is unknown, unreadable or out of range  2
     ├── StoreError                the store can't do it, or refuses                 3
     │   ├── HomeError             the home is missing, unreadable or unwritable     3
+    │   │   └── HomeReadOnly      the home lies where nothing can be written        3
     │   ├── HomeLocked            another process owns the home                     3
     │   ├── DaemonGone            the daemon that owned the home has ended          3
     │   ├── StoreVersion          written by a version that this one can't read     3
@@ -59,6 +60,10 @@ class StoreError(ApplianceError):
 
 class HomeError(StoreError):
     """The home folder is missing, not a folder, or can't be read and written."""
+
+
+class HomeReadOnly(HomeError):
+    """The home lies where nothing can be written, and the request would change it."""
 
 
 class HomeLocked(StoreError):

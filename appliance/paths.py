@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,9 @@ HOME_VARIABLE = "APPLIANCE_HOME"
 BACKUP_PASSPHRASE_VARIABLE = "APPLIANCE_BACKUP_PASSPHRASE"
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+
+_COPY_BYTES = 1 << 16
+"""The blocks of a copied file: one of zeros is not written."""
 
 
 class _HomePath:
@@ -107,12 +111,19 @@ def require_home(home: Home) -> Home:
     return create_home(home)
 
 
+def is_read_only(home: Home) -> bool:
+    """Whether a home with a memory lies where nothing can be written: on a read-only mount, or as somebody else's."""
+    return home.database.is_file() and not os.access(home.root, os.W_OK)
+
+
 def create_home(home: Home) -> Home:
-    """Create the home and its folders where they are missing, private to the user.
+    """Create the home and its folders where they are missing, private to the user. A read-only memory stays as it is.
 
     Raises:
         HomeError: The path is a file, or can't be created, read or written.
     """
+    if is_read_only(home) and os.access(home.root, os.R_OK | os.X_OK):
+        return home
     try:
         for folder in (home.root, home.vectors, home.index, home.models, home.inbox):
             if not folder.is_dir():
@@ -204,3 +215,24 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
             continue
         yield from entries
         pending_folders += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy a folder, private to the user and without the blanks of sparse files: of the 300 MB of an index, 17 are
+    written.
+
+    Raises:
+        OSError: Something can't be read, or there is no room.
+    """
+    shutil.copytree(source, target, copy_function=_copy_sparse)
+    make_private(target)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    with open(source, "rb") as old, open(target, "wb") as new:
+        while block := old.read(_COPY_BYTES):
+            if block.count(0) == len(block):
+                new.seek(len(block), os.SEEK_CUR)
+            else:
+                new.write(block)
+        new.truncate()

@@ -34,7 +34,7 @@ from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.store import check, digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan
-from appliance.store.database import Database
+from appliance.store.database import Database, ReadOnlyDatabase
 from appliance.store.lock import OwnerLock
 from appliance.types import (
     Context,
@@ -80,8 +80,11 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._llm = configured_endpoint(settings.llm)
         self._lock = lock
-        self._database = Database(home.database)
-        if not sessions.default_ttl_applied(self._database.read(), settings.session.ttl):
+        self._database = ReadOnlyDatabase(home.database) if paths.is_read_only(home) else Database(home.database)
+        worker = worker and not self._database.is_read_only
+        if not self._database.is_read_only and not sessions.default_ttl_applied(
+            self._database.read(), settings.session.ttl
+        ):
             with self._database.write() as tx:
                 sessions.apply_default_ttl(tx, settings.session.ttl)
         self.recorder, self.admission = Metrics(), AdmissionControl()
@@ -117,7 +120,8 @@ class Engine:
         found = paths.create_home(found) if create else paths.require_home(found)
         settings = config.load(found)
         lock = OwnerLock(found.lock)
-        lock.acquire(purpose)
+        if not paths.is_read_only(found):
+            lock.acquire(purpose)
         try:
             return cls(found, settings, lock, worker=worker, embedder=embedder)
         except BaseException:

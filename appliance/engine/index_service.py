@@ -347,7 +347,7 @@ class IndexService:
                 ):
                     self.open_stores()
             model, unavailable_reason, recent_vectors = None, "", {}
-            has_backlog = (
+            has_backlog = not self._database.is_read_only and (
                 bool(self._recent_messages)
                 or 0
                 < chunks.count_pending_up_to(self._database.read(), found.id, MAX_CATCH_UP_CHUNKS + 1)

@@ -104,7 +104,7 @@ class PinService:
         """Write the collected counts. Returns the number of messages."""
         with self._lock:
             recalls, self._recalls = self._recalls, {}
-        if recalls:
+        if recalls and not self._database.is_read_only:
             with self._database.write() as tx:
                 stored.add_recalls(tx, recalls)
         return len(recalls)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
+from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
@@ -33,6 +33,8 @@ RESTORE_HINT = "Restore a backup, or move the file away and ingest the exports a
 
 class Database:
     """The connections to the database. A transaction of ``write`` has reached the disk when it ends."""
+
+    is_read_only = False
 
     def __init__(self, path: Path) -> None:
         """Open or create the database and bring its schema up to date.
@@ -214,12 +216,16 @@ class Database:
                 raise raised from None
             raise
 
-    def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
+    @staticmethod
+    def _prepare(connection: sqlite3.Connection, words: Callable[[str | bytes], str]) -> None:
+        """Let a connection read damaged text, and know the functions of the program."""
         connection.text_factory = decode_text
         connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
-        words = searchable if kind is _ReadConnection else self._searchable
         connection.create_function("searchable", 1, words, deterministic=True)
+
+    def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
+        self._prepare(connection, searchable if kind is _ReadConnection else self._searchable)
         for pragma in (
             "journal_mode = WAL",
             "synchronous = FULL",
@@ -249,6 +255,58 @@ class InMemoryDatabase(Database):
     @contextmanager
     def lease(self) -> Iterator[sqlite3.Connection]:
         yield self._writer
+
+
+class ReadOnlyDatabase(Database):
+    """A database where nothing can be written, such as on a read-only mount. No other process changes it either."""
+
+    is_read_only = True
+
+    def _create_file(self) -> None:
+        """There is one; it must not have changes that are still in its log, which only a writer can apply.
+
+        Raises:
+            StoreError: It was not closed.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if log.is_file() and log.stat().st_size:
+            raise StoreError(
+                "The memory was not closed before it became read-only: its latest changes are in its log.",
+                where=str(log),
+                hint="Open it once where it can be written, or copy the folder to such a place.",
+            )
+
+    def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+        # "immutable" does without the files beside the database that WAL mode would create.
+        connection = sqlite3.connect(
+            f"{self.path.as_uri()}?mode=ro&immutable=1",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=kind,
+        )
+        if isinstance(connection, _ReadConnection):
+            connection.path = self.path
+        self._prepare(connection, searchable)
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        raise HomeReadOnly(
+            "The memory is read-only.",
+            where=str(self.path.parent),
+            hint="It can be searched, shown, exported and verified. To change it, copy it to where you can write.",
+        )
+        yield self._writer
+
+    @contextmanager
+    def dry_run(self) -> Iterator[sqlite3.Connection]:
+        """The same as of any database, on a copy in memory."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy, as_store_errors(self.path):
+            self._writer.backup(copy)
+            self._prepare(copy, searchable)
+            yield copy
 
 
 @dataclass(slots=True)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.paths import Home, make_private
+from appliance.paths import Home, copy_folder, make_private
 from appliance.store import chunks, summary_chunks, vectors
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
@@ -27,7 +29,7 @@ from appliance.store.room import require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.vectors import VectorLedger
 
-_EMPTY_PAGE_CELLS = slice(103, 105)
+_FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
 
 _GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
@@ -42,6 +44,8 @@ class DerivedStores:
     index: VectorIndex
     note: str = ""
     folder: Path | None = None
+    temporary: Path | None = None
+    """The folder of a copy that goes when the stores are closed."""
 
     def make_private(self) -> None:
         """Make the files of the index private. Qdrant creates them with the umask of the process, which belongs to the
@@ -53,6 +57,8 @@ class DerivedStores:
         self.index.close()
         self.ledger.close()
         self.make_private()
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
 
 
 def ledger_path(home: Home, generation: int) -> Path:
@@ -72,11 +78,13 @@ def require_database(home: Home) -> None:
     """
     path = home.database
     log = path.with_name(f"{path.name}-wal")
-    if _is_begun(path):
+    has_log = log.is_file() and log.stat().st_size > 0
+    exists = path.is_file() and path.stat().st_size > 0
+    # A process that was killed early leaves one page, and everything else in the log.
+    if exists and (has_log or _has_tables(path)):
         return
     ledgers = [ledger for ledger in home.vectors.glob("g*.ledger") if ledger.stat().st_size > vectors.HEADER_BYTES]
-    remains = [*ledgers, *([log] if log.is_file() and log.stat().st_size else [])]
-    if remains:
+    if remains := [*ledgers, *([log] if has_log else [])]:
         raise StoreCorrupt(
             f"The database is {'empty' if path.exists() else 'missing'}, but {remains[0].name} belongs to it.",
             where=str(path),
@@ -84,13 +92,11 @@ def require_database(home: Home) -> None:
         )
 
 
-def _is_begun(path: Path) -> bool:
-    """Whether a database has any content: one page without a schema is what a crash leaves before the first table."""
-    if not path.is_file() or not path.stat().st_size:
-        return False
+def _has_tables(path: Path) -> bool:
+    """Whether the first page of a database describes any tables; also if it is no database at all."""
     with path.open("rb") as file:
-        head = file.read(_EMPTY_PAGE_CELLS.stop)
-    return len(head) < _EMPTY_PAGE_CELLS.stop or any(head[_EMPTY_PAGE_CELLS]) or not head.startswith(b"SQLite format 3")
+        head = file.read(_FIRST_PAGE_CELLS.stop)
+    return any(head[_FIRST_PAGE_CELLS]) or not head.startswith(b"SQLite format 3")
 
 
 def open_stores(
@@ -102,6 +108,8 @@ def open_stores(
         StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
         DiskFull, OutOfMemory: There is too little room or memory to open them; nothing is damaged.
     """
+    if database.is_read_only and not url:
+        return _open_read_only(home, database, generation)
     ledger = _open_ledger(home, database.read(), generation)
     try:
         note, folder = "", None
@@ -121,9 +129,37 @@ def open_stores(
     return derived
 
 
-def _open_ledger(home: Home, db: sqlite3.Connection, generation: Generation) -> VectorLedger:
-    rows = chunks.count_ledger_rows(db, generation.id)
-    return VectorLedger(ledger_path(home, generation.id), generation.identity, generation.dimension, rows)
+def _open_read_only(home: Home, database: Database, generation: Generation) -> DerivedStores:
+    """The stores of a home where nothing can be written. The engine of the index writes even to search: it gets a copy,
+    which has ids and vectors but no text, and goes when it is closed.
+
+    Raises:
+        StoreCorrupt: The ledger or the index is damaged, or there is no room for the copy.
+    """
+    ledger = _open_ledger(home, database.read(), generation, read_only=True)
+    copy = tempfile.mkdtemp(prefix="appliance-index-")
+    folder = Path(copy) / "index"
+    try:
+        try:
+            copy_folder(index_path(home, generation.id), folder)
+        except OSError as error:
+            raise StoreCorrupt(f"The index can't be copied ({error.strerror}).", where=copy) from error
+        index = edge.open_edge(folder, generation.dimension)
+        if index.is_fresh or index.opened_with < _expected_points(database, generation):
+            index.close()
+            raise StoreCorrupt("Points of the index are missing, and the memory is read-only.", where=str(home.index))
+    except BaseException:
+        ledger.close()
+        shutil.rmtree(copy, ignore_errors=True)
+        raise
+    return DerivedStores(generation, ledger, index, temporary=Path(copy))
+
+
+def _open_ledger(
+    home: Home, db: sqlite3.Connection, generation: Generation, *, read_only: bool = False
+) -> VectorLedger:
+    rows, path = chunks.count_ledger_rows(db, generation.id), ledger_path(home, generation.id)
+    return VectorLedger(path, generation.identity, generation.dimension, rows, read_only=read_only)
 
 
 def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, str]:
@@ -199,6 +235,8 @@ def erase_orphaned_vectors(home: Home, database: Database, generation: Generatio
 
 def remove_orphaned_files(home: Home, database: Database) -> None:
     """Delete the files of generations that no longer exist, left over from a rebuild that was killed at its end."""
+    if database.is_read_only:
+        return
     # List the files first: a new generation is in the database before it has files.
     paths = [*home.vectors.iterdir(), *home.index.iterdir()]
     known = chunks.generation_keys(database.read())

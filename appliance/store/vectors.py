@@ -36,8 +36,8 @@ ERASED = bytes(DIGEST_BYTES)
 class VectorLedger:
     """The vectors of one generation. ``rows`` is the number of rows that count, according to the database."""
 
-    def __init__(self, path: Path, identity: str, dimension: int, rows: int) -> None:
-        """Open the ledger, or create an empty one.
+    def __init__(self, path: Path, identity: str, dimension: int, rows: int, *, read_only: bool = False) -> None:
+        """Open the ledger, or create an empty one unless it is only to be read.
 
         Raises:
             StoreCorrupt: The header is damaged or names another model, or rows are missing.
@@ -48,7 +48,9 @@ class VectorLedger:
         self._row_dtype = _row_layout(dimension)
         header = {"format": FORMAT_VERSION, "model": identity, "dimension": dimension, "dtype": "float16"}
         created = not path.exists()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        if read_only and created:
+            raise self._corrupt("The vector ledger is missing.")
+        self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
             if created or (os.fstat(self._file).st_size < HEADER_BYTES and rows == 0):
                 self._write_header(header)

@@ -16,6 +16,7 @@ CODES = {
     "ConfigError": 2,
     "StoreError": 3,
     "HomeError": 3,
+    "HomeReadOnly": 3,
     "HomeLocked": 3,
     "DaemonGone": 3,
     "StoreVersion": 3,

@@ -15,7 +15,7 @@ from typing import get_args
 
 from appliance import requests as r
 from appliance import timestamps
-from appliance.errors import StoreCorrupt, UsageError
+from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
 from appliance.memory.facts import extraction, llm_extractor, timeline
 from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.store import facts as store
@@ -199,10 +199,10 @@ class FactService:
 
     def _read_up_to_date(self) -> sqlite3.Connection:
         """A connection, after as many unread messages have been read as an answer may wait for, or as a damaged
-        page lets be read."""
+        page or a read-only home lets be read."""
         db = self._context.database.read()
         if stated.has_pending(db) or not stated.is_up_to_date(db):
-            with suppress(StoreCorrupt):
+            with suppress(StoreCorrupt, HomeReadOnly):
                 self.extract_pending(max_messages=MAX_MESSAGES_BEFORE_ANSWER)
         return db
 
