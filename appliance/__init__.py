@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         Importance,
         IngestReport,
         InputProblem,
+        KnownBackups,
         Layer,
         LostPart,
         Message,
@@ -102,9 +103,9 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
             "ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
-            "IngestReport InputProblem Layer LostPart Message MetricsSnapshot Outline Progress Quote Receipt "
-            "RemovalResult RestoreReport Scope SessionInfo SessionPage Source SourceCoverage Summary SummaryHit "
-            "VerifyReport WatchedFile WhyNot Window"
+            "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Progress Quote "
+            "Receipt RemovalResult RestoreReport Scope SessionInfo SessionPage Source SourceCoverage Summary "
+            "SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -148,6 +149,7 @@ __all__ = [
     "IngestReport",
     "InputError",
     "InputProblem",
+    "KnownBackups",
     "Layer",
     "LostPart",
     "Message",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from appliance import requests as r
 from appliance.types import BackupCheck, BackupInfo, BackupReport, RestoreReport
+from appliance.verbs import Verb
 
 if TYPE_CHECKING:
     from appliance.store.backup.encryption import Keys
@@ -32,6 +33,8 @@ class Backups:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+    known = Verb(r.KnownBackupsRequest)
 
     def make(
         self,

@@ -126,6 +126,8 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
             "traces": ", ".join(report.traces) or "none found",
         }
     )
+    for backup in receipt.backups:
+        output.say(f"note: The backup {backup} may still contain it. 'appliance backup --keep' removes older ones.")
     for path in report.yours:
         output.say(f"note: Your export {path} still contains it.")
     _say_files(preview)

@@ -8,10 +8,10 @@ from appliance import requests as r
 from appliance.engine.index_service import IndexService
 from appliance.memory import erasure
 from appliance.paths import Home
-from appliance.store.backup import making, retention
+from appliance.store.backup import catalogue, making, retention
 from appliance.store.backup.encryption import Keys
 from appliance.store.database import Database
-from appliance.types import BackupReport, OnProgress, Progress
+from appliance.types import BackupReport, KnownBackups, OnProgress, Progress
 
 
 class BackupService:
@@ -35,3 +35,7 @@ class BackupService:
                 forgotten_at=erasure.last_at(self._database.read()),
                 progress=lambda done, left: on_progress(Progress("saving", done, left)),
             )
+
+    def known(self, request: r.KnownBackupsRequest) -> list[KnownBackups]:
+        """See ``KnownBackupsRequest``."""
+        return catalogue.known(self._home)

@@ -32,7 +32,8 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
-from appliance.store import check, digests, generations, messages, sessions, variants
+from appliance.store import check, digests, generations, messages, migrations, sessions, variants
+from appliance.store.backup import snapshot
 from appliance.store.damage import MessageScan
 from appliance.store.database import Database, ReadOnlyDatabase
 from appliance.store.lock import OwnerLock
@@ -80,7 +81,7 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._llm = configured_endpoint(settings.llm)
         self._lock = lock
-        self._database = ReadOnlyDatabase(home.database) if paths.is_read_only(home) else Database(home.database)
+        self._database = _open_database(home)
         worker = worker and not self._database.is_read_only
         if not self._database.is_read_only and not sessions.default_ttl_applied(
             self._database.read(), settings.session.ttl
@@ -459,3 +460,15 @@ class Engine:
 
     def _scope(self, user_id: str | None, namespace: str, agent_id: str | None = None) -> Scope:
         return Scope(self.settings.user if user_id is None else user_id, namespace, agent_id)
+
+
+def _open_database(home: paths.Home) -> Database:
+    """Open the database, after a backup if it has to be migrated."""
+    if paths.is_read_only(home):
+        return ReadOnlyDatabase(home.database)
+    snapshot.remove_copy(home)
+    if migrations.is_due(home.database):
+        from appliance.store.backup import making
+
+        making.make_before_migration(home)
+    return Database(home.database)

@@ -19,6 +19,7 @@ from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.erasure_selection import Selection, select
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
+from appliance.store.backup import catalogue
 from appliance.store.database import Database
 from appliance.timestamps import parse_bound
 from appliance.types import ErasurePreview, ErasureReport, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
@@ -74,11 +75,14 @@ class ErasureService:
                     " been finished, by itself or by the next 'appliance forget'.",
                 ) from error
         # This time with the names of the exports that still hold it; the stored receipt has none.
-        return replace(forgetting.receipt(self._database.read(), key), proof=reports[key])
+        return self._with_backups(replace(forgetting.receipt(self._database.read(), key), proof=reports[key]))
 
     def receipts(self, request: r.ReceiptsRequest) -> list[Receipt]:
         """See ``ReceiptsRequest``."""
-        return forgetting.receipts(self._database.read())
+        return [self._with_backups(receipt) for receipt in forgetting.receipts(self._database.read())]
+
+    def _with_backups(self, receipt: Receipt) -> Receipt:
+        return replace(receipt, backups=tuple(catalogue.holding(self._home, receipt.at)))
 
     def finish_interrupted(self, should_continue: ShouldContinue) -> int:
         """Finish erasures that were interrupted, unless one is running. Returns how many there were."""
@@ -106,6 +110,7 @@ class ErasureService:
     ) -> dict[int, ErasureReport]:
         """Rewrite the files, search them for the texts of each receipt, and close the receipts. Returns the reports."""
         reports: dict[int, ErasureReport] = {}
+        catalogue.remove_own(self._home)
         vectors = self._index_service.expunge(on_embedded)
         for key, texts in erasures.items():
             if texts is not None:

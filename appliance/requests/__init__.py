@@ -7,7 +7,7 @@ verb, and its fields are the verb's arguments: ``client.Appliance`` takes both f
 
 from __future__ import annotations
 
-from appliance.requests.backups import BackupRequest
+from appliance.requests.backups import BackupRequest, KnownBackupsRequest
 from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
 from appliance.requests.facts import (
     AddFactRequest,
@@ -110,6 +110,7 @@ __all__ = [
     "ImportanceRequest",
     "IngestRequest",
     "InteractiveUseRequest",
+    "KnownBackupsRequest",
     "ListFactsRequest",
     "ListSessionsRequest",
     "ListSummariesRequest",

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import BackupReport
+from appliance.types import BackupReport, KnownBackups
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +39,10 @@ class BackupRequest(Request[BackupReport]):
     passphrase: str | None = field(default=None, repr=False)
     recipients: Sequence[str] = ()
     identity: str | os.PathLike[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBackupsRequest(Request[list[KnownBackups]]):
+    """List where backups of this memory were made, the latest first."""
+
+    name: ClassVar[str] = "backups.known"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
-from appliance.paths import FILE_MODE
+from appliance.paths import FILE_MODE, Home
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
 from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes
@@ -27,8 +27,6 @@ CACHE_KIB = 32_768
 READER_CACHE_KIB = 4_096
 """The page cache of each reading connection; smaller, because a server reads on forty threads, and the operating system
 caches the file as well."""
-
-RESTORE_HINT = "Restore a backup, or move the file away and ingest the exports again."
 
 
 class Database:
@@ -420,7 +418,10 @@ def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     # The last byte is the primary result code; the other bytes extend it.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        return StoreCorrupt(f"The database is damaged ({error}).", where=str(path), hint=RESTORE_HINT)
+        from appliance.store.backup.catalogue import restore_hint
+
+        hint = f"Move the file away and ingest the exports again, or {restore_hint(Home(path.parent))}."
+        return StoreCorrupt(f"The database is damaged ({error}).", where=str(path), hint=hint)
     if code == sqlite3.SQLITE_NOMEM:
         return OutOfMemory("The database gets no more memory.", where=str(path), hint=MEMORY_HINT)
     if code in _FULL_DISK_CODES and (code == sqlite3.SQLITE_FULL or _is_disk_full(path)):

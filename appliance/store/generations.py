@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.paths import Home, copy_folder, make_private
 from appliance.store import chunks, summary_chunks, vectors
+from appliance.store.backup.catalogue import restore_hint
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.index import edge, preallocation, shard
@@ -88,7 +89,7 @@ def require_database(home: Home) -> None:
         raise StoreCorrupt(
             f"The database is {'empty' if path.exists() else 'missing'}, but {remains[0].name} belongs to it.",
             where=str(path),
-            hint="Put recall.db back, or restore a backup. To begin a new memory, name another folder with --home.",
+            hint=f"Put recall.db back, or {restore_hint(home)}. Begin a new memory in another folder (--home).",
         )
 
 

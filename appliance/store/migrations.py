@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
@@ -95,6 +97,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES)
 def latest() -> int:
     """Return the number of this program's schema."""
     return FIRST + len(MIGRATIONS)
+
+
+def is_due(database: Path) -> bool:
+    """Whether the database was written by an earlier version of this program."""
+    if not database.is_file() or not database.stat().st_size:
+        return False
+    # Anything else that is wrong with it shows when it is opened.
+    with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as reader:
+        (version,) = reader.execute("PRAGMA user_version").fetchone()
+        return FIRST <= int(version) < latest()
+    return False
 
 
 def migrate(connection: sqlite3.Connection, where: str) -> None:

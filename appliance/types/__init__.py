@@ -11,7 +11,15 @@ Parsers set these metadata keys where the export has them, and only these keys h
 
 from __future__ import annotations
 
-from appliance.types.backup import BackupCheck, BackupInfo, BackupProblem, BackupReport, LostPart, RestoreReport
+from appliance.types.backup import (
+    BackupCheck,
+    BackupInfo,
+    BackupProblem,
+    BackupReport,
+    KnownBackups,
+    LostPart,
+    RestoreReport,
+)
 from appliance.types.erasure import ErasurePreview, ErasureReport, Receipt
 from appliance.types.overview import Activity, FilterChoices, Outline, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
@@ -101,6 +109,7 @@ __all__ = [
     "Importance",
     "IngestReport",
     "InputProblem",
+    "KnownBackups",
     "Layer",
     "LayerName",
     "Level",

@@ -54,6 +54,16 @@ class BackupCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownBackups:
+    """A folder or file into which backups of this memory were made: their times, the latest last, and whether it can be
+    reached now. What can't be reached is as it was last seen."""
+
+    path: str
+    times: tuple[str, ...]
+    is_reachable: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LostPart:
     """A part that could not be restored or recovered, and why."""
 

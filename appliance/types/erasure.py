@@ -54,7 +54,8 @@ class ErasureReport:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """The record of an erasure, with an id of its own ("e3"). ``state`` is "open" as long as files of the home still
-    have to be rewritten or searched; ``vectors`` counts those erased; ``proof`` is the report."""
+    have to be rewritten or searched; ``vectors`` counts those erased; ``proof`` is the report. ``backups`` are the
+    known folders and files with a backup from before, which may still hold what was erased."""
 
     id: str
     at: str
@@ -66,3 +67,4 @@ class Receipt:
     formats: dict[str, int]
     proof: ErasureReport
     facts: int = 0
+    backups: tuple[str, ...] = ()

@@ -166,6 +166,7 @@ CASES: Sequence[Case] = (
     case("forget", lambda folder, done: r.ForgetRequest(done["preview"])),
     case("receipts", r.ReceiptsRequest()),
     case("backup", lambda folder, done: r.BackupRequest(folder / "backups")),
+    case("known backups", r.KnownBackupsRequest()),
     case("backup among other files", lambda folder, done: r.BackupRequest(folder / "drop")),
     case("status", r.StatusRequest()),
     case("verify", r.VerifyRequest(deep=True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Backups
-from appliance.errors import HomeError, NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
+from appliance.errors import DiskFull, HomeError, NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
 from appliance.store import migrations
 from appliance.store.backup import making, retention
 from appliance.store.backup.storage import FolderStorage
@@ -279,11 +280,11 @@ def test_a_full_disk_is_said_and_the_earlier_backup_stays(
         write_entry(storage, name, data)
 
     def no_room(path: Path, data: bytes) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(FolderStorage, "write", full)
-        with pytest.raises(StoreError, match="No space left on device") as error:
+        with pytest.raises(DiskFull, match="no room for the backup") as error:
             memory.backup(tmp_path / "backups")
         assert error.value.hint and "Earlier backups" in error.value.hint
     assert not Backups.verify(tmp_path / "backups", read_data=True).problems
@@ -317,7 +318,9 @@ def test_secrets_of_this_machine_are_left_out(memory: Appliance, tmp_path: Path)
     (tmp_path / "home" / "config.toml").write_text("")
     memory.backup(tmp_path / "backups")
     Appliance.restore(tmp_path / "backups", tmp_path / "new")
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {"recall.db", "vectors", "config.toml", "lock"}
+    restored = {path.name for path in (tmp_path / "new").iterdir()}
+    assert restored == {"recall.db", "vectors", "config.toml", "lock", "backups"}
+    assert [path.name for path in (tmp_path / "new" / "backups").iterdir()] == ["list.json"]
 
 
 def test_files_are_private(memory: Appliance, tmp_path: Path) -> None:

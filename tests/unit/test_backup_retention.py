@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from appliance.errors import UsageError
-from appliance.store.backup import manifest, retention
+from appliance.store.backup import backup_ids, retention
 
 FIRST = datetime(2024, 1, 1, 12, tzinfo=UTC)  # a Monday
 
 
 def ids(days: list[float]) -> list[str]:
-    return [f"{FIRST + timedelta(days=day):{manifest.ID_FORMAT}}" for day in days]
+    return [f"{FIRST + timedelta(days=day):{backup_ids.ID_FORMAT}}" for day in days]
 
 
 def kept(policy: str, days: list[float]) -> list[float]:
@@ -45,6 +45,6 @@ def test_another_form_is_refused(text: str) -> None:
 
 
 def test_ids_sort_after_earlier_ones_when_the_clock_goes_back() -> None:
-    late = manifest.time_of(ids([100_000])[0])
-    id, at = manifest.next_id(late)
-    assert id > ids([100_000])[0] and at == late + 1 == manifest.time_of(id)
+    late = backup_ids.time_of(ids([100_000])[0])
+    id, at = backup_ids.next_id(late)
+    assert id > ids([100_000])[0] and at == late + 1 == backup_ids.time_of(id)

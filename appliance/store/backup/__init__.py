@@ -20,5 +20,6 @@ of a home are compared with the previous backup, block by block, and only new bl
     making        home → snapshot → packs → manifest
     retention     which backups are kept, and what goes with the others
     restoring     manifest → packs → new home
+    catalogue     where backups of a home were made
     checking      whether all of it is there and undamaged
 """

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from appliance import __version__
 from appliance.errors import UsageError
 from appliance.paths import Home
+from appliance.store.backup import catalogue, packs, previous, repository, retention, snapshot, storage
 from appliance.store.backup import manifest as manifests
-from appliance.store.backup import packs, previous, repository, retention, snapshot, storage
+from appliance.store.backup.backup_ids import next_id, time_of
 from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import FORMAT_VERSION, Manifest
 from appliance.store.backup.packs import BLOCK_BYTES, DIGEST_BYTES, FRAME_BLOCKS, PackWriter
@@ -81,11 +82,21 @@ def make(
             manifest = written.manifest(manifest.id)  # its blocks may have moved
         if not storage.is_archive(target):
             previous.remember(home, written, manifest, digests)
+        catalogue.note(home, target, written.head.id, written.backup_ids())
     return BackupReport(
         path=str(target), id=manifest.id, at=manifest.info().at, messages=manifest.messages,
         bytes=manifest.info().bytes, new_bytes=manifest.new_bytes, seconds=time.perf_counter() - began,
         removed=tuple(removed),
     )  # fmt: skip
+
+
+def make_before_migration(home: Home) -> None:
+    """Back up a home whose database is about to be migrated, in the home itself. The backup before is removed.
+
+    Raises:
+        StoreError: It can't be written. The database was not migrated.
+    """
+    make(home, home.backups / catalogue.BEFORE_MIGRATION, keep=RetentionPolicy(()))
 
 
 def _remove_unfinished(written: Repository) -> None:
@@ -105,7 +116,7 @@ def _write(
 ) -> tuple[Manifest, dict[str, bytes]]:
     """Write the packs and the manifest of a backup. Returns the manifest, and the digests of each file's blocks."""
     ids = written.backup_ids()
-    id, at = manifests.next_id(manifests.time_of(ids[-1]) if ids else 0)
+    id, at = next_id(time_of(ids[-1]) if ids else 0)
     written.storage.write(MARKER, id.encode())
     all_packs = list(before.packs)
 

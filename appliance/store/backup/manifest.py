@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
@@ -13,14 +12,11 @@ from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.backup.packs import BLOCK_BYTES
-from appliance.timestamps import from_microseconds, iso_from_microseconds, now, to_microseconds
+from appliance.timestamps import iso_from_microseconds
 from appliance.types import BackupInfo
 
 FORMAT_VERSION = 1
 MAX_MANIFEST_BYTES = 1 << 30
-
-ID_FORMAT = "%Y%m%dT%H%M%S.%fZ"
-"""The id of a backup: its time in UTC."""
 
 
 class StoredPack(msgspec.Struct, frozen=True):
@@ -88,21 +84,6 @@ def decode(data: bytes, where: str) -> Manifest:
             hint="Update the program, then try again.",
         )
     return msgspec.json.decode(text, type=Manifest)
-
-
-# --- ids ----------------------------------------------------------------------------------------------------
-
-
-def next_id(after: int) -> tuple[str, int]:
-    """Return the id of a new backup, which is its time, and the time. It is later than ``after``, whatever the clock
-    does, so that ids sort in the order in which backups were made."""
-    at = max(now(), after + 1)
-    return f"{from_microseconds(at):{ID_FORMAT}}", at
-
-
-def time_of(id: str) -> int:
-    """Return the time of a backup in microseconds since 1970, as its id says."""
-    return to_microseconds(datetime.strptime(id, ID_FORMAT).replace(tzinfo=UTC))
 
 
 # --- the blocks of a file as arrays --------------------------------------------------------------------------

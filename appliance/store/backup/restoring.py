@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from appliance.errors import HomeError, StoreCorrupt, StoreError, StoreVersion
+from appliance.errors import HomeError, StoreCorrupt, StoreVersion
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home, sync_folder
-from appliance.store import migrations
+from appliance.store import migrations, room
+from appliance.store.backup import catalogue, repository
 from appliance.store.backup import manifest as manifests
-from appliance.store.backup import repository
 from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredFile
 from appliance.store.backup.packs import BLOCK_BYTES, FRAME_BLOCKS, Pack
@@ -54,7 +54,8 @@ def restore(
         NotFound: There is no such backup.
         StoreCorrupt: The database in the backup is damaged. Nothing is left behind.
         StoreVersion: A newer version of this program made the backup.
-        StoreError: The backup can't be read, or the disk is full.
+        DiskFull: The disk has no room for the memory.
+        StoreError: The backup can't be read.
     """
     began = time.perf_counter()
     source, target = source.expanduser().absolute(), target.expanduser().absolute()
@@ -70,6 +71,7 @@ def restore(
         with ExitStack() as stack:
             work = _begin(target, stack)
             lost = _write_files(opened, manifest, work, progress)
+            catalogue.note(Home(work), source, opened.head.id, opened.backup_ids())
             _finish(work, target)
     return RestoreReport(
         home=str(target), backup=manifest.id, at=manifest.info().at, messages=manifest.messages,
@@ -106,13 +108,7 @@ def _begin(target: Path, stack: ExitStack) -> Path:
 
 def _write_files(opened: Repository, manifest: Manifest, work: Path, progress: OnBlocks) -> list[LostPart]:
     """Write the files of a backup into ``work``. Returns the parts that are damaged, among them no database."""
-    free, needed = shutil.disk_usage(work).free, manifest.info().bytes
-    if needed > free:
-        raise StoreError(
-            f"The memory needs {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free.",
-            where=str(work.parent),
-            hint="Make room, or name a folder on another disk with --home.",
-        )
+    room.require_room(work, manifest.info().bytes, "restore the backup")
     writer = _Writer(opened, manifest, progress)
     lost = []
     # The database comes last, under another name: without it, the folder is no home.

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from appliance.errors import UsageError
 from appliance.store.backup import manifest as manifests
-from appliance.store.backup.manifest import Manifest, StoredPack, time_of
+from appliance.store.backup.backup_ids import next_id, time_of
+from appliance.store.backup.manifest import Manifest, StoredPack
 from appliance.store.backup.packs import DIGEST_BYTES, FRAME_BLOCKS, PackWriter
 from appliance.store.backup.repository import Repository
 from appliance.store.backup.storage import BACKUPS, PACKS
@@ -107,7 +108,7 @@ def _repack(written: Repository, kept: list[Manifest], forgotten_at: int | None)
         return kept
     new_packs: list[StoredPack] = []
     # Later than the backups, and than what was forgotten: these packs hold only what is needed.
-    id = manifests.next_id(max([*map(_pack_time, stored), time_of(kept[-1].id)]))[0]
+    id = next_id(max([*map(_pack_time, stored), time_of(kept[-1].id)]))[0]
 
     def store_pack(data: bytes, blocks: int) -> None:
         new_packs.append(written.write_pack(f"{id}-{len(new_packs)}", data, blocks))

@@ -20,6 +20,7 @@ from pathlib import Path
 from appliance import paths
 from appliance.errors import StoreError
 from appliance.paths import FILE_MODE, Home
+from appliance.store import room
 from appliance.store.database import as_store_errors
 
 DATABASE = "recall.db"
@@ -32,6 +33,7 @@ LEFT_OUT = frozenset(
         DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", COPY_NAME,
         "index",  # made again from the vectors
         "inbox", "uploads",  # exports, which have been read
+        "erasing",  # words of what is being forgotten
         "lock", "socket", "daemon.json", "token", "logs",  # of this machine and its processes
         "backups",  # what is known of other backups, and one of an earlier schema
     )
@@ -62,9 +64,11 @@ def take(home: Home) -> Iterator[Snapshot]:
     """The files of a home at this moment, for as long as the context lasts.
 
     Raises:
-        StoreError: The database can't be read, or there is no room for a copy of it.
+        DiskFull: There is no room for a copy of the database.
+        StoreError: The database can't be read.
     """
     copy = home.root / COPY_NAME
+    room.require_room(home.root, home.database.stat().st_size, "copy the database for a backup")
     try:
         messages, schema = _copy_database(home.database, copy)
         files = [SnapshotFile(DATABASE, copy, copy.stat().st_size)]
@@ -78,7 +82,7 @@ def take(home: Home) -> Iterator[Snapshot]:
 
 def remove_copy(home: Home) -> None:
     """Remove the copy of the database that a backup has left when its process was killed."""
-    with suppress(FileNotFoundError):
+    with suppress(OSError):
         (home.root / COPY_NAME).unlink()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Protocol
 
 import portalocker
 
-from appliance.errors import NotFound, StoreCorrupt, StoreError
+from appliance.errors import DiskFull, NotFound, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, FOLDER_MODE, sync_folder, write_file_atomically
 
 REPOSITORY = "repository.json"
@@ -218,6 +219,9 @@ def _new_archive(path: Path) -> Iterator[Storage]:
 
 def unwritable(path: Path, error: OSError) -> StoreError:
     """The error of a backup that can't be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "Make room there, or remove older backups (--keep), then try again. Earlier backups there are kept."
+        return DiskFull("The disk has no room for the backup.", where=str(path), hint=hint)
     hint = "Check that the disk works and has room, then try again. Earlier backups there are kept."
     return StoreError(f"The backup can't be written: {error.strerror or error}.", where=str(path), hint=hint)
 

@@ -1,0 +1,94 @@
+"""Where backups of a home were made, as the home knows it (``backups/list.json``): to name them when something is
+damaged, and when something is forgotten that they still hold."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from appliance.paths import FOLDER_MODE, Home, write_file_atomically
+from appliance.store.backup.backup_ids import time_of
+from appliance.store.backup.storage import BACKUPS, REPOSITORY
+from appliance.timestamps import iso_from_microseconds
+from appliance.types import KnownBackups
+
+LIST = "list.json"
+BEFORE_MIGRATION = "before-migration"
+"""The repository in a home with a backup of its state before the last migration."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A repository by its path and its id, and the ids of the backups in it that were there when it was last seen."""
+
+    path: str
+    repository: str
+    backups: list[str]
+
+
+def note(home: Home, path: Path, repository: str, backups: Sequence[str]) -> None:
+    """Note the backups that a repository has now."""
+    entries = [one for one in _read(home) if one.path != str(path)]
+    _write(home, [*entries, _Entry(str(path), repository, list(backups))])
+
+
+def known(home: Home) -> list[KnownBackups]:
+    """Return where backups were made, the latest first. Folders that can be reached are looked at again."""
+    found = []
+    for entry in _read(home):
+        path = Path(entry.path)
+        is_reachable = path.is_file() or (path / REPOSITORY).is_file()
+        ids = entry.backups
+        if is_reachable and path.is_dir():
+            ids = sorted(one.name for one in (path / BACKUPS).glob("*Z"))
+        if ids:
+            times = tuple(iso_from_microseconds(time_of(id)) for id in ids)
+            found.append(KnownBackups(entry.path, times, is_reachable))
+    return sorted(found, key=lambda one: one.times[-1], reverse=True)
+
+
+def holding(home: Home, forgotten_at: str) -> list[str]:
+    """Return the paths of repositories with a backup from before something was forgotten, each with the time of its
+    latest such backup."""
+    before = datetime.fromisoformat(forgotten_at)
+    found = []
+    for one in known(home):
+        times = [time for time in one.times if datetime.fromisoformat(time) <= before]
+        if times:
+            found.append(f"{one.path} ({times[-1][:10]})")
+    return found
+
+
+def remove_own(home: Home) -> None:
+    """Remove the backup in the home itself: something is forgotten that it may hold."""
+    own = home.backups / BEFORE_MIGRATION
+    if own.exists():
+        shutil.rmtree(own)
+        _write(home, [one for one in _read(home) if one.path != str(own)])
+
+
+def restore_hint(home: Home) -> str:
+    """Return what to do when the database is damaged, as a part of a sentence: restore the latest backup that can be
+    reached, named if one is known."""
+    try:
+        backups = sorted(known(home), key=lambda one: one.is_reachable, reverse=True)
+    except (OSError, ValueError):  # this stands in the error of a damaged home
+        backups = []
+    if not backups:
+        return "restore a backup"
+    return f"restore the backup of {backups[0].times[-1][:10]} ('appliance restore {backups[0].path} --home NEW')"
+
+
+def _write(home: Home, entries: Sequence[_Entry]) -> None:
+    home.backups.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    write_file_atomically(home.backups / LIST, msgspec.json.encode(entries))
+
+
+def _read(home: Home) -> list[_Entry]:
+    try:
+        return msgspec.json.decode((home.backups / LIST).read_bytes(), type=list[_Entry])
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return []
