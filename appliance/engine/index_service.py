@@ -24,7 +24,7 @@ from appliance.retrieval.resources import SearchResources
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.workers import run_concurrently
-from appliance.store import chunks, generations, lexical, variants
+from appliance.store import archive, chunks, generations, lexical, variants
 from appliance.store.check import ModelWindow
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
@@ -411,6 +411,7 @@ class IndexService:
         Returns:
             The number of erased vectors.
         """
+        archive.rewrite_all_retired_frames(self._database)
         with self._rebuild_lock, self._exclusive(), self._stores_lock:
             found = self.generation()
             self._close_stores()

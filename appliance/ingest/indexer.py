@@ -97,7 +97,7 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
         return 0
     rows, vectors = _vectors(context, pending)
     pending = [chunk for chunk in pending if chunk.digest in vectors]
-    _put(context, [_point(chunk, vectors[chunk.digest]) for chunk in pending])
+    _put(context, [_point(chunk, vectors[chunk.digest]) for chunk in pending if not chunk.archived])
     keys = [chunk.chunk for chunk in pending]
     signatures = near_duplicates.signatures(context.database.read(), keys)
     comparison = near_duplicates.ComparisonVectors(context.generation, vectors, context.ledger.read)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from appliance.errors import NotFound, UsageError
-from appliance.store import lexical, messages, sessions, statements
+from appliance.store import archive, lexical, messages, sessions, statements
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -206,10 +206,15 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
     files = [
         key for key, path in db.execute("SELECT id, path FROM source") if words in lexical.fold(PurePath(path).name)
     ]
-    # The full text leads neither to what a session withholds from others, nor to what has expired.
+    # The full text leads neither to what a session withholds from others, nor to what has expired or is archived.
     hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
+    hidden = containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")
     by_place = {
-        "text": {*text, *containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")},
+        "text": {
+            *text,
+            *archive.containing(db, scope, query),
+            *containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}"),
+        },
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
         "authors": _messages_by(db, scope, query),
         "titles": set(messages_of(db, titled)),

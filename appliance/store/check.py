@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appliance.errors import StoreError
-from appliance.store import chunks, damage, digests, lexical, summaries, variants, vectors
+from appliance.store import archive, chunks, damage, digests, lexical, summaries, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
@@ -61,6 +61,7 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
         ("the digests", lambda: check_digests(db, damaged, report)),
         ("the full text", lambda: check_full_text(database, report)),
         ("the variants", lambda: check_variants(db, damaged, report)),
+        ("the archive", lambda: check_archive(db, report)),
     ]
     if derived is not None:
         generation = derived.generation.id
@@ -122,6 +123,14 @@ def check_variants(db: sqlite3.Connection, damaged: Collection[str], report: Ver
     for key, why in variants.disagreements(db):
         if message_id(key) not in damaged:
             report.add(message_id(key), f"{why}: run 'appliance reindex'")
+
+
+def check_archive(db: sqlite3.Connection, report: VerifyReport) -> None:
+    """Check that every archived text can be read, byte by byte as it was, and that texts and tiers agree."""
+    if archived := archive.count(db):
+        report.count("archived", archived)
+    for key, why in archive.damage(db):
+        report.add(message_id(key), why)
 
 
 def check_coverage(
@@ -252,7 +261,7 @@ def check_index(db: sqlite3.Connection, derived: DerivedStores, report: VerifyRe
     expected: list[tuple[int, int]] = []
     for key, row in db.execute(
         f"SELECT c.id, e.row FROM {_POINTS_SQL} c JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
-        " ORDER BY c.id",
+        " WHERE c.id NOT IN (SELECT h.id FROM archived a JOIN chunk h ON h.message_id = a.message_id) ORDER BY c.id",
         (generation,),
     ):
         if key not in present and key not in queued:

@@ -128,6 +128,8 @@ class PendingChunk:
     storage_scope: StorageScope
     agents: str
     """The agents that take part in its session, as JSON."""
+    archived: bool
+    """Whether its message is archived: then it gets its vector, and no point."""
 
     @property
     def passage(self) -> str:
@@ -231,9 +233,17 @@ def delete(tx: sqlite3.Connection, messages: Collection[int]) -> None:
     tx.execute(f"DELETE FROM chunk WHERE message_id IN {JSON_KEYS_SQL}", keys)
 
 
+def drop_points(tx: sqlite3.Connection, messages: Collection[int]) -> None:
+    """Queue the removal of the points of messages that keep their chunks, because they are archived."""
+    query = f"SELECT id, generation, 'drop', {CONVERSATION_BOOST} FROM chunk WHERE message_id IN {JSON_KEYS_SQL}"
+    _enqueue(tx, query, (json_keys(messages),))
+
+
 def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
-    """Queue the chunks of messages again, because their neighbours or filter fields changed."""
-    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} WHERE c.message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
+    """Queue the chunks of messages again, because their neighbours or filter fields changed. For archived messages, the
+    row of the archive index becomes stale instead."""
+    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
+    tx.execute(f"UPDATE archived SET stale = stale + 1 WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
 
 
 def requeue_session(tx: sqlite3.Connection, session: int) -> None:
@@ -244,12 +254,13 @@ def requeue_session(tx: sqlite3.Connection, session: int) -> None:
 
 def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
     """Queue every chunk of a generation, of messages and summaries, because its index is empty."""
-    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} WHERE c.generation = ?", (generation,))
+    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.generation = ?", (generation,))
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE p.generation = ?", (generation,))
 
 
 _MESSAGE_PUTS_SQL = (
     f"SELECT c.id, c.generation, 'put', {PRIORITY_SQL} FROM chunk c JOIN message m ON m.id = c.message_id"
+    " WHERE NOT EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
 )
 _SUMMARY_PUTS_SQL = (
     f"SELECT {SUMMARY_POINTS} + p.id, p.generation, 'put', s.last_order - {SUMMARY_PENALTY}"
@@ -277,6 +288,12 @@ def messages_without_chunks(db: sqlite3.Connection, generation: int, after: int)
 def count(db: sqlite3.Connection, generation: int) -> int:
     """Return the number of messages' chunks of a generation."""
     return fetch_int(db, "SELECT count(*) FROM chunk WHERE generation = ?", (generation,))
+
+
+def count_archived(db: sqlite3.Connection, generation: int) -> int:
+    """Return the number of chunks of a generation whose messages are archived, so that they have no points."""
+    query = "SELECT count(*) FROM archived a JOIN chunk c ON c.message_id = a.message_id WHERE c.generation = ?"
+    return fetch_int(db, query, (generation,))
 
 
 _ORPHANED_SQL = (
@@ -361,7 +378,7 @@ def next_puts(
         rows = db.execute(
             "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
             " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
-            f" {AGENTS_SQL}"
+            f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
             " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
             f"       AND +ticket <= ?4 AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"

@@ -25,6 +25,9 @@ _JSON_COLUMNS: Mapping[str, Sequence[str]] = {
     "working": ("sentences",),
     "erasure": ("counts", "proof"),
 }
+_READ_AS = {("message", "body"): "text"}
+"""Columns that are judged by another one: a ``body`` may be a frame, whose text ``text`` has."""
+
 _SOUND_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
 
 _KEYS = {
@@ -184,7 +187,7 @@ def _columns(db: sqlite3.Connection, table: str) -> list[_Column]:
     json_columns = _JSON_COLUMNS.get(table, ())
     rows = db.execute(f"PRAGMA main.table_info({table})").fetchall()
     return [
-        _Column(name, kind, bool(required), name in json_columns)
+        _Column(_READ_AS.get((table, name), name), kind, bool(required), name in json_columns)
         for _, name, kind, required, _, primary in rows
         if kind in _SOUND_TYPES and not (primary and kind == "INTEGER")
     ]

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
+from appliance.store import text_frames
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
 from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes
@@ -220,6 +221,7 @@ class Database:
         connection.text_factory = decode_text
         connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
         connection.create_function("searchable", 1, words, deterministic=True)
+        text_frames.register(connection)
 
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)

@@ -4,7 +4,7 @@ Deleted are messages with their revisions, chunks, full text, fingerprints and v
 from the index. Until an erasure, some traces remain: the values of a deleted point, until the index is optimized; the
 row of a vector in the ledger, under a digest that no message has any more; words in segments of the full text that have
 not been merged since; and old pages of the write-ahead log, until it is reused. Pages of the database itself are
-overwritten (``secure_delete``).
+overwritten (``secure_delete``). A dictionary of the archive that holds a piece of a deleted text is retired.
 
 A branch keeps the messages that it shares: the branch that shares most of them becomes their owner, and the other
 branches become branches of it.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store import branches, chunks, digests, lexical, neighbours, sessions
+from appliance.store import archive, branches, chunks, digests, lexical, neighbours, sessions
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import RemovalResult, StorageScope
 
@@ -74,9 +74,12 @@ def remove_messages(tx: sqlite3.Connection, keys: Collection[int]) -> None:
 
 
 def _delete_messages(tx: sqlite3.Connection, keys: Collection[int]) -> None:
+    has_dictionaries = bool(archive.dictionaries(tx, retired=False))
+    texts = archive.texts_of(tx, keys) if has_dictionaries else []
     lexical.remove_from_index(tx, keys)
     chunks.delete(tx, keys)
     tx.execute(f"DELETE FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),))
+    archive.retire_dictionaries(tx, texts)
 
 
 def _transfer_to_branch(tx: sqlite3.Connection, session: int) -> RemovalResult:

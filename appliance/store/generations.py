@@ -178,11 +178,12 @@ def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, 
 
 
 def _expected_points(database: Database, generation: Generation) -> int:
-    """The least number of points of the index: one for each chunk, of messages and summaries, not in the outbox; 0 if
-    the database is too damaged to count them."""
+    """The least number of points of the index: one for each chunk, of messages and summaries, not in the outbox and not
+    archived; 0 if the database is too damaged to count them."""
     db = database.read()
     with contextlib.suppress(StoreCorrupt):
         total_points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
+        total_points -= chunks.count_archived(db, generation.id)
         return total_points - chunks.count_pending(db, generation.id) - summary_chunks.count_pending(db, generation.id)
     return 0
 

@@ -99,6 +99,9 @@ class MessageRow:
 FIRST_REVISION = 1
 """The revision of a message that has never been changed."""
 
+_STORED_COLUMNS = ["body" if one == "text" else one for one in digests.MESSAGE_COLUMNS]
+"""The columns that a message is stored in; ``text`` is read from its ``body``."""
+
 COLUMNS = (
     "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
     " m.talk, m.reply_to, m.metadata, m.revision, m.source_id, m.pinned"
@@ -227,8 +230,7 @@ def insert(
     ]  # fmt: skip
     scores = importance or [None] * len(messages)
     tx.executemany(
-        f"INSERT INTO message ({', '.join(digests.MESSAGE_COLUMNS)}, importance)"
-        f" VALUES ({placeholders(digests.MESSAGE_COLUMNS)}, ?)",
+        f"INSERT INTO message ({', '.join(_STORED_COLUMNS)}, importance) VALUES ({placeholders(_STORED_COLUMNS)}, ?)",
         ((*row, score) for row, score in zip(rows, scores, strict=True)),
     )
     digests.add(tx, rows)
@@ -248,7 +250,7 @@ def revise(
         (now(), key),
     )
     tx.execute(
-        "UPDATE message SET text = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
+        "UPDATE message SET body = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
         " at = ?, order_at = ?, position = ?, source_id = ?, importance = ?,"
         " pinned = max(pinned, ?), revision = revision + 1 WHERE id = ?",
         (message.text, message.metadata, message.role, message.author, message.conversational, message.reply_to,

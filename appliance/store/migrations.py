@@ -90,7 +90,123 @@ _SEARCHABLE_BYTES = (
 """``searchable`` gets bytes: Python's ``sqlite3`` hands no text to a function that is not UTF-8, so that a single
 damaged message would stop every change of the full text."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES)
+_ARCHIVE = (
+    # A message's text is in ``body``: as text, or archived as a zstd frame, which ``text`` reads through a function of
+    # the program. What reads ``text`` in the schema is made again, because it must name the new columns.
+    "DROP VIEW message_words",
+    "DROP VIEW message_window",
+    "DROP TRIGGER message_said_anew",
+    "DROP TRIGGER summary_torn",
+    "DROP TRIGGER working_changed",
+    "DROP TRIGGER fact_due_changed",
+    "ALTER TABLE message RENAME COLUMN text TO body",
+    "ALTER TABLE message ADD COLUMN text TEXT GENERATED ALWAYS AS"
+    " (CASE typeof(body) WHEN 'blob' THEN unpack(body) ELSE body END) VIRTUAL",
+    """
+-- A dictionary of archived texts, by the number that zstd writes into each frame. A retired one had a piece of a text
+-- that was erased: its frames are written anew.
+CREATE TABLE archive_dictionary (
+    id INTEGER PRIMARY KEY,
+    made_at INTEGER NOT NULL,
+    retired INTEGER NOT NULL DEFAULT 0,
+    content BLOB NOT NULL
+)""",
+    """
+-- A message whose text is archived: outside of the full text and of the index.
+CREATE TABLE archived (
+    message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    dictionary INTEGER REFERENCES archive_dictionary,
+    stale INTEGER NOT NULL DEFAULT 0  -- how often what the archive index has of it changed since that was written
+)""",
+    "CREATE INDEX archived_dictionary ON archived (dictionary)",
+    "CREATE INDEX archived_stale ON archived (message_id) WHERE stale > 0",
+    """
+-- A message that gets a text again, restored or changed in its source, is not archived any more.
+CREATE TRIGGER archived_ended AFTER UPDATE OF body ON message WHEN typeof(NEW.body) <> 'blob' BEGIN
+    DELETE FROM archived WHERE message_id = NEW.id;
+END""",
+    """
+-- The words of each message that is not archived, for the full text.
+CREATE VIEW message_words AS SELECT id, searchable(CAST(text AS BLOB)) AS text FROM message m
+    WHERE NOT EXISTS (SELECT 1 FROM archived WHERE message_id = m.id)""",
+    """
+-- The words around each message, for the index: of two neighbours on each side (neighbours.NEIGHBOURS), the nearest 400
+-- characters of each, which bounds the cost of long answers. Only conversational messages have neighbours: what is
+-- around a tool record says little about it, and a new turn would change the words of any number of records around it.
+CREATE VIEW message_window AS SELECT m.id AS id,
+    CASE WHEN m.talk THEN searchable(CAST(
+        coalesce((
+            SELECT group_concat(substr(n.text, -400), ' ') FROM (
+                SELECT n.text FROM message n
+                WHERE n.session_id = m.session_id AND n.talk = 1
+                    AND (n.order_at, n.position, n.id) < (m.order_at, m.position, m.id)
+                ORDER BY n.order_at DESC, n.position DESC, n.id DESC LIMIT 2
+            ) n
+        ), '')
+        || ' ' || coalesce((
+            SELECT group_concat(substr(n.text, 1, 400), ' ') FROM (
+                SELECT n.text FROM message n
+                WHERE n.session_id = m.session_id AND n.talk = 1
+                    AND (n.order_at, n.position, n.id) > (m.order_at, m.position, m.id)
+                ORDER BY n.order_at ASC, n.position ASC, n.id ASC LIMIT 2
+            ) n
+        ), '') AS BLOB)
+    ) ELSE '' END AS neighbours
+FROM message m""",
+    """
+-- A changed message is compared again.
+CREATE TRIGGER message_said_anew AFTER UPDATE OF body, role, author, talk, at ON message
+    WHEN (OLD.text, OLD.role, OLD.author, OLD.talk, OLD.at)
+        IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk, NEW.at) BEGIN
+    DELETE FROM fingerprint WHERE message_id = OLD.id;
+END""",
+    """
+-- Summaries that cover a message are deleted as soon as it changes or is deleted, so that none keeps its old words.
+CREATE TRIGGER summary_torn
+    AFTER UPDATE OF body, talk, role, author, sent_at, order_at, position, session_id ON message
+    WHEN (OLD.talk OR NEW.talk OR OLD.role = 'tool')
+        AND (OLD.text, OLD.talk, OLD.role, OLD.author, OLD.sent_at, OLD.order_at, OLD.position, OLD.session_id)
+        IS NOT (NEW.text, NEW.talk, NEW.role, NEW.author, NEW.sent_at, NEW.order_at, NEW.position, NEW.session_id)
+BEGIN
+    INSERT INTO summary_due (session_id, changes, edits, torn, at) VALUES (
+        OLD.session_id, 1, 1, EXISTS (
+            SELECT 1 FROM summary WHERE session_id = OLD.session_id
+                AND (first_order, first_position, first_id) <= (OLD.order_at, OLD.position, OLD.id)
+                AND (last_order, last_position, last_id) >= (OLD.order_at, OLD.position, OLD.id)
+        ),
+        min(coalesce(OLD.at, CASE WHEN OLD.source_id IS NULL THEN OLD.added_at ELSE 0 END), OLD.added_at)
+    ) ON CONFLICT (session_id) DO UPDATE SET
+        changes = changes + 1, edits = edits + 1, torn = max(torn, excluded.torn);
+    DELETE FROM summary WHERE session_id = OLD.session_id
+        AND (first_order, first_position, first_id) <= (OLD.order_at, OLD.position, OLD.id)
+        AND (last_order, last_position, last_id) >= (OLD.order_at, OLD.position, OLD.id);
+END""",
+    """
+-- The same for running summaries, which are also made again when a late message arrives before their place.
+CREATE TRIGGER working_changed AFTER UPDATE OF body, talk, role, author, sent_at, order_at, position ON message
+    WHEN (OLD.text, OLD.talk, OLD.role, OLD.author, OLD.sent_at, OLD.order_at, OLD.position)
+        IS NOT (NEW.text, NEW.talk, NEW.role, NEW.author, NEW.sent_at, NEW.order_at, NEW.position)
+BEGIN
+    DELETE FROM working
+        WHERE session_id IN (SELECT session_id FROM working_past WHERE past_id = OLD.session_id)
+            AND (session_id <> OLD.session_id
+                OR (OLD.order_at, OLD.position, OLD.id) <= (order_at, position, message_id));
+    DELETE FROM working
+        WHERE session_id IN (SELECT session_id FROM working_past WHERE past_id = NEW.session_id)
+            AND (session_id <> NEW.session_id
+                OR (NEW.order_at, NEW.position, NEW.id) <= (order_at, position, message_id));
+END""",
+    """
+CREATE TRIGGER fact_due_changed
+    AFTER UPDATE OF body, role, author, talk, sent_at, at, order_at, position ON message
+    WHEN (OLD.text, OLD.role, OLD.author, OLD.talk, OLD.sent_at, OLD.order_at, OLD.position)
+        IS NOT (NEW.text, NEW.role, NEW.author, NEW.talk, NEW.sent_at, NEW.order_at, NEW.position) BEGIN
+    INSERT OR IGNORE INTO fact_due VALUES (NEW.id);
+END""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE)
 """The statements of each migration after the schema."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.store import digests
+from appliance.store import digests, text_frames
 from appliance.store.database import Database
 from appliance_models import HashEmbedder
 from tests.stored_sessions import DAY, clean, ingest, line
@@ -22,6 +22,7 @@ def damage(home: Path, *statements: str) -> None:
     """Change rows behind the program's back, without the triggers that would hide it."""
     connection = sqlite3.connect(home / "recall.db", isolation_level=None)
     connection.create_function("searchable", 1, str, deterministic=True)
+    text_frames.register(connection)
     triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
     for name, _ in triggers:
         connection.execute(f"DROP TRIGGER {name}")
@@ -72,7 +73,7 @@ def test_a_changed_column_is_named_by_its_message(home: Path, tmp_path: Path, ch
 def test_a_text_that_is_no_utf_8_is_named(home: Path, tmp_path: Path) -> None:
     with opened(home) as memory:
         ingest(memory, tmp_path, [line("a", number, f"text {number}") for number in (1, 2)])
-    damage(home, "UPDATE message SET text = CAST(x'ff' || text AS TEXT) WHERE id = 1")
+    damage(home, "UPDATE message SET body = CAST(x'ff' || body AS TEXT) WHERE id = 1")
     database = Database(home / "recall.db")
     assert [key for key, _ in digests.disagreements(database.read())] == [1]
     database.close()

@@ -259,7 +259,7 @@ def test_ten_thousand_turns_leave_no_more_than_a_hundred(memory: Appliance) -> N
     talk(session, 1)
     with engine_of(memory)._database.write() as tx:
         tx.executemany(
-            "INSERT INTO message (session_id, external_id, position, order_at, role, text, talk, metadata, revision,"
+            "INSERT INTO message (session_id, external_id, position, order_at, role, body, talk, metadata, revision,"
             " added_at) SELECT ?, ?, ?, order_at + ?, 'user', ?, 1, '{}', 1, added_at FROM message WHERE id = 1",
             ((key, f"more {i}", i, i, f"On day {i} we moved to {PLACES[i % 12]}.") for i in range(1, 10_000)),
         )

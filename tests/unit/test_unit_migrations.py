@@ -146,7 +146,7 @@ def test_a_migration_is_applied_once(home: Path, with_second: Callable[..., None
 def test_of_several_migrations_all_are_applied_or_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put("first", home)
     before = schema(path)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (SECOND, ("INSERT INTO nowhere VALUES (1)",)))
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*RELEASED, SECOND, ("INSERT INTO nowhere VALUES (1)",)))
     with pytest.raises(StoreError, match="nowhere"):
         Database(path)
     assert schema(path) == before and version(path) == (migrations.FIRST, ["0013"])
@@ -177,9 +177,10 @@ import os, signal, sqlite3, sys
 from appliance.store import migrations
 
 path, at, *second = sys.argv[1:]
-migrations.MIGRATIONS = (tuple(second),) if second else ()
+migrations.MIGRATIONS += (tuple(second),) if second else ()
 connection = sqlite3.connect(path, isolation_level=None)
 connection.create_function("searchable", 1, str, deterministic=True)
+connection.create_function("unpack", 1, str, deterministic=True)
 connection.execute("PRAGMA journal_mode = WAL")
 done = 0
 

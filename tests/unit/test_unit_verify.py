@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from appliance import Appliance
+from appliance.store import text_frames
 from appliance.store.check import MANUAL_SOURCE, SourceCoverage
 from appliance.store.chunks import text_digest
 from appliance.store.index import edge
@@ -47,6 +48,7 @@ def problems(home: Path) -> list[InputProblem]:
 @contextmanager
 def behind_its_back(home: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(home / "recall.db")
+    text_frames.register(connection)
     yield connection
     connection.commit()
     connection.close()
@@ -77,9 +79,9 @@ def test_a_sound_home_has_no_problems_and_says_what_was_looked_at(whole: Path) -
         ("UPDATE chunk SET stop = stop - 1 WHERE message_id = 2", "m2", "characters 21 to 22"),
         ("UPDATE chunk SET stop = 99 WHERE message_id = 1", "m1", "spans 0 to 99 of 20 characters"),
         ("UPDATE chunk SET start = 3 WHERE message_id = 1", "m1", "characters 0 to 3 are not in any chunk"),
-        ("UPDATE message SET text = 'the harbour at Night' WHERE id = 1", "m1", "another text"),
+        ("UPDATE message SET body = 'the harbour at Night' WHERE id = 1", "m1", "another text"),
         ("UPDATE message SET author = 'Ana' WHERE id = 1", "m1", "another text"),
-        ("UPDATE message SET text = 'a cello in the market!' WHERE id = 2", "recall.db", "full text"),
+        ("UPDATE message SET body = 'a cello in the market!' WHERE id = 2", "recall.db", "full text"),
         ("DELETE FROM message_fts_data WHERE id > 10", "recall.db", "full text"),
         ("DELETE FROM message_fts_docsize WHERE id = 2", "recall.db", "full text"),
         ("UPDATE embedding SET digest = x'00' WHERE row = 1", "g1.ledger", "row 1 has the vector of another text"),
