@@ -210,11 +210,7 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
     hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
     hidden = containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")
     by_place = {
-        "text": {
-            *text,
-            *archive.containing(db, scope, query),
-            *containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}"),
-        },
+        "text": {*text, *hidden, *archive.containing(db, scope, query)},
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
         "authors": _messages_by(db, scope, query),
         "titles": set(messages_of(db, titled)),
