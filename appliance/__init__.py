@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Context,
         ContextItem,
         Dropped,
+        Echo,
         ErasurePreview,
         ErasureReport,
         Event,
@@ -102,7 +103,7 @@ _LAZY_EXPORTS = {
         "subscriptions": "Events Watcher",
         "types": (
             "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
-            "ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
+            "Echo ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
             "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Progress Quote "
             "Receipt RemovalResult RestoreReport Scope SessionInfo SessionPage Source SourceCoverage Summary "
             "SummaryHit VerifyReport WatchedFile WhyNot Window"
@@ -127,6 +128,7 @@ __all__ = [
     "DaemonGone",
     "DiskFull",
     "Dropped",
+    "Echo",
     "EndpointError",
     "Erasure",
     "ErasurePreview",

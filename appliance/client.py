@@ -231,6 +231,7 @@ class Erasure(_Resource):
         since: str | date | None = None,
         until: str | date | None = None,
         everything: bool = False,
+        with_echoes: bool = False,
         user_id: str | None = None,
         namespace: str = "",
     ) -> ErasurePreview:
@@ -238,7 +239,7 @@ class Erasure(_Resource):
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, since=since, until=until,
-                everything=everything, user_id=user_id, namespace=namespace,
+                everything=everything, with_echoes=with_echoes, user_id=user_id, namespace=namespace,
             )
         )  # fmt: skip
 

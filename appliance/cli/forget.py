@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,10 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
+    from appliance.client import Appliance
     from appliance.types import ErasurePreview, ErasureReport, Receipt
+
+MAX_LISTED_ECHOES, MAX_ECHO_CHARACTERS = 10, 80
 
 
 def forget(
@@ -32,6 +36,9 @@ def forget(
         str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
     ] = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
+    with_echoes: Annotated[
+        bool, flag("--with-echoes", "Also near copies, answers that repeat it, and summaries and facts that say it.")
+    ] = False,
     user: options.User = None,
     dry_run: options.DryRun = False,
     yes: Annotated[bool, flag("--yes -y", "Don't ask for confirmation.")] = False,
@@ -62,11 +69,14 @@ def forget(
     with options.open_existing(home, "forget") as memory:
         preview = memory.erasure.preview(
             *(ids or ()), source=source, query=query, title=title, author=author, since=since, until=until,
-            everything=everything, user_id=user,
+            everything=everything, with_echoes=with_echoes, user_id=user,
         )  # fmt: skip
+        echoes = _describe_echoes(memory, preview)
         if dry_run or not (preview.messages or preview.sessions or preview.facts):
             _print_preview(preview, json, dry_run)
+            _say_echoes(echoes, with_echoes)
             return
+        _say_echoes(echoes, with_echoes)
         _confirm(preview, yes)
         with output.progress() as (_, on_embedded):
             receipt = memory.erasure.forget(preview, on_embedded)
@@ -147,6 +157,25 @@ def _say_places(preview: ErasurePreview) -> None:
     if preview.found_in:
         places = (f"{place} ({count:,})" if count else place for place, count in preview.found_in.items())
         output.say(f"note: Looked in {', '.join(places)}; in brackets, the messages that each leads to.")
+
+
+def _describe_echoes(memory: Appliance, preview: ErasurePreview) -> list[str]:
+    """A line for each echo, with the words of a message."""
+    ids = [echo.id for echo in preview.echoes if echo.kind not in ("summary", "fact")]
+    texts = {message.id: message.text for message in memory.overview.messages(ids)} if ids else {}
+    words = {id: f": {output.one_line(text)[:MAX_ECHO_CHARACTERS]}" for id, text in texts.items()}
+    return [f"{echo.kind} {echo.id}{words.get(echo.id, '')}" for echo in preview.echoes]
+
+
+def _say_echoes(echoes: Sequence[str], with_echoes: bool) -> None:
+    if not echoes:
+        return
+    count = output.plural(len(echoes), "other item")
+    output.say(f"note: With {count}:" if with_echoes else f"note: {count} may still say it; see --with-echoes:")
+    for line in echoes[:MAX_LISTED_ECHOES]:
+        output.say(f"  {line}")
+    if len(echoes) > MAX_LISTED_ECHOES:
+        output.say(f"  and {len(echoes) - MAX_LISTED_ECHOES:,} more")
 
 
 def _say_files(preview: ErasurePreview) -> None:

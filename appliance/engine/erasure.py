@@ -54,6 +54,7 @@ class ErasureService:
                 since=parse_bound(request.since, end=False),
                 until=parse_bound(request.until, end=True),
                 everything=request.everything,
+                with_echoes=request.with_echoes,
             ),
         )
 

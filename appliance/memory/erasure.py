@@ -17,7 +17,7 @@ import msgspec
 from appliance.memory import erased_texts
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.facts import extraction
-from appliance.store import branches, chunks, deletion, messages, statements, tombstones, watched_files
+from appliance.store import branches, chunks, deletion, messages, statements, summaries, tombstones, watched_files
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, to_json
 from appliance.timestamps import iso_from_microseconds, now
@@ -51,6 +51,7 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
         emptied_sessions = [session for session in preview.sessions if messages.last_order_key(tx, session) is None]
         for session in emptied_sessions:
             deletion.delete(tx, session)
+        summaries.delete(tx, preview.summaries)
         statements.remove_facts(tx, preview.named_facts)
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)

@@ -10,13 +10,14 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from appliance.errors import NotFound, UsageError
+from appliance.memory.echoes import Echoes, find_echoes
 from appliance.store import archive, lexical, messages, sessions, statements
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
@@ -34,6 +35,7 @@ class Selection:
         author: The name of an author, or a part of it.
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
+        with_echoes: Also what else says it; see ``memory.echoes``.
     """
 
     references: Sequence[str] = ()
@@ -44,6 +46,7 @@ class Selection:
     since: int | None = None
     until: int | None = None
     everything: bool = False
+    with_echoes: bool = False
 
     @property
     def is_narrowed(self) -> bool:
@@ -89,41 +92,61 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         if bound is not None:
             parts.append(condition)
             values.append(bound)
-    rows = db.execute(
-        "SELECT m.id, m.session_id, length(m.text), s.format, f.path FROM message m"
-        " JOIN session s ON s.id = m.session_id"
-        f" LEFT JOIN source f ON f.id = m.source_id WHERE {' AND '.join(parts)} ORDER BY m.id",
-        values,
-    ).fetchall()
+    rows = _message_rows(db, " AND ".join(parts), values)
     if selection.source and not rows:
         raise NotFound(f"No message came from {selection.source!r}.", hint="'appliance sessions' shows the sources.")
-    keys = [key for key, *_ in rows]
-    touched_sessions = {session for _, session, *_ in rows}
+    everything = not selection.is_narrowed
+    echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
+    echo_facts: Collection[int] = ()
+    if selection.with_echoes:
+        rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(echoes.messages)])
+        echo_facts = echoes.facts
+    keys = [row.key for row in rows]
+    touched_sessions = {row.session for row in rows}
+    only_words = replace(selection, with_echoes=False) == Selection(query=selection.query)
+    if only_words:  # what has the words and no message
+        touched_sessions |= found.sessions
     remaining_sessions = _sessions_with_remaining(db, touched_sessions | named_sessions, keys)
     emptied_sessions = touched_sessions - remaining_sessions
-    everything = not selection.is_narrowed
     if everything:
         emptied_sessions |= sessions.keys_in_scope(db, scope)
     elif selection.references or selection.title:
         # A session goes with its last message, unless its messages were named one by one.
         emptied_sessions &= named_sessions
-    only_words = selection == Selection(query=selection.query)
-    if only_words:
-        emptied_sessions |= found.sessions - _sessions_with_remaining(db, found.sessions, keys)
-    facts = found.facts if only_words else frozenset()
-    resting_on = statements.facts_resting_on(db, keys)
+    named_facts = {*echo_facts, *(found.facts if only_words else ())}
+    facts = statements.facts_resting_on(db, keys) | named_facts
     return ErasurePreview(
-        messages=tuple(keys),
+        messages=tuple(sorted(keys)),
         sessions=tuple(sorted(emptied_sessions | (named_sessions - remaining_sessions))),
-        touched=tuple(sorted(touched_sessions | named_sessions | (found.sessions if only_words else set()))),
-        characters=sum(length for _, _, length, _, _ in rows),
-        formats=dict(Counter(format for *_, format, _ in rows)),
-        files=tuple(sorted({path for *_, path in rows if path and Path(path).is_file()})),
-        facts=statements.count_facts(db, scope) if everything else len(resting_on | facts),
+        touched=tuple(sorted(touched_sessions | named_sessions)),
+        characters=sum(row.characters for row in rows),
+        formats=dict(Counter(row.format for row in rows)),
+        files=tuple(sorted({row.path for row in rows if row.path and Path(row.path).is_file()})),
+        facts=statements.count_facts(db, scope) if everything else len(facts),
         all_of=scope if everything else None,
         found_in={place: len(found_keys.intersection(keys)) for place, found_keys in found.messages.items()},
-        named_facts=tuple(sorted(facts)),
+        named_facts=tuple(sorted(named_facts)),
+        echoes=echoes.listed(),
+        summaries=echoes.summaries if selection.with_echoes else (),
     )
+
+
+class _MessageRow(NamedTuple):
+    key: int
+    session: int
+    characters: int
+    format: str
+    path: str | None
+
+
+def _message_rows(db: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[_MessageRow]:
+    rows = db.execute(
+        "SELECT m.id, m.session_id, length(m.text), s.format, f.path FROM message m"
+        " JOIN session s ON s.id = m.session_id"
+        f" LEFT JOIN source f ON f.id = m.source_id WHERE {where} ORDER BY m.id",
+        values,
+    )
+    return [_MessageRow(*row) for row in rows]
 
 
 def _resolve_references(db: sqlite3.Connection, scope: Scope, references: Sequence[str]) -> tuple[list[int], set[int]]:

@@ -294,6 +294,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         since: Only messages from this day or time on (ISO 8601).
         until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
+        with_echoes: Also near copies, answers that repeat it, and summaries and facts that say it, which the preview
+            lists as ``echoes`` in any case.
         user_id: Whose memory; by default the configured user's.
         namespace: The namespace within that memory.
 
@@ -313,6 +315,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     since: str | date | None = None
     until: str | date | None = None
     everything: bool = False
+    with_echoes: bool = False
     user_id: str | None = None
     namespace: str = ""
 

@@ -18,7 +18,7 @@ from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys
 from appliance.store.text_frames import FrameDamaged, FrameReader, FrameWriter
 from appliance.timestamps import now
-from appliance.types import Scope
+from appliance.types import Role, Scope
 
 TRACE_CHARACTERS = 4
 """The length from which on a piece of a deleted text counts as a trace in a dictionary: a PIN has four digits."""
@@ -155,19 +155,24 @@ def mark_fresh(tx: sqlite3.Connection, keys: Iterable[int]) -> None:
     tx.execute(f"UPDATE archived SET stale = 0 WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(keys),))
 
 
-def containing(db: sqlite3.Connection, scope: Scope, query: str) -> list[int]:
-    """Return the archived messages of a scope that contain a text verbatim, except for case and white space. Reads all
-    of them: the full text has no archived words."""
-    folded, found, after = lexical.fold(query), [], 0
+def texts(db: sqlite3.Connection, scope: Scope) -> Iterator[tuple[int, Role, str]]:
+    """Yield the archived messages of a scope: key, role and text. Reads all of them: the full text has no archived
+    words."""
+    after = 0
     select = (
-        "SELECT m.id, m.text FROM archived a JOIN message m ON m.id = a.message_id"
+        "SELECT m.id, m.role, m.text FROM archived a JOIN message m ON m.id = a.message_id"
         " JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ? AND m.id > ?"
         " ORDER BY m.id LIMIT ?"
     )
     while page := db.execute(select, (scope.user_id, scope.namespace, after, PAGE_ROWS)).fetchall():
-        found += [key for key, text in page if folded in lexical.fold(text)]
+        yield from page
         after = page[-1][0]
-    return found
+
+
+def containing(db: sqlite3.Connection, scope: Scope, query: str) -> list[int]:
+    """Return the archived messages of a scope that contain a text verbatim, except for case and white space."""
+    folded = lexical.fold(query)
+    return [key for key, _, text in texts(db, scope) if folded in lexical.fold(text)]
 
 
 def size(db: sqlite3.Connection) -> ArchiveSize:

@@ -20,7 +20,7 @@ from appliance.types.backup import (
     LostPart,
     RestoreReport,
 )
-from appliance.types.erasure import ErasurePreview, ErasureReport, Receipt
+from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.overview import Activity, FilterChoices, Outline, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
@@ -92,6 +92,8 @@ __all__ = [
     "Context",
     "ContextItem",
     "Dropped",
+    "Echo",
+    "EchoKind",
     "ErasurePreview",
     "ErasureReport",
     "Event",

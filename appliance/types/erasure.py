@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from appliance.types.vocabulary import Scope
+
+EchoKind = Literal["copy", "answer", "repetition", "summary", "fact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """Something that would still say what is erased, and its id: a near copy, an assistant's answer that repeats it,
+    another message that does, a summary or a fact."""
+
+    kind: EchoKind
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +25,8 @@ class ErasurePreview:
     message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read from.
     ``facts`` counts those that rest on nothing else or are among ``named_facts``, which have the words themselves.
     ``all_of`` is the scope if its whole memory would be erased. ``found_in`` are the places where words were looked
-    for, with the number of messages that each leads to."""
+    for, with the number of messages that each leads to. ``echoes`` would stay and still say it; with echoes,
+    they are among what is erased, and ``summaries`` too."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -25,6 +38,8 @@ class ErasurePreview:
     all_of: Scope | None = None
     found_in: dict[str, int] = field(default_factory=dict)
     named_facts: tuple[int, ...] = ()
+    echoes: tuple[Echo, ...] = ()
+    summaries: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

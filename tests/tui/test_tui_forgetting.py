@@ -81,6 +81,24 @@ def test_a_message_goes_by_its_number_and_the_receipt_comes_back(memory: Applian
     run(memory, (talk[0],), body)
 
 
+def test_what_repeats_it_is_named_and_goes_with_it(memory: Appliance, talk: list[str]) -> None:
+    answer = memory.sessions.create(title="Answers").add("assistant", "Saved: blue envelope under the stairs.")
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        assert "This erases 1 message" in told(screen)
+        assert f"1 other item may still say it: answer {answer.id}." in told(screen)
+        screen.query_one("#forget-echoes", Checkbox).value = True
+        await until(pilot, lambda: "This erases 2 messages" in told(screen) and asks(screen))
+        assert f"With 1 other item: answer {answer.id}." in told(screen)
+        screen.query_one("#forget-count", Input).focus()
+        await pilot.press("2", "enter")
+        await done(pilot, screen)
+        assert [message.id for message in memory.overview.messages([*talk, answer.id])] == talk[1:]
+
+    run(memory, (talk[0],), body)
+
+
 @pytest.mark.parametrize("typed", ["", "y", "1", "02", "2 messages"])
 def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typed: str) -> None:
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from appliance_tui.throughput import format_bytes
@@ -16,18 +16,22 @@ if TYPE_CHECKING:
 MAX_PREVIEWED_MESSAGES = 200
 """Messages of a preview whose text is loaded; nobody reads more before they confirm."""
 
+MAX_NAMED_ECHOES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class ErasureRequest:
-    """What to forget. Ids, a source and words narrow each other; ``everything`` excludes them."""
+    """What to forget. Ids, a source and words narrow each other; ``everything`` excludes them. ``with_echoes`` adds
+    what else says it."""
 
     ids: tuple[str, ...] = ()
     source: str = ""
     words: str = ""
     everything: bool = False
+    with_echoes: bool = False
 
     def __bool__(self) -> bool:
-        return self != ErasureRequest()
+        return replace(self, with_echoes=False) != ErasureRequest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None
         source=request.source or None,
         query=request.words or None,
         everything=request.everything,
+        with_echoes=request.with_echoes,
         user_id=user,
     )
     ids = [f"m{key}" for key in preview.messages[:MAX_PREVIEWED_MESSAGES]]
@@ -124,3 +129,13 @@ def place_note(preview: ErasurePreview) -> str:
     """Where words were found besides the text of messages; empty if nowhere else."""
     others = [f"{place} ({count:,})" for place, count in preview.found_in.items() if count and place != "text"]
     return f"Found also in {', '.join(others)}." if others else ""
+
+
+def echo_note(preview: ErasurePreview, *, included: bool) -> str:
+    """What else says it; empty if nothing does."""
+    if not preview.echoes:
+        return ""
+    ids = ", ".join(f"{echo.kind} {echo.id}" for echo in preview.echoes[:MAX_NAMED_ECHOES])
+    more = " …" if len(preview.echoes) > MAX_NAMED_ECHOES else ""
+    count = pluralize(len(preview.echoes), "other item")
+    return f"With {count}: {ids}{more}." if included else f"{count} may still say it: {ids}{more}."

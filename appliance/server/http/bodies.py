@@ -334,10 +334,15 @@ class ForgetBody(ScopedBody):
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")
+    with_echoes: bool = Field(
+        False, description="Also near copies, answers that repeat it, and summaries and facts that say it."
+    )
     dry_run: bool = Field(False, description="Only preview the erasure.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
-        if not (self.everything or self.model_fields_set - {"dry_run", "user_id", "namespace", "everything"}):
+        if not (
+            self.everything or self.model_fields_set - {"dry_run", "with_echoes", "user_id", "namespace", "everything"}
+        ):
             raise ValueError("Nothing is selected to forget; give ids, a source, a query or everything")
         return self

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from appliance import __version__
-from appliance.types import Fact, FileStatus, Hit, Level, Message, Mode, Quote, SessionInfo, Summary, WhyNot
+from appliance.types import Echo, Fact, FileStatus, Hit, Level, Message, Mode, Quote, SessionInfo, Summary, WhyNot
 
 if TYPE_CHECKING:
     from appliance.types import Context, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
@@ -221,7 +221,8 @@ def _problem_shapes(problems: Sequence[InputProblem]) -> list[dict[str, str]]:
 class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
-    were looked for, with the number of messages that each leads to."""
+    were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
+    that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -230,6 +231,7 @@ class ErasurePreviewAnswer:
     files: tuple[str, ...]
     facts: int
     found_in: Mapping[str, int]
+    echoes: Sequence[Echo]
 
 
 def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
@@ -239,7 +241,7 @@ def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
         "messages": [f"m{key}" for key in preview.messages],
         "sessions": [f"s{key}" for key in preview.sessions],
     }
-    del shape["touched"], shape["all_of"], shape["named_facts"]
+    del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"]
     return shape
 
 

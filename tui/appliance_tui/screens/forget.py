@@ -21,6 +21,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
+    echo_note,
     kept_file_note,
     place_note,
     preview_erasure,
@@ -100,7 +101,9 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
                             compact=True,
                             id=f"forget-{name}",
                         )
-                yield CheckMark("Everything", id="forget-everything", compact=True)
+                with Horizontal(id="forget-marks"):
+                    yield CheckMark("Everything", id="forget-everything", compact=True)
+                    yield CheckMark("Also what repeats it", id="forget-echoes", compact=True)
             yield Static("", id="forget-text", markup=False)
             yield RowList["Message"](_message_line, key=lambda item: item.id, id="forget-sample")
             yield RowList["Receipt"](_receipt_line, key=lambda item: item.id, id="forget-receipts")
@@ -133,6 +136,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             values["source"],
             values["words"],
             self.query_one("#forget-everything", Checkbox).value,
+            self.query_one("#forget-echoes", Checkbox).value,
         )
 
     @on(Input.Changed)
@@ -176,7 +180,9 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         files = "".join(f"\n{kept_file_note(one_line(abbreviate_home(path)))}" for path in summary.preview.files)
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
-        places = "".join(f"\n{line}" for line in filter(None, [place_note(summary.preview)]))
+        included = self.query_one("#forget-echoes", Checkbox).value
+        notes = (place_note(summary.preview), echo_note(summary.preview, included=included))
+        places = "".join(f"\n{note}" for note in notes if note)
         self._show_text(f"This erases {summary.description}. It can't be undone.{places}{files}{first}")
         self.query_one("#forget-prompt", Static).update(
             f"Type {summary.count} and enter to erase {summary.count_label}:"

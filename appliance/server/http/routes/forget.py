@@ -48,6 +48,7 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
             since=body.since,
             until=body.until,
             everything=body.everything,
+            with_echoes=body.with_echoes,
             user_id=user,
             namespace=namespace,
         )

@@ -1,0 +1,176 @@
+"""Echoes of what is to be erased: near copies, answers that repeat it, summaries and facts that say it elsewhere.
+
+After erasing "The spare keys are with Mrs. Aydın", an assistant's "Saved: spare keys with Mrs. Aydın" would still say
+it. An echo shares rare words with an erased message: a word that many messages have is no evidence. Echoes are offered,
+and erased only when the person says so.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain
+
+from appliance.languages import STOP_WORDS
+from appliance.store import archive, facts, lexical, messages, summaries
+from appliance.store.file_search import TextFinder
+from appliance.store.scripts import split_unspaced
+from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.types import Echo, EchoKind, Role, Scope
+
+MAX_RARE_MESSAGES = 20
+"""A word is rare if no more messages have it, the erased ones not counted."""
+
+MAX_WORDS = 5_000
+"""Words of the erased messages that are looked up, which takes a quarter of a second. It bounds a preview's time."""
+
+MAX_ECHOES = 200
+
+MIN_SHARED_WORDS = 3
+MIN_SHARED_NUMBERED_WORDS = 2
+"""Shared words that make an echo; fewer do if one of them has a digit, as in "the PIN is 4711"."""
+
+MIN_SHARE = 0.6
+"""The share of the words of one of both, an erased message or a sentence elsewhere, that the other has too."""
+
+_WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Echoes:
+    """The echoes of messages, by what they are; the keys are those of the store."""
+
+    messages: dict[int, EchoKind] = field(default_factory=dict)
+    summaries: tuple[int, ...] = ()
+    facts: tuple[int, ...] = ()
+
+    def listed(self) -> tuple[Echo, ...]:
+        """The echoes with their public ids."""
+        return (
+            *(Echo(kind, messages.message_id(key)) for key, kind in sorted(self.messages.items())),
+            *(Echo("summary", summaries.public_id(key)) for key in self.summaries),
+            *(Echo("fact", facts.fact_id(key)) for key in self.facts),
+        )
+
+
+def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> Echoes:
+    """Find what else in a scope says what messages say that are about to go."""
+    erased_keys = set(erased)
+    index = _RareWords(db, erased)
+    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, erased) - erased_keys, "copy")
+    owner = (scope.user_id, scope.namespace)
+    candidates = db.execute(
+        "SELECT m.id, m.role, m.text FROM message m JOIN session s ON s.id = m.session_id"
+        f" WHERE m.id IN {JSON_KEYS_SQL} AND s.user_id = ? AND s.namespace = ?",
+        (json_keys(index.messages - erased_keys - found.keys()), *owner),
+    )
+    archived = ((key, role, text) for key, role, text in archive.texts(db, scope) if key not in erased_keys)
+    for key, role, text in chain(candidates, index.with_a_rare_word(archived)):
+        if key not in found and index.is_echoed_by(text):
+            found[key] = "answer" if role == "assistant" else "repetition"
+    found = dict(list(found.items())[:MAX_ECHOES])
+    gone = erased_keys | found.keys()
+    summary_rows = db.execute(
+        "SELECT u.id, u.text FROM summary u JOIN session s ON s.id = u.session_id"
+        " WHERE s.user_id = ? AND s.namespace = ?",
+        owner,
+    )
+    # What the person added or confirmed stays without evidence; its value is what it says.
+    fact_rows = db.execute("SELECT id, value FROM fact WHERE user_id = ? AND namespace = ? AND decided", owner)
+    return Echoes(
+        found,
+        _without_covering(db, (key for key, text in summary_rows if index.is_echoed_by(text)), gone),
+        tuple(key for key, value in fact_rows if index.has_all_of(value)),
+    )
+
+
+def _variants(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:
+    """Messages that were linked with these as saying the same in the same or nearly the same words."""
+    rows = db.execute(
+        "SELECT message_id FROM variant WHERE how <> 'meaning' AND memory IN"
+        f" (SELECT memory FROM variant WHERE message_id IN {JSON_KEYS_SQL})",
+        (json_keys(keys),),
+    )
+    return {key for (key,) in rows}
+
+
+def _without_covering(db: sqlite3.Connection, keys: Iterable[int], messages: Collection[int]) -> tuple[int, ...]:
+    """The summaries without those that go by themselves, because a message goes that they cover."""
+    rows = db.execute(
+        f"SELECT u.id FROM summary u WHERE u.id IN {JSON_KEYS_SQL} AND NOT EXISTS (SELECT 1 FROM message m"
+        f" WHERE m.id IN {JSON_KEYS_SQL} AND m.session_id = u.session_id"
+        " AND (m.order_at, m.position, m.id) >= (u.first_order, u.first_position, u.first_id)"
+        " AND (m.order_at, m.position, m.id) <= (u.last_order, u.last_position, u.last_id)) ORDER BY u.id",
+        (json_keys(keys), json_keys(messages)),
+    )
+    return tuple(key for (key,) in rows)
+
+
+class _RareWords:
+    """The rare words of the erased messages, and what has them. ``messages`` are those that have one."""
+
+    def __init__(self, db: sqlite3.Connection, erased: Sequence[int]) -> None:
+        self.messages: set[int] = set()
+        self._words_by_text: list[Set[str]] = []
+        self._texts_by_stem: dict[str, list[int]] = defaultdict(list)
+        counted: dict[str, bool] = {}
+        erased_keys = set(erased)
+        for (text,) in db.execute(f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(erased),)):
+            words = _content_words(text)
+            for stem, word in words.items():
+                if stem not in counted and len(counted) < MAX_WORDS:
+                    counted[stem] = self._is_rare(db, word, erased_keys)
+                if counted.get(stem):
+                    self._texts_by_stem[stem].append(len(self._words_by_text))
+            self._words_by_text.append(words.keys())
+
+    def _is_rare(self, db: sqlite3.Connection, word: str, erased: Set[int]) -> bool:
+        query = "SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?"
+        limit = MAX_RARE_MESSAGES + len(erased) + 1
+        found = {key for (key,) in db.execute(query, (lexical.quote_fts(split_unspaced(word)), limit))} - erased
+        if len(found) > MAX_RARE_MESSAGES:
+            return False
+        self.messages |= found
+        return True
+
+    def with_a_rare_word(self, rows: Iterable[tuple[int, Role, str]]) -> Iterator[tuple[int, Role, str]]:
+        """The rows whose text has a rare word, for texts that the full text does not have."""
+        finder = TextFinder(self._texts_by_stem)
+        for key, role, text in rows:
+            if next(finder.find(lexical.fold(text).encode("utf-8", "surrogatepass")), None) is not None:
+                yield key, role, text
+
+    def is_echoed_by(self, text: str) -> bool:
+        """Whether a text, or a sentence of it, says much of what one of the erased messages says."""
+        return any(self._is_echo(_content_words(part).keys()) for part in (text, *_SENTENCE_END.split(text)))
+
+    def has_all_of(self, value: str) -> bool:
+        """Whether one of the erased messages has all words of a value, a rare one among them."""
+        words = _content_words(value).keys()
+        return any(words <= self._words_by_text[text] for text in self._having_a_rare_word(words))
+
+    def _having_a_rare_word(self, words: Set[str]) -> set[int]:
+        return {text for word in words for text in self._texts_by_stem.get(word, ())}
+
+    def _is_echo(self, words: Set[str]) -> bool:
+        return any(_shares_enough(words, self._words_by_text[text]) for text in self._having_a_rare_word(words))
+
+
+def _shares_enough(words: Set[str], erased: Set[str]) -> bool:
+    shared = words & erased
+    has_number = any(character.isdigit() for word in shared for character in word)
+    least = MIN_SHARED_NUMBERED_WORDS if has_number else MIN_SHARED_WORDS
+    return len(shared) >= min(least, len(erased)) and len(shared) >= MIN_SHARE * min(len(words), len(erased))
+
+
+def _content_words(text: str) -> dict[str, str]:
+    """The words of a text that say something, by what is compared of them."""
+    return {lexical.stem(word): word for word in _words(text) if word not in STOP_WORDS}
+
+
+def _words(text: str) -> Iterator[str]:
+    return (match[0] for match in _WORD.finditer(split_unspaced(lexical.fold(text))))

@@ -1,0 +1,93 @@
+"""What would still say what is erased is offered with it, and erased if the person says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from appliance import Appliance
+from appliance.store import archive
+from tests.engines import engine_of
+
+KEYS = "The spare keys are with Mrs. Aydın"
+
+
+def echoes(memory: Appliance, *references: str) -> set[tuple[str, str]]:
+    return {(echo.kind, echo.id) for echo in memory.erasure.preview(*references).echoes}
+
+
+def test_an_answer_that_repeats_it_is_offered_and_erased(memory: Appliance, home: Path) -> None:
+    session = memory.sessions.create()
+    said = session.add("user", KEYS)
+    answer = session.add("assistant", "Saved: spare keys with Mrs. Aydın. Anything else?")
+    other = session.add("assistant", "The market opens at nine; shall I remind you?")
+    assert echoes(memory, said.id) == {("answer", answer.id)}
+    assert len(memory.erasure.preview(said.id).messages) == 1, "it is only offered"
+
+    preview = memory.erasure.preview(said.id, with_echoes=True)
+    receipt = memory.erasure.forget(preview)
+    assert receipt.messages == 2 and receipt.proof.traces == ()
+    assert not [hit for hit in memory.search("spare keys Aydın") if "Aydın" in hit.text]
+    assert [message.id for message in session.messages()] == [other.id]
+    assert not [path for path in home.rglob("*") if path.is_file() and "Aydın".encode() in path.read_bytes()]
+    assert not memory.verify().problems
+
+
+def test_near_copies_elsewhere_are_offered(memory: Appliance) -> None:
+    said = memory.sessions.create().add("user", KEYS)
+    memory.embed_pending()
+    copied = memory.sessions.create().add("user", f"{KEYS}!")
+    longer = memory.sessions.create().add("user", f"It rained all day. {KEYS}, by the way. Then we had tea.")
+    memory.embed_pending()
+    assert {id for _, id in echoes(memory, said.id)} == {copied.id, longer.id}
+
+
+def test_what_is_forgotten_together_is_no_echo(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    session.add("user", KEYS)
+    session.add("assistant", "Saved: spare keys with Mrs. Aydın")
+    assert echoes(memory, session.id) == set()
+
+
+def test_numbers_are_repeated_in_few_words(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    said = session.add("user", "My locker PIN is 4711")
+    answer = session.add("assistant", "Noted: PIN 4711.")
+    session.add("assistant", "A PIN should have more digits.")
+    assert echoes(memory, said.id) == {("answer", answer.id)}
+
+
+def test_common_words_make_no_echo(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    for number in range(30):
+        session.add("user", f"The weekly meeting was moved to Friday, week {number}")
+    said = session.add("user", "The weekly meeting was moved to Friday")
+    memory.embed_pending()
+    assert not [kind for kind, _ in echoes(memory, said.id) if kind != "copy"]
+
+
+def test_facts_that_the_person_added_and_summaries_are_offered(memory: Appliance, home: Path) -> None:
+    session = memory.sessions.create()
+    said = session.add("user", "My name is Quillfeather.")
+    memory.facts.add("My name is Quillfeather")
+    (fact,) = memory.facts.list()
+    assert ("fact", fact.id) in echoes(memory, said.id)
+    memory.erasure.forget(memory.erasure.preview(said.id, with_echoes=True))
+    assert not memory.facts.list()
+    assert not [path for path in home.rglob("*") if path.is_file() and b"quillfeather" in path.read_bytes().lower()]
+
+
+def test_another_user_has_no_echo_of_it(memory: Appliance) -> None:
+    said = memory.sessions.create().add("user", KEYS)
+    memory.sessions.create(user_id="ana").add("user", KEYS)
+    memory.embed_pending()
+    assert echoes(memory, said.id) == set()
+
+
+def test_what_is_archived_is_an_echo_too(memory: Appliance) -> None:
+    said = memory.sessions.create().add("user", KEYS)
+    answer = memory.sessions.create().add("assistant", "Saved: spare keys with Mrs. Aydın")
+    other = memory.sessions.create().add("user", "I met Mrs. Aydın at the market")
+    memory.embed_pending()
+    with engine_of(memory)._database.write() as tx:
+        archive.archive(tx, archive.archivable(tx, [int(one.id[1:]) for one in (answer, other)]), None, 0)
+    assert echoes(memory, said.id) == {("answer", answer.id)}
