@@ -38,7 +38,8 @@ from appliance.cli import (
     tui,
     watch,
 )
-from appliance.errors import ApplianceError, StoreError
+from appliance.errors import ApplianceError, OutOfMemory, StoreError
+from appliance.runtime.address_space import MEMORY_HINT
 
 INTERRUPTED_EXIT_CODE = 130
 BUG_EXIT_CODE = 1
@@ -134,6 +135,10 @@ def run_command(program: CommandGroup, arguments: list[str]) -> int:
         refusal = StoreError(f"{error.strerror or error}.", where=where, hint="Check the disk and its permissions.")
         _report(refusal, as_json)
         return refusal.exit_code
+    except MemoryError:
+        shortage = OutOfMemory("This process gets no more memory.", hint=MEMORY_HINT)
+        _report(shortage, as_json)
+        return shortage.exit_code
     except Exception as error:
         return _report_bug(error, as_json)
 

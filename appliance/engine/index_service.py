@@ -21,6 +21,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.retrieval.resources import SearchResources
+from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.workers import run_concurrently
@@ -60,6 +61,9 @@ CATCH_UP_STEP_CHUNKS = 8
 
 PROGRESS_INTERVAL_SECONDS = 0.5
 """Seconds between two events about the progress of embedding."""
+
+UNAVAILABLE = (StoreCorrupt, DiskFull, OutOfMemory)
+"""Why the vectors and the index may not open: a search then uses full text alone."""
 
 
 class IndexService:
@@ -246,11 +250,7 @@ class IndexService:
         try:
             return self._drain_rounds(should_continue, progress, only_present=only_present)
         except (DiskFull, OutOfMemory) as error:
-            pending = self.pending()
-            waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
-            raise with_sentence(
-                error, f"All messages are stored and can be found by their words; {waiting}."
-            ) from error
+            raise with_sentence(error, "All messages are stored and can be found by their words.") from error
 
     def _drain_rounds(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         done = rounds = 0
@@ -289,7 +289,8 @@ class IndexService:
 
     def _indexing_context(self, stores: DerivedStores, model: Embedder, throttle: Throttle) -> IndexingContext:
         return IndexingContext(
-            self._database, stores.generation.id, stores.ledger, stores.index, model.embed_passages, throttle,
+            self._database, stores.generation.id, stores.ledger, stores.index,
+            partial(self._models.embed_passages, model), throttle,
             self._metrics,
         )  # fmt: skip
 
@@ -307,7 +308,9 @@ class IndexService:
         """Embed a small backlog, within a time limit. Returns the vectors of recent messages that still wait."""
         if chunks.count_pending_up_to(self._database.read(), found.id, MAX_CATCH_UP_CHUNKS + 1) <= MAX_CATCH_UP_CHUNKS:
             self._index_within_limit(found, model)
-        return self._recent_messages.vectors(self._database.read(), found.id, model.identity, model.embed_passages)
+        return self._recent_messages.vectors(
+            self._database.read(), found.id, model.identity, partial(self._models.embed_passages, model)
+        )
 
     def _index_within_limit(self, found: Generation, model: Embedder) -> None:
         with ExitStack() as stack:
@@ -340,11 +343,9 @@ class IndexService:
     def _search_resources(self, leases: ExitStack, dense: bool) -> SearchResources | None:
         reranker = self._models.load_reranker() if dense else None
         while (found := self.generation()) is not None:
-            if dense and self._derived is None:
-                with (
-                    suppress(StoreCorrupt, DiskFull, OutOfMemory),
-                    run_concurrently(partial(self._models.preload, found.model)),
-                ):
+            # One after the other where memory is limited: each looks whether there is enough for it.
+            if dense and self._derived is None and available_bytes() is None:
+                with suppress(*UNAVAILABLE), run_concurrently(partial(self._models.preload, found.model)):
                     self.open_stores()
             model, unavailable_reason, recent_vectors = None, "", {}
             has_backlog = not self._database.is_read_only and (
@@ -363,7 +364,7 @@ class IndexService:
                     with self._metrics.time_search_stage("wait"):
                         recent_vectors = self._catch_up(found, model)
                 stores = leases.enter_context(self.lease_stores())
-            except (StoreCorrupt, DiskFull, OutOfMemory) as error:
+            except UNAVAILABLE as error:
                 lexicon = appliance_models.load_lexicon
                 return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
             if stores is not None and stores.generation.id == found.id:
@@ -393,10 +394,8 @@ class IndexService:
         with self._rebuild_lock, self._exclusive(), self._stores_lock:
             found = self.ensure_generation()
             self._close_stores()
-            if not self._settings.index.url:
-                generations.require_room_to_rebuild(self._home, self._database, found)
+            generations.remove_index_for_rebuild(self._home, self._database, found)
             self._database.rebuild_indexes()
-            generations.remove_index(self._home, found.id)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)
@@ -421,9 +420,7 @@ class IndexService:
             erased = 0
             if found is not None:
                 erased = generations.erase_orphaned_vectors(self._home, self._database, found)
-                if not self._settings.index.url:
-                    generations.require_room_to_rebuild(self._home, self._database, found)
-                generations.remove_index(self._home, found.id)
+                generations.remove_index_for_rebuild(self._home, self._database, found)
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
         self.drain(progress)

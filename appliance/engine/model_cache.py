@@ -6,8 +6,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +15,19 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance.config import Settings
-from appliance.errors import ModelUnavailable
+from appliance.errors import ModelUnavailable, OutOfMemory
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
+from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.metrics import Metrics
 from appliance.store import chunks
 from appliance.store.chunks import PASSAGE_FORMAT, Generation
 
 if TYPE_CHECKING:
     from appliance_models import CrossEncoder, Embedder
+
+RUNTIME_BYTES = 420_000_000
+"""The address space that the runtime of a model takes when it first runs, as measured with the bundled one."""
 
 MAX_CACHED_VECTORS = 256
 """How many vectors are cached, 1.5 KB each."""
@@ -46,6 +50,7 @@ class ModelCache:
         """The model of the first generation of a new home."""
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._supplied_names = frozenset(self._embedders)
+        self._ran: set[str] = set()
         self._reranker: CrossEncoder | None = None
 
     def load(self, name: str) -> Embedder:
@@ -86,7 +91,9 @@ class ModelCache:
         if model in self._supplied_names:  # a caller's own model gets no texts but the caller's
             return
         with suppress(Exception):  # a failure occurs again, and is reported, where the model is needed
-            self.load(model).embed_query("warm")
+            loaded = self.load(model)
+            with self._running(loaded):
+                loaded.embed_query("warm")
             appliance_models.load_lexicon()
 
     def embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
@@ -94,10 +101,34 @@ class ModelCache:
         cached = self._query_vectors.get(model.identity, text)
         self._metrics.count("query_cache_misses" if cached is None else "query_cache_hits")
         if cached is None:
-            with self._metrics.time_search_stage("query"):
+            with self._metrics.time_search_stage("query"), self._running(model):
                 cached = model.embed_query(text)
             self._query_vectors.put(model.identity, text, cached)
         return cached
+
+    def embed_passages(self, model: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of passages, (texts, dimension).
+
+        Raises:
+            OutOfMemory: The process has too little memory to run the model.
+            ModelUnavailable: The model can't be run.
+        """
+        with self._running(model):
+            return model.embed_passages(texts)
+
+    @contextmanager
+    def _running(self, model: Embedder) -> Iterator[None]:
+        """Within it the model runs: the first time, it needs the memory for that."""
+        if model.name not in self._ran and model.name not in self._supplied_names:
+            require_memory(RUNTIME_BYTES, f"run the model {model.name}")
+        try:
+            yield
+        except MemoryError as error:
+            message = f"There is too little memory to run the model {model.name}."
+            raise OutOfMemory(message, hint=MEMORY_HINT) from error
+        except appliance_models.ModelError as error:
+            raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
+        self._ran.add(model.name)
 
     def load_reranker(self) -> RerankerSettings | None:
         """The reranker, if the settings name a model for it."""

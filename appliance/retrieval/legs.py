@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from appliance.errors import ModelUnavailable, OutOfMemory
 from appliance.retrieval import time_ranges
 from appliance.retrieval.candidates import (
     LEG_POOL_SIZE,
@@ -70,7 +71,13 @@ def _leg_queries(resources: SearchResources, search_query: SearchQuery, notes: l
         if resources.embed is None:
             notes.append(f"the dense leg did not run: {resources.unavailable_reason}")
         else:
-            yield LegQuery("dense", vector=resources.embed(search_query.text))
+            vector = None
+            try:
+                vector = resources.embed(search_query.text)
+            except (ModelUnavailable, OutOfMemory) as error:
+                notes.append(f"the dense leg did not run: {error}")
+            if vector is not None:
+                yield LegQuery("dense", vector=vector)
     text = lexical.shorten_query(search_query.text)
     if text != search_query.text and LEXICAL_LEGS & search_query.legs:
         notes.append(f"the query is long: words after the first {lexical.MAX_QUERY_WORDS} count by meaning only")

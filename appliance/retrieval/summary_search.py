@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
+from appliance.errors import ModelUnavailable, OutOfMemory
 from appliance.retrieval.features import saturate_bm25
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.store import lexical, sessions, summaries, summary_chunks
@@ -45,7 +47,8 @@ def search(resources: SearchResources, text: str, filters: Filters, limit: int) 
     """Find the best summaries for a query."""
     legs = [LegQuery("summary", text=lexical.shorten_query(text))]
     if resources.embed is not None and text.strip():
-        legs.append(LegQuery("dense", vector=resources.embed(text)))
+        with suppress(ModelUnavailable, OutOfMemory):  # the words find some without it
+            legs.append(LegQuery("dense", vector=resources.embed(text)))
     return _find(resources, legs, lexical.query_words(text), filters, limit)
 
 

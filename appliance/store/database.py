@@ -16,10 +16,11 @@ from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
+from appliance.runtime.address_space import MEMORY_HINT
 from appliance.store import text_frames
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.migrations import migrate
-from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes
+from appliance.store.room import ROOM_HINT, free_bytes
 from appliance.store.scripts import searchable
 
 CACHE_KIB = 32_768

@@ -248,17 +248,20 @@ def remove_orphaned_files(home: Home, database: Database) -> None:
             remove_files(home, int(match[1]))
 
 
-def require_room_to_rebuild(home: Home, database: Database, generation: Generation) -> None:
-    """Check that the embedded index of a generation can be made again, before it is removed.
+def remove_index_for_rebuild(home: Home, database: Database, generation: Generation) -> None:
+    """Delete the embedded index of a generation, which must be closed, if the disk has room for a new one.
 
     Raises:
-        DiskFull: There is too little room.
+        DiskFull: There is too little room; the index stays.
     """
-    db = database.read()
-    points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
     folder = index_path(home, generation.id)
-    needed = preallocation.rebuilding_bytes(folder, points, generation.dimension)
-    require_room(home.index, needed, "rebuild the index")
+    if folder.exists():
+        db = database.read()
+        points = chunks.count(db, generation.id) + summary_chunks.count(db, generation.id)
+        require_room(
+            home.index, preallocation.rebuilding_bytes(folder, points, generation.dimension), "rebuild the index"
+        )
+    remove_index(home, generation.id)
 
 
 def remove_index(home: Home, generation: int) -> None:

@@ -11,9 +11,6 @@ from appliance.errors import DiskFull
 ROOM_HINT = "Make room on the disk, then try again. Everything that was acknowledged is kept."
 
 
-MEMORY_HINT = "Close other programs, or raise this process's limit ('ulimit -v'), then try again. Nothing is damaged."
-
-
 def free_bytes(folder: Path) -> int:
     """The room that this process may use on the disk of an existing folder."""
     return shutil.disk_usage(folder).free

@@ -20,6 +20,7 @@ import qdrant_edge as q
 from numpy.typing import NDArray
 
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
+from appliance.runtime.address_space import available_bytes, require_memory
 from appliance.store.index import conditions, preallocation, sparse, validation
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
@@ -35,6 +36,9 @@ _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
 # Allocating takes 3 ms, however much it is: a person's messages come one by one.
 _LOG_BYTES_AT_ONCE = 1_000_000
+# Address space: a batch, its log record several times, and a file of 32 MB that is begun; a segment that is optimized.
+_UPDATING_MEMORY_BYTES = 100_000_000
+_OPTIMIZING_MEMORY_BYTES = 1_000_000_000
 
 _RESCORED_PARAMS = q.SearchParams(quantization=q.QuantizationSearchParams(rescore=True, oversampling=3.0))
 _EXACT_PARAMS = q.SearchParams(exact=True, quantization=q.QuantizationSearchParams(ignore=True))
@@ -113,10 +117,13 @@ class EdgeIndex:
         Touches only segments of more than 10,000 points, or with a fifth deleted; otherwise the call costs nothing.
         After it, 100,000 points open in 0.1 s with 20 MB of memory instead of 1 s with 210 MB. But the engine keeps the
         interpreter lock meanwhile: about 1.5 s for 7,000 points, 10 s for 100,000. So call it often while many points
-        are added, and never while a query is waiting. Where the disk has no room for a second copy of the index, the
-        call does nothing.
+        are added, and never while a query is waiting. Where the disk has no room for a second copy of the index, or
+        the process too little memory, the call does nothing.
         """
         with self._engine("be optimized") as shard:
+            available = available_bytes()
+            if available is not None and available < _OPTIMIZING_MEMORY_BYTES:
+                return False
             if free_bytes(self.folder) < preallocation.optimizing_bytes(self.folder):
                 return False
             self._allocated_log_bytes = 0  # the segments are others afterwards
@@ -229,6 +236,7 @@ class EdgeIndex:
 
     def _take_room(self, log_growth: int) -> None:
         """Allocate what an update may write; small updates share what one of them has allocated."""
+        require_memory(_UPDATING_MEMORY_BYTES, "add to the index")
         if log_growth > self._allocated_log_bytes:
             self._allocated_log_bytes = 0
             allocated = max(log_growth, _LOG_BYTES_AT_ONCE)

@@ -27,10 +27,11 @@ from appliance.errors import (
     StoreError,
     StoreVersion,
 )
-from appliance.paths import FOLDER_MODE, write_file_atomically
+from appliance.paths import FOLDER_MODE, file_stats, write_file_atomically
+from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.store.index import preallocation, readahead, sparse
 from appliance.store.index.protocol import SCHEMA_VERSION
-from appliance.store.room import MEMORY_HINT, ROOM_HINT, free_bytes, require_room
+from appliance.store.room import ROOM_HINT, free_bytes, require_room
 
 REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
 
@@ -43,6 +44,11 @@ _MIN_OPTIMIZED_POINTS = 10_000
 # Optimizing merges the smallest segments beyond this number; with two, every call would rewrite everything.
 _MAX_SEGMENTS = 8
 _NO_GRAPH_THRESHOLD_KB = 10**9
+
+# An engine that gets no memory ends the process or hangs. It maps all of its files; beyond these, opening took 250 MB
+# of address space (threads, points in memory), and 100,000 points that are not optimized take 200 MB.
+_OPENING_MEMORY_BYTES = 400_000_000
+_EMPTY_SHARD_BYTES = 330_000_000
 
 
 def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
@@ -121,6 +127,7 @@ def _field_indexes() -> list[q.UpdateOperation]:
 def _create(folder: Path, dimension: int) -> q.EdgeShard:
     """Create the shard and write the marker last: a shard without a marker was never finished."""
     shard_folder = folder / _SHARD_FOLDER
+    require_memory(_EMPTY_SHARD_BYTES + _OPENING_MEMORY_BYTES, "create the index")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(FOLDER_MODE)
@@ -139,6 +146,8 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
 
 def _load(shard: Path) -> q.EdgeShard:
     where = str(shard.parent)
+    mapped = sum(stat.st_size for stat in file_stats(shard))
+    require_memory(mapped + _OPENING_MEMORY_BYTES, "open the index")
     require_room(shard, preallocation.opening_bytes(shard), "open the index")
     preallocation.preallocate(shard, 0, "open the index")
     try:
