@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appliance.backups import Backups
-    from appliance.client import Appliance, Erasure, Facts, Overview, Pins, Session, Sessions, Summaries
+    from appliance.client import Appliance, Erasure, Facts, Overview, Pins, Secrets, Session, Sessions, Summaries
     from appliance.config import Settings
     from appliance.errors import (
         ApplianceError,
@@ -74,6 +74,8 @@ if TYPE_CHECKING:
         RemovalResult,
         RestoreReport,
         Scope,
+        SecretMark,
+        SecretScan,
         SessionInfo,
         SessionPage,
         Source,
@@ -92,7 +94,7 @@ _LAZY_EXPORTS = {
     name: module
     for module, names in {
         "backups": "Backups",
-        "client": "Appliance Erasure Facts Overview Pins Session Sessions Summaries",
+        "client": "Appliance Erasure Facts Overview Pins Secrets Session Sessions Summaries",
         "config": "Settings",
         "errors": (
             "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked HomeReadOnly "
@@ -105,8 +107,8 @@ _LAZY_EXPORTS = {
             "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
             "Echo ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
             "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Progress Quote "
-            "Receipt RemovalResult RestoreReport Scope SessionInfo SessionPage Source SourceCoverage Summary "
-            "SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "Receipt RemovalResult RestoreReport Scope SecretMark SecretScan SessionInfo SessionPage Source "
+            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -168,6 +170,9 @@ __all__ = [
     "RemovalResult",
     "RestoreReport",
     "Scope",
+    "SecretMark",
+    "SecretScan",
+    "Secrets",
     "Session",
     "SessionInfo",
     "SessionPage",

@@ -32,6 +32,7 @@ from appliance.types import (
     OnRead,
     Progress,
     Receipt,
+    SecretPolicy,
     SessionInfo,
 )
 from appliance.verbs import OpeningVerb, SessionVerb, Verb
@@ -251,6 +252,13 @@ class Erasure(_Resource):
         return self._transport.send(r.ForgetRequest(preview), _chunks(progress))
 
 
+class Secrets(_Resource):
+    """Keys, tokens, card numbers and passwords in messages: where they are, without their words."""
+
+    list = Verb(r.ListSecretsRequest)
+    scan = Verb(r.ScanSecretsRequest)
+
+
 class Appliance:
     """An open memory. Use it as a context manager, from any number of threads.
 
@@ -260,8 +268,7 @@ class Appliance:
         home: Where everything lies.
         settings: The settings in force.
         is_attached: Whether a daemon owns the home.
-        sessions, facts, summaries, pins, overview, erasure, backups, events: The verbs of each, under a name of their
-            own.
+        sessions, facts, summaries, pins, overview, erasure, backups, secrets, events: The verbs of each.
     """
 
     def __init__(
@@ -278,6 +285,7 @@ class Appliance:
         self.overview = Overview(transport)
         self.erasure = Erasure(transport)
         self.backups = Backups(transport)
+        self.secrets = Secrets(transport)
         self.events = Events(transport)
 
     @classmethod
@@ -352,6 +360,13 @@ class Appliance:
         transport = private.PrivateTransport(local.LocalTransport(engine), engine.settings)
         return cls(transport, engine.home, engine.settings)
 
+    def masked(self) -> Self:
+        """Return this memory as assistants see it, with secrets hidden. Closing either closes both."""
+        from appliance.transports.masking import masking
+
+        transport = masking(self._transport, self.settings)
+        return type(self)(transport, self.home, self.settings, is_attached=self.is_attached)
+
     def close(self) -> None:
         """Let go of the memory. Without a daemon this stops the background threads after what they are at, answers the
         queries that are running, and releases the home; what waits goes on next time."""
@@ -403,6 +418,7 @@ class Appliance:
         namespace: str = "",
         dry_run: bool = False,
         again: bool = False,
+        secrets: SecretPolicy | None = None,
         wait: bool = True,
         on_file: OnFile = lambda path, messages: None,
         on_embedded: OnEmbedded = lambda done, pending: None,
@@ -421,8 +437,9 @@ class Appliance:
                 on_embedded(progress.done, progress.pending)
 
         request = r.IngestRequest(
-            source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again, wait=wait
-        )
+            source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
+            secrets=secrets, wait=wait,
+        )  # fmt: skip
         return self._transport.send(request, follow)
 
     def watcher(

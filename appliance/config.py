@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from appliance.errors import ConfigError
-from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, HOME_VARIABLE, Home
+from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, HOME_VARIABLE, Home, write_file_atomically
 
 ENVIRONMENT_PREFIX = "APPLIANCE_"
 NOT_SETTINGS = frozenset((HOME_VARIABLE, BACKUP_PASSPHRASE_VARIABLE))
@@ -160,6 +160,14 @@ class ProxySettings(Section, frozen=True):
     """Seconds without output from the model after which a request fails; a small machine takes minutes."""
 
 
+class SecretSettings(Section, frozen=True):
+    """Keys, tokens, card numbers and passwords in messages."""
+
+    policy: Literal["keep", "mask", "drop"] = "mask"
+    """keep shows them to everybody; mask hides them from assistants and shows them on request; drop never stores
+    them."""
+
+
 class TuiSettings(Section, frozen=True):
     """How ``appliance tui`` looks, and which keys do what."""
 
@@ -196,6 +204,7 @@ class Settings(Section, frozen=True):
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
     proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
+    secrets: SecretSettings = msgspec.field(default_factory=SecretSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
     tui: TuiSettings = msgspec.field(default_factory=TuiSettings)
     profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
@@ -224,6 +233,34 @@ def load_with_origins(home: Home, environment: Mapping[str, str] | None = None) 
             origins[name] = origin if origin != "environment" else _environment_variable(name)
         _merge(values, layer)
     return _validate(values, "settings", strict=False), origins
+
+
+def write_setting(home: Home, table: str, name: str, value: str) -> None:
+    """Set one text in ``config.toml``; everything else in the file stays as it is written.
+
+    Raises:
+        ConfigError: The file, or the new value, is invalid. Nothing was changed.
+    """
+    _from_file(home)
+    text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
+    line = f"{name} = {_as_json(value)}"
+    header = re.search(rf"(?m)^[ \t]*\[[ \t]*{table}[ \t]*\][^\n]*\n?", text)
+    if header is None:
+        separator = "\n" if text and not text.endswith("\n") else ""
+        text = f"{text}{separator}{chr(10) if text else ''}[{table}]\n{line}\n"
+    else:
+        end = re.compile(r"(?m)^[ \t]*\[").search(text, header.end())
+        body = text[header.end() : end.start() if end else len(text)]
+        present = re.compile(rf"(?m)^[ \t]*{name}[ \t]*=[^\n]*")
+        new = present.sub(lambda found: line, body, count=1) if present.search(body) else f"{line}\n{body}"
+        head = header[0] if header[0].endswith("\n") else f"{header[0]}\n"
+        text = text[: header.start()] + head + new + text[header.end() + len(body) :]
+    try:
+        _validate(tomllib.loads(text), str(home.config), strict=True)
+    except tomllib.TOMLDecodeError as error:
+        hint = f"Set {table}.{name} in the file yourself."
+        raise ConfigError(f"The setting can't be written ({error}).", where=str(home.config), hint=hint) from error
+    write_file_atomically(home.config, text.encode())
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def list_facts(
       appliance facts list --state ended --user ana
       appliance facts list --as-of 2025-01-01 --json
     """
-    with options.open_existing(home, "facts") as memory:
+    with options.open_to_read(home, "facts") as memory:
         found = memory.facts.list(user, kind=cast("FactKind", kind), state=cast("FactState", state), as_of=as_of)
         conflict_count = len(memory.facts.review(user)) if state != "review" else 0
         pending = memory.facts.pending()
@@ -101,7 +101,7 @@ def show_fact(id: _Id, home: options.Home = None, json: options.Json = False) ->
       appliance facts show f7
       appliance facts show f7 --json
     """
-    with options.open_existing(home, "facts show") as memory:
+    with options.open_to_read(home, "facts show") as memory:
         fact = memory.facts.get(id)
         dates = _message_dates(memory, [fact])
     if json:
@@ -143,7 +143,7 @@ def history(
       appliance facts history f7
       appliance facts history me home
     """
-    with options.open_existing(home, "facts history") as memory:
+    with options.open_to_read(home, "facts history") as memory:
         found = memory.facts.history(subject, attribute, user_id=user)
     if json:
         output.print_json({"facts": found})
@@ -163,7 +163,7 @@ def review(user: options.User = None, home: options.Home = None, json: options.J
       appliance facts confirm f9
       appliance facts reject f9
     """
-    with options.open_existing(home, "facts review") as memory:
+    with options.open_to_read(home, "facts review") as memory:
         found = memory.facts.review(user)
         held = {fact.id: [old for old in memory.facts.history(fact.id) if old.state == "held"] for fact in found}
         dates = _message_dates(memory, found)

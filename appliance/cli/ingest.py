@@ -16,7 +16,7 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import DiskFull, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import FileReport, IngestReport, InputProblem, Role
+    from appliance.types import FileReport, IngestReport, InputProblem, Role, SecretPolicy
 
 DEFAULT_SESSION = "notes"
 """The session of messages that are added without --session."""
@@ -36,6 +36,9 @@ def ingest(
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
     again: Annotated[bool, flag("--again", "Also import messages that were forgotten.")] = False,
+    policy: Annotated[
+        str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
     home: options.Home = None,
     json: options.Json = False,
@@ -51,7 +54,7 @@ def ingest(
       appliance ingest exports/ --dry-run
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
-    report = _ingest(paths, format, user, dry_run, again, wait, home)
+    report = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
@@ -85,7 +88,14 @@ def _say_incomplete(report: IngestReport, missing: list[str], dry_run: bool) -> 
 
 
 def _ingest(
-    paths: list[Path], format: str | None, user: str | None, dry_run: bool, again: bool, wait: bool, home: str | None
+    paths: list[Path],
+    format: str | None,
+    user: str | None,
+    dry_run: bool,
+    again: bool,
+    secrets: SecretPolicy | None,
+    wait: bool,
+    home: str | None,
 ) -> IngestReport:
     from appliance.paths import find_home
 
@@ -101,6 +111,7 @@ def _ingest(
             user_id=user,
             dry_run=dry_run,
             again=again,
+            secrets=secrets,
             wait=wait,
             on_file=on_file,
             on_embedded=on_embedded,

@@ -6,11 +6,12 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
 from appliance.errors import InputError, NotFound, UsageError
+from appliance.types import SecretPolicy
 
 if TYPE_CHECKING:
     from appliance import paths
@@ -59,6 +60,7 @@ Json = Annotated[bool, flag("--json", "Print one JSON document.")]
 User = Annotated[str | None, option("--user", "U", "Whose memory to use. Default: the configured user's.")]
 TargetUser = Annotated[str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.")]
 Namespace = Annotated[str, option("--namespace", "N", "Use this namespace of the user.")]
+Reveal = Annotated[bool, flag("--reveal", "Show secrets as they are: keys, tokens, card numbers, passwords.")]
 Profile = Annotated[str | None, option("--profile", "NAME", "Rank by evidence, balanced, or your own weights.")]
 Limit = Annotated[int | None, option("--limit -k", "N", "At most this many.", min=1)]
 Budget = Annotated[
@@ -85,6 +87,17 @@ def parse_shares(values: Sequence[str]) -> dict[str, float]:
     return result
 
 
+def check_secret_policy(policy: str | None) -> SecretPolicy | None:
+    """Return a policy for secrets as such.
+
+    Raises:
+        UsageError: There is no such policy.
+    """
+    if policy is None or policy in get_args(SecretPolicy):
+        return cast("SecretPolicy | None", policy)
+    raise UsageError(f"There is no policy {policy!r}.", hint="Use keep, mask or drop.")
+
+
 def inherit_options(context: typer.Context, home: str | None, json: bool) -> None:
     """Let options before a subcommand ("sessions --json new") count for the subcommand."""
     context.default_map = {context.invoked_subcommand or "": {"home": home, "json": json}}
@@ -101,12 +114,18 @@ def open_existing(home: str | None, verb: str) -> Appliance:
     return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
 
 
+def open_to_read(home: str | None, verb: str, reveal: bool = False) -> Appliance:
+    """Open an existing memory to show what it holds, as a context manager. Secrets are hidden unless ``reveal``."""
+    memory = open_existing(home, verb)
+    return memory if reveal else memory.masked()
+
+
 @contextmanager
-def open_for_search(home: str | None, verb: str) -> Iterator[Appliance]:
-    """Open an existing memory and read its index ahead while the program is still loading."""
+def open_for_search(home: str | None, verb: str, reveal: bool = False) -> Iterator[Appliance]:
+    """Open an existing memory as ``open_to_read`` does, and read its index ahead while the program is still loading."""
     from appliance.paths import find_home
 
-    with prefetch_index(find_home(home)), open_existing(home, verb) as memory:
+    with prefetch_index(find_home(home)), open_to_read(home, verb, reveal) as memory:
         yield memory
 
 

@@ -40,6 +40,7 @@ def search(
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
     explain: Annotated[bool, flag("--explain", "Show the parts of each score.")] = False,
     why_not: Annotated[str | None, option("--why-not", "MESSAGE_ID", "Explain why this message is not a hit.")] = None,
+    reveal: options.Reveal = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -57,7 +58,7 @@ def search(
     from appliance.cli import rendering
     from appliance.server.http import responses
 
-    with options.open_for_search(home, "search") as memory:
+    with options.open_for_search(home, "search", reveal) as memory:
         found = memory.search(
             query,
             limit=limit,

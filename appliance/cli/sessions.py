@@ -78,7 +78,7 @@ def list_sessions(
     if context.invoked_subcommand is not None:
         options.inherit_options(context, home, json)
         return
-    with options.open_existing(home, "sessions") as memory:
+    with options.open_to_read(home, "sessions") as memory:
         found = memory.sessions.list(
             user_id=user,
             namespace=namespace,
@@ -345,7 +345,7 @@ def window(
     """
     from appliance.memory.window import describe_window
 
-    with options.open_existing(home, "sessions window") as memory:
+    with options.open_to_read(home, "sessions window") as memory:
         working_memory = memory.sessions.resume(reference, user_id=user).window()
     if json:
         output.print_json({"window": working_memory})

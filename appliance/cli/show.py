@@ -26,6 +26,7 @@ def show(
     reference: Annotated[str | None, argument("ID", "A session (s12) or message (m345), or an external id.")] = None,
     what_you_know: Annotated[bool, flag("--what-you-know", "Show your profile with its evidence.")] = False,
     user: options.User = None,
+    reveal: options.Reveal = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -44,10 +45,10 @@ def show(
     if user is not None and not what_you_know:
         raise UsageError("--user needs --what-you-know.", hint="Leave it out; an ID already determines the user.")
     if reference is None:
-        with options.open_existing(home, "show") as memory:
+        with options.open_to_read(home, "show", reveal) as memory:
             facts.show_profile(memory, user, json)
         return
-    with options.open_existing(home, "show") as memory:
+    with options.open_to_read(home, "show", reveal) as memory:
         message, info = transcript.resolve(memory, reference)
         messages = memory.sessions.messages(info.id)
         summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
@@ -77,6 +78,9 @@ def export(
         ),
     ] = "jsonl",
     user: Annotated[str | None, option("--user", "U", "Export only this user's messages. Default: all users.")] = None,
+    mask_secrets: Annotated[
+        bool, flag("--mask-secrets", "Hide keys, tokens, card numbers and passwords, as for an assistant.")
+    ] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -99,7 +103,7 @@ def export(
             "--json can't be used with -: both print to stdout.",
             hint="Leave --json out, or name a file to get a report as JSON.",
         )
-    with options.open_existing(home, "export") as memory:
+    with options.open_to_read(home, "export", reveal=not mask_secrets) as memory:
         chunks = _ReadableChunks(_export_chunks(memory, format, user))
         if file == "-":
             sys.stdout.buffer.writelines(chunks)

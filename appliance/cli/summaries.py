@@ -70,7 +70,7 @@ def list_summaries(
       appliance summaries --level session -k 20
       appliance summaries s12 --json | jq -r '.summaries[].text'
     """
-    with options.open_existing(home, "summaries") as memory:
+    with options.open_to_read(home, "summaries") as memory:
         found = memory.summaries.list(session_id=session, user_id=user, level=cast("Level | None", level), limit=limit)
         due = memory.summaries.pending()
     if json:
@@ -109,7 +109,7 @@ def show_summary(
       appliance summaries show sum7
       appliance summaries show sum7 --json | jq .summary.quotes
     """
-    with options.open_existing(home, "summaries show") as memory:
+    with options.open_to_read(home, "summaries show") as memory:
         found = memory.summaries.get(reference)
     if json:
         output.print_json({"summary": found})

@@ -22,6 +22,7 @@ def tui(
     theme: Annotated[str | None, option("--theme", "NAME", "dark, light, contrast or plain.")] = None,
     serve: Annotated[bool, flag("--serve", "Show it in a browser on this machine.")] = False,
     port: Annotated[int, option("--port", "N", "Port for the browser. Default: a free one.", min=0, max=65535)] = 0,
+    reveal: options.Reveal = False,
     json: options.Json = False,
 ) -> None:
     """Open the terminal user interface: search, read and manage the memory.
@@ -44,7 +45,7 @@ def tui(
         raise UsageError("--port needs --serve.")
     # Imported by name, because no module of the engine or the command line may import the user interface.
     if serve:
-        code = importlib.import_module("appliance_tui.browser").serve(home, user, theme, port)
+        code = importlib.import_module("appliance_tui.browser").serve(home, user, theme, port, reveal)
     else:
         _check_terminal()
         with ExitStack() as stack:
@@ -52,7 +53,7 @@ def tui(
             def on_start() -> None:
                 stack.enter_context(options.prefetch_index(find_home(home)))
 
-            code = importlib.import_module("appliance_tui.main").run(home, user, theme, on_start)
+            code = importlib.import_module("appliance_tui.main").run(home, user, theme, on_start, reveal)
     if code:
         raise typer.Exit(code)
 

@@ -16,6 +16,7 @@ from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import Shares
 from appliance.errors import NotFound
 from appliance.requests import ContextRequest, ProfileRequest, SearchRequest, SearchSummariesRequest, SessionRequest
+from appliance.secrets.masking import mask_secrets
 from appliance.store import importance, lexical, messages, neighbours, sessions
 from appliance.store.database import Database
 from appliance.types import Context, Fact, Hit, Hits, Message, Scope, SessionInfo, Summary, SummaryHit, Window
@@ -72,6 +73,7 @@ class ContextInputs:
         shares: How the budget is shared among the layers.
         ranking: The scoring profile of the memories.
         per_session: The memories of one session that come before those of others.
+        mask_secrets: Whether keys, tokens, card numbers and passwords are hidden.
         auto_recall_default: Whether memories are recalled if neither the request nor the session says so.
     """
 
@@ -83,6 +85,7 @@ class ContextInputs:
     ranking: str
     per_session: int
     auto_recall_default: bool
+    mask_secrets: bool = True
 
     @property
     def excluded_texts(self) -> Set[str]:
@@ -125,6 +128,9 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             pinned={id for id, one in importances.items() if one.pinned},
         )
         notes = list(found.notes)
+    if inputs.mask_secrets:
+        # Before texts are shortened: a part of a secret is not recognised.
+        material = mask_secrets(material)
     plan = ContextPlan(
         query=request.query,
         words=lexical.query_words(effective_query),

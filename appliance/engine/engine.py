@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from appliance.memory.facts import FactService
     from appliance.memory.overview import OverviewService
     from appliance.memory.pins import PinService
+    from appliance.memory.secrets import SecretService
     from appliance.memory.sessions import SessionService
     from appliance.memory.summaries import SummaryService
     from appliance.memory.working_memory import WorkingMemory
@@ -204,6 +205,13 @@ class Engine:
         return OverviewService(self.home, self._database, self.settings.user, self.settings.watch.folders)
 
     @cached_property
+    def secrets(self) -> SecretService:
+        """Marks of keys, tokens, card numbers and passwords."""
+        from appliance.memory.secrets import SecretService
+
+        return SecretService(self._database, self.settings.user)
+
+    @cached_property
     def erasure(self) -> ErasureService:
         """Forgetting for good, and its receipts."""
         from appliance.engine.erasure import ErasureService
@@ -271,6 +279,7 @@ class Engine:
             format=request.format,
             dry_run=request.dry_run,
             include_forgotten=request.again,
+            secrets=request.secrets,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=file)),
         )
         try:
@@ -378,6 +387,7 @@ class Engine:
             ranking=request.profile or defaults.profile,
             per_session=defaults.per_session,
             auto_recall_default=defaults.auto_recall,
+            mask_secrets=self.settings.secrets.policy != "keep",
         )
         with self.admission.running_query(), self.recorder.time_context():
             built = builder.build_context(sources, inputs)

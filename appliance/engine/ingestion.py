@@ -21,7 +21,7 @@ from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.streams import ProducerStream
 from appliance.store import sessions
 from appliance.store.database import Database
-from appliance.types import Event, FileReport, MessageRecord, OnFile, Scope, SessionInfo, WatchEvent
+from appliance.types import Event, FileReport, MessageRecord, OnFile, Scope, SecretPolicy, SessionInfo, WatchEvent
 
 MAX_UNREAD_REPORTS = 256
 """Reports of a watcher that wait for a slow reader, before the watcher waits too."""
@@ -58,6 +58,7 @@ class Ingestion:
         format: str | None = None,
         dry_run: bool = False,
         include_forgotten: bool = False,
+        secrets: SecretPolicy | None = None,
         progress: OnFile = lambda path, messages: None,
     ) -> pipeline.IngestContext:
         """The context of an ingestion into this home.
@@ -76,6 +77,7 @@ class Ingestion:
             ttl=self._settings.session.ttl,
             dry_run=dry_run,
             include_forgotten=include_forgotten,
+            drop_secrets=(secrets or self._settings.secrets.policy) == "drop",
             progress=progress,
             score_importance=importance.score,
             yield_to_queries=self._admission.yield_to_queries,

@@ -6,13 +6,15 @@ every chunk its vector and its point.
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
+
+import msgspec
 
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
@@ -20,11 +22,14 @@ from appliance.formats.base import Document
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
-from appliance.store import chunks, lexical, messages, neighbours, sessions, tombstones
+from appliance.secrets.detector import find_in_texts
+from appliance.secrets.masking import drop_secrets
+from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, tombstones
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
+from appliance.store.sql import to_json
 from appliance.store.tombstones import MessageOrigin
 from appliance.types import Event, FileReport, FileStatus, InputProblem, MessageRecord, Record, Scope, SessionRecord
 
@@ -37,6 +42,10 @@ BATCH_MESSAGES_DURING_QUERIES = 100
 
 STEP_MESSAGES = 10
 """Messages that are indexed or chunked before queries may run again: a few milliseconds."""
+
+MARK_STEP_MESSAGES = 100
+"""Messages that are searched for secrets in one go, in about a millisecond: most of the time of one is that of the
+call."""
 
 ScoreImportance = Callable[[MessageInsert], float]
 """Returns the score of a message's words, 0 to 1."""
@@ -57,6 +66,7 @@ class IngestContext:
         ttl: The default time to live of local sessions, in seconds; see ``sessions.touch``.
         dry_run: Whether to roll everything back.
         include_forgotten: Whether to store messages that were erased before.
+        drop_secrets: Whether to store no keys, tokens, card numbers and passwords.
         progress: Called after each batch with the name of the document and the number of its messages so far.
         score_importance: Scores the words of messages; None to leave that for later.
         yield_to_queries: Called between small steps of reading and storing; waits while queries run.
@@ -73,6 +83,7 @@ class IngestContext:
     ttl: int = 0
     dry_run: bool = False
     include_forgotten: bool = False
+    drop_secrets: bool = False
     progress: Callable[[str, int], None] = lambda path, messages: None
     score_importance: ScoreImportance | None = None
     yield_to_queries: Callable[[], None] = lambda: None
@@ -208,6 +219,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
         source: int | None = None
         for key, incoming in batch.messages.items():
             incoming = _without_forgotten(tx, key, batch, context, tally)
+            if context.drop_secrets:
+                incoming = without_secrets(incoming)
             if not incoming:
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
@@ -252,7 +265,7 @@ def add(
         record.text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"The text is not valid Unicode at character {error.start}.") from error
-    external_id = record.external_id or secrets.token_hex(8)
+    external_id = record.external_id or token_hex(8)
     with context.database.write() as tx:
         before(tx)
         known = messages.stored_states(tx, session, [external_id]).get(external_id)
@@ -262,6 +275,8 @@ def add(
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalize(record, start_session(SessionRecord(record.session)))
+        if context.drop_secrets:
+            (message,) = without_secrets([message])
         change = BatchChange()
         found = dedup.compare_with_store(tx, session, [message])
         if is_undated and found.new:
@@ -269,6 +284,17 @@ def add(
         write(tx, session, None, found, change, context.score_importance)
         index_changes(tx, change, context)
         return messages.stored_states(tx, session, [external_id])[external_id].id
+
+
+def without_secrets(incoming: Sequence[MessageInsert]) -> list[MessageInsert]:
+    """Return messages with the secrets of their texts and metadata dropped."""
+    found = find_in_texts([part for message in incoming for part in (message.text, message.metadata)])
+    kept = list(incoming)
+    for number in {place // 2 for place in found}:
+        message = kept[number]
+        metadata = to_json(drop_secrets(msgspec.json.decode(message.metadata)))
+        kept[number] = replace(message, text=drop_secrets(message.text), metadata=metadata)
+    return kept
 
 
 @dataclass(slots=True)
@@ -338,6 +364,9 @@ def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestCo
         context.yield_to_queries()
         step = to_chunk[at : at + STEP_MESSAGES]
         made += chunks.insert(tx, generation, [*zip(step, chunker.split(step), strict=True)])
+    for at in range(0, len(to_chunk), MARK_STEP_MESSAGES):
+        context.yield_to_queries()
+        secrets.replace_marks(tx, {message.id: message.text for message in to_chunk[at : at + MARK_STEP_MESSAGES]})
     return made
 
 
@@ -386,4 +415,6 @@ def _session(
                 progress.stored_external_id = found[0]
     if progress.stored_external_id is not None and progress.stored_external_id != record.external_id:
         record = replace(record, external_id=progress.stored_external_id, title=None)
+    if context.drop_secrets:
+        record = replace(record, title=drop_secrets(record.title))
     return sessions.upsert(tx, scope, format, record, context.ttl)

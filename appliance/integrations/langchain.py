@@ -98,7 +98,7 @@ class ApplianceRetriever(BaseRetriever):
     until: str | None = None
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        hits = self.memory.search(
+        hits = self.memory.masked().search(
             query,
             limit=self.k,
             mode=self.mode,

@@ -55,6 +55,7 @@ from appliance.requests.maintenance import (
     WatchedFilesRequest,
 )
 from appliance.requests.searching import ContextRequest, MessageRequest, SearchRequest, VariantsRequest
+from appliance.requests.secrets import ListSecretsRequest, ScanSecretsRequest
 from appliance.requests.sessions import (
     AddMessageRequest,
     BranchRequest,
@@ -112,6 +113,7 @@ __all__ = [
     "InteractiveUseRequest",
     "KnownBackupsRequest",
     "ListFactsRequest",
+    "ListSecretsRequest",
     "ListSessionsRequest",
     "ListSummariesRequest",
     "ListWatchedFoldersRequest",
@@ -137,6 +139,7 @@ __all__ = [
     "ReviewFactsRequest",
     "RunJobsRequest",
     "RunSummariesRequest",
+    "ScanSecretsRequest",
     "SearchRequest",
     "SearchSummariesRequest",
     "SessionMessagesRequest",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from appliance.paths import Paths
 from appliance.requests.base import Request
-from appliance.types import IngestReport, Stream, WatchEvent
+from appliance.types import IngestReport, SecretPolicy, Stream, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class IngestRequest(Request[IngestReport]):
         namespace: The namespace within that memory.
         dry_run: Report what would happen, and change nothing.
         again: Take in again what was forgotten before.
+        secrets: "drop" stores no keys, tokens, card numbers and passwords; by default as the settings say.
         wait: Return when everything is durable and embedded. False returns when it is durable and found by its words.
 
     Raises:
@@ -44,6 +45,7 @@ class IngestRequest(Request[IngestReport]):
     namespace: str = ""
     dry_run: bool = False
     again: bool = False
+    secrets: SecretPolicy | None = None
     wait: bool = True
 
 

@@ -206,7 +206,20 @@ CREATE TRIGGER fact_due_changed
 END""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE)
+_SECRET_MARKS = (
+    """
+    -- A secret in a message, at a place in characters. See secrets.py.
+    CREATE TABLE secret_mark (
+        message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+        start INTEGER NOT NULL,
+        stop INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        PRIMARY KEY (message_id, start)
+    ) WITHOUT ROWID
+    """,
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS)
 """The statements of each migration after the schema."""
 
 

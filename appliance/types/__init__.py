@@ -47,6 +47,7 @@ from appliance.types.search import (
     SummaryHit,
     WhyNot,
 )
+from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
 from appliance.types.stored import (
     Event,
     Fact,
@@ -134,6 +135,9 @@ __all__ = [
     "RestoreReport",
     "Role",
     "Scope",
+    "SecretMark",
+    "SecretPolicy",
+    "SecretScan",
     "SessionInfo",
     "SessionOrder",
     "SessionPage",

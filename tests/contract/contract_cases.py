@@ -168,6 +168,8 @@ CASES: Sequence[Case] = (
     case("backup", lambda folder, done: r.BackupRequest(folder / "backups")),
     case("known backups", r.KnownBackupsRequest()),
     case("backup among other files", lambda folder, done: r.BackupRequest(folder / "drop")),
+    case("secrets scan", r.ScanSecretsRequest()),
+    case("secrets list", r.ListSecretsRequest()),
     case("status", r.StatusRequest()),
     case("verify", r.VerifyRequest(deep=True)),
     case("reindex", r.ReindexRequest()),

@@ -51,8 +51,10 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::([0-9]{1,5}))?")
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def serve(home: str | None, user: str | None = None, theme: str | None = None, port: int = 0) -> int:
-    """Serve the screen until interrupted. A ``port`` of 0 picks a free one.
+def serve(
+    home: str | None, user: str | None = None, theme: str | None = None, port: int = 0, reveal: bool = False
+) -> int:
+    """Serve the screen until interrupted. A ``port`` of 0 picks a free one; ``reveal`` shows secrets.
 
     Returns:
         The exit code.
@@ -73,6 +75,7 @@ def serve(home: str | None, user: str | None = None, theme: str | None = None, p
         signal.signal(signal.SIGHUP, signal.default_int_handler)
     with _bind_loopback(port) as listener, _ensure_daemon(location):
         options = [*(("--user", user) if user else ()), *(("--theme", theme) if theme else ())]
+        options += ["--reveal"] if reveal else []
         command = [sys.executable, "-m", "appliance", "tui", "--home", str(location.root), *options]
         screen = BrowserServer(shlex.join(command), listener.getsockname()[1])
         print(f"{screen.address}\n(reachable from this machine only; press Ctrl-C to stop)", flush=True)

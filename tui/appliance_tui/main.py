@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def run(
-    home: str | None, user: str | None = None, theme: str | None = None, on_open: Callable[[], None] = lambda: None
+    home: str | None,
+    user: str | None = None,
+    theme: str | None = None,
+    on_open: Callable[[], None] = lambda: None,
+    reveal: bool = False,
 ) -> int:
     """Show the memory in ``home`` until the person quits.
 
@@ -20,6 +24,7 @@ def run(
         user: whose memory is shown first; the settings' user by default.
         theme: overrides the settings' theme.
         on_open: called when the first frame is drawn and the memory is about to be opened.
+        reveal: shows keys, tokens, card numbers and passwords.
 
     Returns:
         The exit code.
@@ -30,12 +35,12 @@ def run(
     # The modules loaded during start-up are not garbage; see ``memory_opener``.
     gc.disable()
     try:
-        return _run(home, user, theme, on_open)
+        return _run(home, user, theme, on_open, reveal)
     finally:
         gc.enable()
 
 
-def _run(home: str | None, user: str | None, theme: str | None, on_open: Callable[[], None]) -> int:
+def _run(home: str | None, user: str | None, theme: str | None, on_open: Callable[[], None], reveal: bool) -> int:
     from appliance import config, paths
     from appliance_tui.app import ApplianceApp
     from appliance_tui.keys import resolve_keymap
@@ -43,7 +48,7 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
     location = paths.find_home(home)
     settings = config.load(location)
     app = ApplianceApp(
-        memory_opener(location.root, on_open),
+        memory_opener(location.root, on_open, reveal),
         theme=settings.tui.theme if theme is None else theme,
         keys=resolve_keymap(settings.tui.keys, str(location.config)),
         motion=settings.tui.motion,
@@ -56,7 +61,9 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
     return app.return_code or 0
 
 
-def memory_opener(root: Path, on_open: Callable[[], None] = lambda: None) -> Callable[[], Appliance]:
+def memory_opener(
+    root: Path, on_open: Callable[[], None] = lambda: None, reveal: bool = False
+) -> Callable[[], Appliance]:
     """A function that opens the memory for the screen, on a thread. It exempts what is loaded by then from garbage
     collection: looking through it now and then would hold up a frame."""
 
@@ -65,7 +72,8 @@ def memory_opener(root: Path, on_open: Callable[[], None] = lambda: None) -> Cal
         from appliance.client import Appliance
 
         try:
-            return Appliance.open(root, purpose="appliance tui")
+            memory = Appliance.open(root, purpose="appliance tui")
+            return memory if reveal else memory.masked()
         finally:
             gc.freeze()
             gc.enable()

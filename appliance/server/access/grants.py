@@ -33,7 +33,8 @@ OWNER = Grant("owner")
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A served memory, with the engine in this process that it runs on."""
+    """A served memory, with the engine in this process that it runs on. ``masked`` is the memory as callers see it:
+    with secrets hidden, unless the settings show them to everybody."""
 
     memory: Appliance
     engine: Engine
@@ -41,6 +42,10 @@ class Service:
     settings: ServerSettings
     stopping: threading.Event = field(default_factory=threading.Event)
     """Set when the server is about to stop, so that event streams end."""
+    masked: Appliance = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "masked", self.memory.masked())
 
 
 def set_grant(scope: MutableMapping[str, Any], grant: Grant) -> None:

@@ -120,7 +120,7 @@ class HttpCaller(AccessPolicy):
 async def reader(request: Request) -> HttpCaller:
     """The caller of a request that reads."""
     service: Service = request.app.state.service
-    return HttpCaller(service.memory, get_grant(request.scope), service)
+    return HttpCaller(service.masked, get_grant(request.scope), service)
 
 
 async def writer(
@@ -145,7 +145,7 @@ async def writer(
     grant = get_grant(request.scope)
     if grant.read_only:
         raise Forbidden("This token is read-only.", hint="'appliance tokens new' creates one that writes.")
-    return HttpCaller(service.memory, grant, service, idempotency_key)
+    return HttpCaller(service.masked, grant, service, idempotency_key)
 
 
 Reader = Annotated[HttpCaller, Depends(reader)]

@@ -121,7 +121,7 @@ class MemoryLease:
         deadline = time.monotonic() + self._lock_timeout
         while True:
             try:
-                return Appliance.open(self._home, purpose=self._purpose)
+                return Appliance.open(self._home, purpose=self._purpose).masked()
             except HomeLocked:
                 if time.monotonic() >= deadline or self._closed.wait(LOCK_RETRY_SECONDS):
                     raise

@@ -49,7 +49,7 @@ def build_application(service: Service) -> McpApplication:
     app.router.routes.append(Route("/mcp", endpoint=mcp.app))    # a Mount would send /mcp on to /mcp/
     async with mcp.lifespan(): ...                               # in the application's own lifespan
     """
-    mcp_server = build_server(lambda: nullcontext(service.memory), _grant, _conversation_name)
+    mcp_server = build_server(lambda: nullcontext(service.masked), _grant, _conversation_name)
     manager = StreamableHTTPSessionManager(
         mcp_server, json_response=True, max_request_body_size=service.settings.body, max_sessions=MAX_SESSIONS
     )

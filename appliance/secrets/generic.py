@@ -1,0 +1,207 @@
+"""Rules for secrets without a form of their own: card numbers, passwords, and keys that are named as such.
+
+What a message says around a value makes it a secret. Telephone numbers, dates, UUIDs, hashes, orders and names in code
+must stay readable, so that a value counts only where its name leaves no doubt, or a checksum confirms it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+SecretSpan = tuple[str, int, int]
+"""The kind of a secret, and its place in the text, in characters."""
+
+# --- cards -------------------------------------------------------------------------------------------
+
+_CARD = re.compile(
+    r"(?<![\w.,:/=#&+-])(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}|3[47]\d{2}([ -]?)\d{6}\2\d{5})(?![\w/=#&+-]|[.,:]\d)"
+)
+_CARD_WORDS = re.compile(
+    r"card|visa|master|amex|american express|cvv|cvc|\bpan\b|karte|tarjeta|expir|\bexp\b|gültig|caduc", re.IGNORECASE
+)
+_OTHER_NUMBER = re.compile(
+    r"(?:order|invoice|tracking|ticket|booking|serial|reference|ref|parcel|shipment|part|bestell\w*|rechnung\w*|sendung\w*"
+    r"|auftrag\w*|pedido|factura|env[ií]o|id|no|nr|number|nummer|número)\W{0,3}(?:(?:is|ist|es|was|no|nr)\W{1,3})?$",
+    re.IGNORECASE,
+)
+"""What names another number, directly before it."""
+
+_CARD_CONTEXT_CHARACTERS = 80
+"""How far away a word may stand that tells a card from another number, where nothing separates the groups of digits."""
+
+_ISSUERS = re.compile(r"4|5[1-5]|2(?:2[2-9]|[3-6]|7[01]|720)|3[47]|6(?:011|4[4-9]|5)|35(?:2[89]|[3-8])|62")
+
+# --- passwords ---------------------------------------------------------------------------------------
+
+_PASSWORD_NAME = r"(?:pass(?:word|wort|phrase|code)|passwd|kennwort|contraseña|clave secreta|pwd)"
+_STATES = r"(?:is|are|was|ist|lautet|war|es|era)"
+_PASSWORD = re.compile(
+    rf"(?<![A-Za-z0-9]){_PASSWORD_NAME}(?![A-Za-z])[\"'`*]{{0,3}}"
+    rf"(?:[ \t]+(?:for|to|of|für|zum|zur|para|de|del)(?:[ \t]+[\w.@'-]{{1,30}}){{1,4}}?)?"
+    rf"(?:[ \t]*(?:[:=]|=>|->|→)[ \t]*|[ \t]+{_STATES}(?:[ \t]+(?:now|jetzt|ahora))?[: \t]\s*)"
+    r"[\"'`*]{0,3}([^\s\"'`*]{4,128})",
+    re.IGNORECASE,
+)
+_URL_PASSWORD = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@[\w.-]", re.IGNORECASE
+)
+_PIN = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:pin|geheimzahl)(?:[ -]?(?:code|nummer|number))?"
+    rf"[ \t]*(?:[:=]|[ \t]{_STATES})[ \t]*(\d{{4,5}})(?![\w.,:/-]*\d)",
+    re.IGNORECASE,
+)
+_LOGIN_NEARBY = re.compile(
+    r"(?:user(?:name)?|login|e-?mail|benutzer(?:name)?|usuario)[\"'`*]{0,3}[ \t]*[:=]", re.IGNORECASE
+)
+_LOGIN_CHARACTERS = 120
+"""How far away a name to log in with may stand: beside one, a word of letters is a password too."""
+
+_MIN_PASSWORD = 6
+_STRONG_SYMBOLS = set("!@#$%^&*?+~§€")
+
+_CODE = re.compile(
+    r"[$%@{<\[(\\/]|[\w.]*[(\[{<]|\w+\.\w+\.\w|(?:os|process|env|self|this|config|settings|request|req|args|ctx)[.\[]"
+    r"|(?:none|null|true|false|undefined|string|str)\b",
+    re.IGNORECASE,
+)
+"""How the right side of an assignment begins in code, where it is no value but a name."""
+
+_PLACEHOLDER = re.compile(
+    r"[x*•.#?_-]+|.*(?:example|placeholder|your|change.?me|redacted|hidden|dummy|1234567).*|<.*|.*>|\*.*"
+    r"|(?:(?:my|new|old|test|user|admin|wrong|in|correct|valid|secure|strong|super|secret|hashed|plain|text|some|the)[_-]?)*"
+    r"(?:pass(?:word|wd|code)?|passwort|contraseña|secret|kennwort)[_-]?\d{0,4}!?|hunter2?|test\d*|foo(?:bar)?\d*",
+    re.IGNORECASE,
+)
+"""The values of examples."""
+
+# --- named keys --------------------------------------------------------------------------------------
+
+_NAMED_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|auth|refresh)[ _-]?token"
+    r"|client[ _-]?secret|(?:private|encryption)[ _-]?key|token|key)"
+    r"[\"'`*]{0,3}(?:[ \t]*(?::=|[:=]|=>|->)[ \t]*|[ \t]+(?:is|ist|es)[: \t][ \t]*)[\"'`*]{0,3}([\w+/=.~-]{16,256})",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\bbearer[ \t]+([\w+/=.~-]{16,2000})", re.IGNORECASE)
+_NO_SECRET_NAME = re.compile(
+    r"(?:next|page|continuation|sync|cursor|csrf|xsrf|idempotency|public|primary|foreign|cache|sort|session|object|s3)"
+    r"[a-z]{0,10}[_ -]{0,2}(?:token|key)$",
+    re.IGNORECASE,
+)
+"""Tokens and keys that open nothing."""
+
+_NAME_CHARACTERS = 30  # before a name, which may be the rest of a longer one
+
+_HASH_OR_UUID = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56,64}|[0-9a-f]{96,128}|\d+",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z0-9]+)*|(?:[a-z]+[_.-])+[a-z0-9]+", re.IGNORECASE)
+MIN_KEY_ENTROPY = 3.5
+"""Bits a character, as gitleaks asks of its generic rule. English words have fewer in so short a text."""
+
+
+def find_cards(text: str) -> Iterator[SecretSpan]:
+    """Yield card numbers: of an issuer's form, with a correct check digit, and written or named as one."""
+    for found in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", found[0])
+        if not _ISSUERS.match(digits) or not passes_luhn(digits) or len(set(digits)) < 4:
+            continue
+        start, end = found.span()
+        separated = bool(found[1] or found[2])
+        around = text[max(0, start - _CARD_CONTEXT_CHARACTERS) : end + _CARD_CONTEXT_CHARACTERS]
+        if not _CARD_WORDS.search(around) and _OTHER_NUMBER.search(text[max(0, start - 40) : start]):
+            continue
+        if separated or text.strip() == found[0] or _CARD_WORDS.search(around):
+            yield "card-number", start, end
+
+
+def passes_luhn(digits: str) -> bool:
+    """Whether the last digit is the check digit of the others (ISO/IEC 7812-1)."""
+    doubled = [int(one) * (1 + place % 2) for place, one in enumerate(reversed(digits))]
+    return sum(one - 9 if one > 9 else one for one in doubled) % 10 == 0
+
+
+def find_passwords(text: str) -> Iterator[SecretSpan]:
+    """Yield passwords, by what they are called."""
+    for found in _PASSWORD.finditer(text):
+        if (end := _password_end(text, found)) is not None:
+            yield "password", found.start(1), end
+
+
+def find_url_passwords(text: str) -> Iterator[SecretSpan]:
+    """Yield the passwords in addresses ("https://user:password@host")."""
+    for found in _URL_PASSWORD.finditer(text):
+        if not _PLACEHOLDER.fullmatch(found[1]) and not found[1].startswith(("$", "{", "<", "%")):
+            yield "password", *found.span(1)
+
+
+def find_pins(text: str) -> Iterator[SecretSpan]:
+    """Yield PINs of four or five digits, by what they are called; longer ones are postal codes in some countries."""
+    for found in _PIN.finditer(text):
+        if len(set(found[1])) > 1:
+            yield "pin", *found.span(1)
+
+
+def find_keys(text: str) -> Iterator[SecretSpan]:
+    """Yield random values that are called keys or tokens."""
+    for found in _NAMED_KEY.finditer(text):
+        value = found[2].rstrip(".=")
+        before = text[max(0, found.start() - _NAME_CHARACTERS) : found.end(1)]
+        is_plain = found[1].lower() in ("token", "key")
+        if _is_key(value) and not _NO_SECRET_NAME.search(before) and not (is_plain and _HASH_OR_UUID.fullmatch(value)):
+            yield "api-key", found.start(2), found.start(2) + len(value)
+
+
+def find_bearer_tokens(text: str) -> Iterator[SecretSpan]:
+    """Yield the tokens of authorization headers."""
+    for found in _BEARER.finditer(text):
+        if _is_key(found[1]) and not _HASH_OR_UUID.fullmatch(found[1]):
+            yield "bearer-token", *found.span(1)
+
+
+RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...] = (
+    (find_passwords, ("passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "clave secreta")),
+    (find_url_passwords, ("://",)),
+    (find_pins, ("pin ", "pin:", "pin=", "pin-", "pinc", "pinn", "geheimzahl")),
+    (find_keys, ("key", "secret", "token")),
+    (find_bearer_tokens, ("bearer",)),
+)
+"""Functions that find secrets, and the words without which a text has none of theirs."""
+
+
+def _password_end(text: str, found: re.Match[str]) -> int | None:
+    """Where the password of a match ends; None if what stands there is none."""
+    value = found[1].rstrip(".,;:!?)\\]}>\"'")
+    if value != found[1] and found[1][len(value) :].startswith(("!", "?")) and not value.isalpha():
+        value = found[1]
+    if len(value) < _MIN_PASSWORD or _CODE.match(value) or _PLACEHOLDER.fullmatch(value):
+        return None
+    if value.isalpha():
+        start, end = max(0, found.start() - _LOGIN_CHARACTERS), found.end() + _LOGIN_CHARACTERS
+        named = ":" in text[found.start() : found.start(1)] or "=" in text[found.start() : found.start(1)]
+        return found.start(1) + len(value) if named and _LOGIN_NEARBY.search(text[start:end]) else None
+    has_letter = any(one.isalpha() for one in value)
+    has_digit = any(one.isdigit() for one in value)
+    is_strong = (has_letter and has_digit) or bool(_STRONG_SYMBOLS & set(value[1:])) or (has_digit and len(value) >= 8)
+    return found.start(1) + len(value) if is_strong and "://" not in value else None
+
+
+def _is_key(value: str) -> bool:
+    has_kinds = any(one.isdigit() for one in value) and any(one.isalpha() for one in value)
+    return (
+        has_kinds
+        and entropy(value) >= MIN_KEY_ENTROPY
+        and not _PLACEHOLDER.fullmatch(value)
+        and not _IDENTIFIER.fullmatch(value)
+        and not _CODE.match(value)
+    )
+
+
+def entropy(text: str) -> float:
+    """The Shannon entropy of a text's characters, in bits a character."""
+    counts = Counter(text).values()
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)
