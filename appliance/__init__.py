@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Message,
         MetricsSnapshot,
         Outline,
+        Owner,
         Progress,
         Quote,
         Receipt,
@@ -106,8 +107,8 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
             "Echo ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
-            "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Progress Quote "
-            "Receipt RemovalResult RestoreReport Scope SecretMark SecretScan SessionInfo SessionPage Source "
+            "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Owner Progress "
+            "Quote Receipt RemovalResult RestoreReport Scope SecretMark SecretScan SessionInfo SessionPage Source "
             "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
@@ -163,6 +164,7 @@ __all__ = [
     "OutOfMemory",
     "Outline",
     "Overview",
+    "Owner",
     "Pins",
     "Progress",
     "Quote",

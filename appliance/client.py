@@ -1,13 +1,12 @@
 """The memory as a program holds it: every verb builds its request and hands it to a transport.
 
-``Appliance.open`` chooses the transport: the daemon's, where a daemon owns the home, else an engine in this process.
-Callers can't tell the difference.
+``Appliance.open`` shares the home: it attaches to the process that owns it, else this process owns it and answers the
+others. Callers can't tell the difference.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 from appliance import paths
 from appliance import requests as r
 from appliance.backups import Backups
-from appliance.errors import ApplianceError, HomeLocked
+from appliance.errors import ApplianceError
 from appliance.paths import Paths
 from appliance.requests import PRIVATE_PREFIX
 from appliance.subscriptions import Events, Watcher
@@ -30,6 +29,7 @@ from appliance.types import (
     OnFile,
     OnProgress,
     OnRead,
+    Owner,
     Progress,
     Receipt,
     SecretPolicy,
@@ -42,14 +42,13 @@ if TYPE_CHECKING:
 
     from appliance.config import Settings
     from appliance.engine.engine import Engine
+    from appliance.store.lock import OwnerLock
     from appliance.transports.base import Transport
+    from appliance.transports.shared import SharedTransport
     from appliance_models import Embedder
 
-DAEMON_START_TIMEOUT = 15.0
-"""Seconds that a daemon may take from owning a home to answering. It opens a large one in two."""
-
-DAEMON_PURPOSE = "appliance serve"
-"""The purpose that a daemon names when it takes a home."""
+PURPOSE = "a Python program"
+"""What a program does, unless it says so."""
 
 JOB_SLICE = 1.0
 """Seconds of background jobs between two questions whether to continue."""
@@ -267,17 +266,16 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        is_attached: Whether a daemon owns the home.
         sessions, facts, summaries, pins, overview, erasure, backups, secrets, events: The verbs of each.
     """
 
     def __init__(
-        self, transport: Transport, home: paths.Home, settings: Settings, *, is_attached: bool = False
+        self, transport: Transport, home: paths.Home, settings: Settings, *, shared: SharedTransport | None = None
     ) -> None:
         self._transport = transport
+        self._shared = shared
         self.home = home
         self.settings = settings
-        self.is_attached = is_attached
         self.sessions = Sessions(transport)
         self.facts = Facts(transport)
         self.summaries = Summaries(transport)
@@ -296,61 +294,45 @@ class Appliance:
         create: bool = True,
         worker: bool = True,
         embedder: Embedder | None = None,
-        purpose: str = "a Python program",
+        purpose: str = PURPOSE,
     ) -> Self:
         """Open a memory.
 
-        If a daemon (``appliance serve``) owns the home, this attaches to the daemon. Otherwise this process owns the
-        home until ``close``.
+        If another process has it open, this attaches to that process. Otherwise this process owns the home until
+        ``close``, and answers others that open it. When the owner leaves, one of the others takes over.
 
         Args:
             home: The home's folder; by default ``APPLIANCE_HOME``, then the platform's data folder.
             create: Make the home if it does not exist.
             worker: Let background threads embed what waits and run the jobs that are due. A daemon always does.
-            embedder: The embedding model, in place of the configured one. With one, this never attaches.
-            purpose: What a second process is told that finds the home in use.
+            embedder: The embedding model, in place of the configured one. An owner that uses another one is not shared.
+            purpose: What this process does; other processes show it.
 
         Raises:
             HomeError: The folder can't be used, or holds no memory and ``create`` is False.
-            HomeLocked: Another process has it open that is not a daemon, or a daemon of another version.
+            HomeLocked: The process that has it open does not answer, is of another version, or has another embedder.
             StoreError, ConfigError: The store or the settings are refused.
         """
         found = paths.find_home(home)
-        began = time.monotonic()
-        while True:
-            attached = cls.attach(found) if embedder is None else None
-            if attached is not None:
-                return attached
-            try:
-                return cls._own(found, create, worker, embedder, purpose)
-            except HomeLocked as error:
-                timed_out = time.monotonic() - began > DAEMON_START_TIMEOUT
-                if embedder or DAEMON_PURPOSE not in str(error) or timed_out:
-                    raise
-            time.sleep(0.05)  # a daemon owns the home, and will listen soon
+        transport = _shared_transport(found, create=create, worker=worker, embedder=embedder, purpose=purpose).open()
+        return cls._of_shared(found, transport)
 
     @classmethod
     def attach(cls, home: paths.Home) -> Self | None:
-        """Attach to the daemon that owns a home; None if there is none.
+        """Attach to the process that owns a home; None if nobody does.
 
         Raises:
-            HomeLocked: The daemon is of another version.
+            HomeLocked: The owner is of another version.
         """
-        if not home.daemon.exists():
-            return None
-        from appliance.transports import daemon, private
-
-        connected = daemon.connect(home)
-        if connected is None:
-            return None
-        transport, settings = connected
-        return cls(private.PrivateTransport(transport, settings), home, settings, is_attached=True)
+        transport = _shared_transport(home, create=False, worker=False, embedder=None, purpose=PURPOSE).attach()
+        return cls._of_shared(home, transport) if transport is not None else None
 
     @classmethod
-    def _own(cls, home: paths.Home, create: bool, worker: bool, embedder: Embedder | None, purpose: str) -> Self:
-        from appliance.engine.engine import Engine
+    def _of_shared(cls, home: paths.Home, transport: SharedTransport) -> Self:
+        from appliance.transports.private import PrivateTransport
 
-        return cls.of(Engine.open(home.root, create=create, worker=worker, embedder=embedder, purpose=purpose))
+        private = PrivateTransport(transport, transport.settings)
+        return cls(private, home, transport.settings, shared=transport)
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -364,12 +346,28 @@ class Appliance:
         """Return this memory as assistants see it, with secrets hidden. Closing either closes both."""
         from appliance.transports.masking import masking
 
-        transport = masking(self._transport, self.settings)
-        return type(self)(transport, self.home, self.settings, is_attached=self.is_attached)
+        return type(self)(masking(self._transport, self.settings), self.home, self.settings, shared=self._shared)
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether another process owns the home now."""
+        return self._shared is not None and self._shared.is_attached
+
+    @property
+    def is_attached_to_daemon(self) -> bool:
+        """Whether a daemon owns the home now."""
+        return self._shared is not None and self._shared.is_attached_to_daemon
+
+    @property
+    def owner(self) -> Owner | None:
+        """The process that owns the home now; None while it changes."""
+        from appliance.store.lock import read_owner
+
+        return read_owner(self.home.lock)
 
     def close(self) -> None:
-        """Let go of the memory. Without a daemon this stops the background threads after what they are at, answers the
-        queries that are running, and releases the home; what waits goes on next time."""
+        """Let go of the memory. The owner of the home stops the background threads after what they are at, finishes
+        what others have begun or leaves it to the next owner, and releases the home; what waits goes on next time."""
         self.events.close()
         self._transport.close()
 
@@ -488,6 +486,21 @@ class Appliance:
         frame is late."""
         with closing(self._transport.send(r.InteractiveUseRequest())):
             yield
+
+
+def _shared_transport(
+    home: paths.Home, *, create: bool, worker: bool, embedder: Embedder | None, purpose: str
+) -> SharedTransport:
+    from appliance.transports.shared import SharedTransport
+
+    def open_engine(on_owned: Callable[[OwnerLock], None]) -> Engine:
+        from appliance.engine.engine import Engine
+
+        return Engine.open(
+            home.root, create=create, worker=worker, embedder=embedder, purpose=purpose, on_owned=on_owned
+        )
+
+    return SharedTransport(home, open_engine, worker=worker, model=embedder.name if embedder is not None else None)
 
 
 def _chunks(progress: OnEmbedded) -> OnProgress:

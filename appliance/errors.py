@@ -7,7 +7,7 @@
     │   ├── HomeError             the home is missing, unreadable or unwritable     3
     │   │   └── HomeReadOnly      the home lies where nothing can be written        3
     │   ├── HomeLocked            another process owns the home                     3
-    │   ├── DaemonGone            the daemon that owned the home has ended          3
+    │   ├── DaemonGone            the process that owned the home has ended         3
     │   ├── StoreVersion          written by a version that this one can't read     3
     │   ├── StoreCorrupt          a file of the home is damaged                     3
     │   │   └── IncompleteExport  some messages are damaged; all others are there   1
@@ -71,7 +71,10 @@ class HomeLocked(StoreError):
 
 
 class DaemonGone(StoreError):
-    """The daemon that owned the home has ended; everything that it acknowledged is kept."""
+    """The daemon or other process that owned the home has ended; everything that it acknowledged is kept."""
+
+    begun = True
+    """Whether it may have begun to carry out the request."""
 
 
 class StoreVersion(StoreError):

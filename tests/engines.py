@@ -9,7 +9,7 @@ from appliance.engine.engine import Engine
 
 
 def engine_of(memory: Appliance) -> Engine:
-    """The engine of a memory; a daemon's memory has none here."""
+    """The engine of a memory; one that another process owns has none here."""
     transport: Any = memory._transport
     engine: Engine = transport._transport.engine
     return engine

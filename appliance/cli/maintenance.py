@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -41,7 +42,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         {
             "health": shape["health"],
             "home": root,
-            **({"daemon": f"{found['url']}, process {found['pid']}"} if (found := shape["daemon"]) else {}),
+            **_owner_row(shape),
             **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in UNAVAILABLE_COUNTS},
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
@@ -53,6 +54,14 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
+    """Who owns the memory, if it is another process."""
+    if (daemon := shape["daemon"]) is not None:
+        return {"daemon": f"{daemon['url']}, process {daemon['pid']}"}
+    owner = shape["owner"]
+    return {"owner": f"{owner['purpose']}, process {owner['pid']}"} if owner and owner["pid"] != os.getpid() else {}
 
 
 def _process_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -27,9 +27,9 @@ def tui(
 ) -> None:
     """Open the terminal user interface: search, read and manage the memory.
 
-    The bottom line and '?' list the keys; config.toml sets keys and theme under [tui]. It attaches to a running daemon;
-    without one, this process owns the memory while it runs and imports what lands in the inbox. --serve opens it in a
-    browser on this machine only, at an address with a new token each time.
+    The bottom line and '?' list the keys; config.toml sets keys and theme under [tui]. It works beside every other
+    program that has the memory open. Without a daemon it imports what lands in the inbox while it runs. --serve opens
+    it in a browser on this machine only, at an address with a new token each time.
 
     \b
     Examples:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -109,8 +109,12 @@ class Engine:
         worker: bool = True,
         embedder: Embedder | None = None,
         purpose: str = "a Python program",
+        on_owned: Callable[[OwnerLock], None] = lambda lock: None,
     ) -> Self:
         """Open a home in this process; the arguments are those of ``Appliance.open``.
+
+        Args:
+            on_owned: Called when this process has become the owner, before the stores are opened.
 
         Raises:
             HomeError: The folder can't be used, or holds no memory and ``create`` is False.
@@ -118,13 +122,19 @@ class Engine:
             StoreError, ConfigError: The store or the settings are refused.
         """
         found = paths.find_home(home)
-        generations.require_database(found)
+        if not found.database.exists():
+            generations.require_database(found)
         found = paths.create_home(found) if create else paths.require_home(found)
         settings = config.load(found)
         lock = OwnerLock(found.lock)
-        if not paths.is_read_only(found):
+        is_read_only = paths.is_read_only(found)
+        if not is_read_only:
             lock.acquire(purpose)
         try:
+            if not is_read_only:
+                on_owned(lock)
+            # Before that, another process may have been about to begin the memory.
+            generations.require_database(found)
             return cls(found, settings, lock, worker=worker, embedder=embedder)
         except BaseException:
             lock.release()
@@ -149,6 +159,11 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def model_name(self) -> str:
+        """The name of the embedding model."""
+        return self._index_service.model_name
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""

@@ -12,7 +12,7 @@ import msgspec
 
 from appliance.paths import Home, file_stats
 from appliance.runtime.metrics import Metrics, resident_memory
-from appliance.store import chunks, facts, generations, summaries, variants, vectors, watched_files
+from appliance.store import chunks, facts, generations, lock, summaries, variants, vectors, watched_files
 from appliance.store.chunks import Generation
 from appliance.store.damage import DamagedRow
 from appliance.store.room import allocated_bytes
@@ -65,6 +65,7 @@ def status(
             "vectors": _disk_bytes(home.vectors),
             "index": _disk_bytes(home.index),
         },
+        "owner": _owner(home),
         "daemon": _daemon(home),
         "latency": latency(metrics),
         "queues": {
@@ -127,6 +128,12 @@ def _health(
         waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending} chunks wait for their vectors"
         return f"{waiting}: 'appliance reindex --pending' continues"
     return "ok"
+
+
+def _owner(home: Home) -> dict[str, Any] | None:
+    """The process that owns the home: this one."""
+    owner = lock.read_owner(home.lock)
+    return {"pid": owner.pid, "purpose": owner.purpose} if owner is not None else None
 
 
 def _daemon(home: Home) -> dict[str, Any] | None:

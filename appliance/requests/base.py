@@ -19,11 +19,14 @@ class Request(Generic[R]):
         name: Where the verb is found on an engine, and what it is called on the wire: "search", "sessions.create".
         repeatable: Whether a client may send the request again when the connection ends before the answer: it only
             reads, or doing it twice comes to the same.
+        resumable: Whether another process that has taken over the home may carry the request on after it was begun:
+            what was done stays done, and the rest is done there.
         long_running: Whether it may take long. Its method takes a second argument, to which it reports progress.
     """
 
     name: ClassVar[str]
     repeatable: ClassVar[bool] = True
+    resumable: ClassVar[bool] = False
     long_running: ClassVar[bool] = False
 
 

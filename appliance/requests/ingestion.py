@@ -36,6 +36,7 @@ class IngestRequest(Request[IngestReport]):
 
     name: ClassVar[str] = "ingest"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
 
     source: Paths
@@ -59,6 +60,7 @@ class EmbedRequest(Request[int]):
 
     name: ClassVar[str] = "embed_pending"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
 
 
@@ -76,6 +78,7 @@ class RunJobsRequest(Request[int]):
 
     name: ClassVar[str] = "run_pending_jobs"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
 
     max_seconds: float | None = None
@@ -99,6 +102,7 @@ class WatchRequest(Request[Stream[WatchEvent]]):
 
     name: ClassVar[str] = "watch"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
 
     folders: Sequence[str | os.PathLike[str]] = ()
     _: KW_ONLY
@@ -137,6 +141,7 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
 
     name: ClassVar[str] = "export"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
 
     _: KW_ONLY
     user_id: str | None = None
@@ -152,6 +157,7 @@ class ExportMarkdownRequest(Request[Stream[str]]):
 
     name: ClassVar[str] = "export_markdown"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
 
     _: KW_ONLY
     user_id: str | None = None

@@ -64,6 +64,7 @@ class ReindexRequest(Request[int]):
 
     name: ClassVar[str] = "reindex"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
 
     _: KW_ONLY
@@ -92,6 +93,7 @@ class EventsRequest(Request[Stream[Event]]):
     A reader that is too slow misses the oldest events; an event of the kind "missed" says how many."""
 
     name: ClassVar[str] = "subscribe"
+    resumable: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)

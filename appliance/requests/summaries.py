@@ -127,6 +127,7 @@ class RunSummariesRequest(Request[int]):
 
     name: ClassVar[str] = "summaries.run_pending"
     repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
 
     max_seconds: float | None = None

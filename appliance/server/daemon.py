@@ -19,7 +19,7 @@ import msgspec
 import uvicorn
 
 from appliance import __version__, config, paths
-from appliance.client import DAEMON_PURPOSE, Appliance
+from appliance.client import Appliance
 from appliance.engine.engine import Engine
 from appliance.errors import ApplianceError, UsageError
 from appliance.server import logs
@@ -29,6 +29,7 @@ from appliance.server.http.app import create_app
 from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
 from appliance.server.systemd import notify, notify_reloading, watchdog_interval
 from appliance.transports.daemon import DaemonAddress
+from appliance.transports.shared import DAEMON_PURPOSE
 from appliance.types import FileReport
 
 SHUTDOWN_TIMEOUT_SECONDS = 10

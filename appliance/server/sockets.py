@@ -10,23 +10,17 @@ import errno
 import ipaddress
 import os
 import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
-from appliance.errors import HomeError, UsageError
-from appliance.paths import FILE_MODE, FOLDER_MODE, Home
+from appliance.errors import UsageError
+from appliance.paths import Home
+from appliance.transports.unix_socket import BACKLOG, listen_unix, socket_path
 
 INHERITED_SOCKETS_VARIABLE = "MEMORY_APPLIANCE_LISTENS"
 """The environment variable for inherited descriptors (pid:TCP:Unix), without the prefix of settings."""
-
-MAX_SOCKET_PATH_BYTES = 100
-"""Bytes of a Unix socket's path that every system allows (macOS: 103)."""
-
-BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +56,7 @@ def listen(home: Home, host: str, port: int) -> Iterator[ListeningSockets]:
             tcp, unix = socket.socket(fileno=int(inherited[1])), socket.socket(fileno=int(inherited[2]))
         else:
             tcp = stack.enter_context(_open_tcp(host, port))
-            unix = _open_unix(path)
+            unix = listen_unix(path)
         with tcp, unix:
             yield ListeningSockets(tcp, unix, path)
         if INHERITED_SOCKETS_VARIABLE not in os.environ:
@@ -83,16 +77,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def socket_path(home: Home) -> Path:
-    """The Unix socket's path: in the home, or if that is too long, in the user's runtime folder."""
-    if len(os.fsencode(home.socket)) <= MAX_SOCKET_PATH_BYTES:
-        return home.socket
-    name = blake2b(os.fsencode(home.root), digest_size=8).hexdigest()
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) if runtime else Path(tempfile.gettempdir()) / f"appliance-{os.getuid()}"
-    return folder / f"appliance-{name}.socket"
 
 
 def _open_tcp(host: str, port: int) -> socket.socket:
@@ -117,28 +101,3 @@ def _open_tcp(host: str, port: int) -> socket.socket:
             hint="Use an address of this machine with --host, and a port above 1023.",
         ) from error
     return tcp
-
-
-def _open_unix(path: Path) -> socket.socket:
-    unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        folder_stat = path.parent.stat()
-        if folder_stat.st_uid != os.getuid() or folder_stat.st_mode & 0o022:
-            raise HomeError(
-                "Other users may write to this folder.", where=str(path.parent), hint="Run chmod 700 on it."
-            )
-        path.unlink(missing_ok=True)  # this process owns the home, so an existing file is left over from a crash
-        old_umask = os.umask(0o777 & ~FILE_MODE)
-        try:
-            unix.bind(str(path))
-        finally:
-            os.umask(old_umask)
-        unix.listen(BACKLOG)
-    except OSError as error:
-        unix.close()
-        raise HomeError(f"The socket can't be created ({error.strerror or error}).", where=str(path)) from error
-    except HomeError:
-        unix.close()
-        raise
-    return unix

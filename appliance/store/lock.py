@@ -1,9 +1,14 @@
-"""One owner per home: an operating-system lock, which the system releases when the process ends."""
+"""One owner per home: an operating-system lock, which the system releases when the process ends.
+
+The lock's file names the owner and the socket at which it answers: for those who attach, and for errors. The lock
+alone decides who owns the home.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -11,14 +16,20 @@ import portalocker
 
 from appliance.errors import HomeLocked
 from appliance.paths import FILE_MODE
+from appliance.types import Owner
+
+MAX_NOTE_BYTES = 4096
+"""Bytes of a lock's file that are read."""
 
 
 class OwnerLock:
-    """The lock of a home, held from ``acquire`` to ``release``. Its file names the owner, for error messages only."""
+    """The lock of a home, held from ``acquire`` to ``release``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
+        self._purpose = ""
+        self._stop_listening: Callable[[], None] = lambda: None
 
     def acquire(self, purpose: str) -> None:
         """Become the owner of the home.
@@ -33,21 +44,33 @@ class OwnerLock:
         try:
             portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
         except (portalocker.exceptions.LockException, OSError) as error:
-            owner = _owner(descriptor)
+            owner = _read_note(descriptor)
             os.close(descriptor)
             raise HomeLocked(
-                f"The memory is in use by {owner}.",
+                f"The memory is in use by {describe_owner(owner)}.",
                 where=str(self._path.parent),
-                hint="Stop it or wait, then try again. 'appliance serve' lets several programs use a memory at once.",
+                hint="Stop it or wait, then try again.",
             ) from error
+        self._descriptor, self._purpose = descriptor, purpose
+        self._write_note(Owner(os.getpid(), purpose))
+
+    def announce(self, socket: Path, stop_listening: Callable[[], None]) -> None:
+        """Name the socket at which the owner answers others. ``release`` calls ``stop_listening`` first: what lies at
+        that path afterwards is the next owner's."""
+        self._stop_listening = stop_listening
+        self._write_note(Owner(os.getpid(), self._purpose, str(socket)))
+
+    def _write_note(self, owner: Owner) -> None:
+        if self._descriptor is None:
+            return
         with contextlib.suppress(OSError):  # a full disk: the lock holds without its note
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, msgspec.json.encode({"pid": os.getpid(), "purpose": purpose}), 0)
-        self._descriptor = descriptor
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, msgspec.json.encode(owner), 0)
 
     def release(self) -> None:
         if self._descriptor is None:
             return
+        self._stop_listening()
         with contextlib.suppress(OSError):
             os.ftruncate(self._descriptor, 0)
         with contextlib.suppress(OSError, portalocker.exceptions.LockException):
@@ -56,9 +79,25 @@ class OwnerLock:
         self._descriptor = None
 
 
-def _owner(descriptor: int) -> str:
+def read_owner(path: Path) -> Owner | None:
+    """The owner that a lock's file names. It may have been killed since; None if the last one has left."""
     try:
-        note = msgspec.json.decode(os.pread(descriptor, 4096, 0))
-        return f"'{note['purpose']}' (process {note['pid']})"
-    except (OSError, msgspec.DecodeError, TypeError, KeyError):
-        return "another process"
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return _read_note(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def describe_owner(owner: Owner | None) -> str:
+    """An owner as an error names it."""
+    return f"'{owner.purpose}' (process {owner.pid})" if owner else "another process"
+
+
+def _read_note(descriptor: int) -> Owner | None:
+    try:
+        return msgspec.json.decode(os.pread(descriptor, MAX_NOTE_BYTES, 0), type=Owner)
+    except (OSError, msgspec.DecodeError):
+        return None

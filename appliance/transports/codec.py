@@ -17,6 +17,9 @@ from appliance.errors import ApplianceError, UsageError
 from appliance.requests import Request, result_type
 from appliance.types import Stream
 
+VERSION_HEADER = "Appliance-Version"
+"""Names the client's version: a client may meet another owner than the one that it attached to."""
+
 KINDS: Mapping[str, type[Request[Any]]] = {
     kind.name: kind
     for kind in vars(requests).values()
@@ -158,4 +161,5 @@ def decode_error(encoded: EncodedError) -> ApplianceError:
     kind = getattr(errors, encoded.error, None)
     if isinstance(kind, type) and issubclass(kind, ApplianceError):
         return kind(encoded.message, where=encoded.where, hint=encoded.hint)
-    return ApplianceError(f"The daemon failed ({encoded.error}). {encoded.message}")
+    message = f"The process that owns the memory failed ({encoded.error}). {encoded.message}"
+    return ApplianceError(message, where=encoded.where)

@@ -1,4 +1,4 @@
-"""Requests sent to the daemon that owns the home, over its Unix socket, as many at a time as wanted.
+"""Requests sent to the process that owns the home, a daemon or any other, over its Unix socket.
 
 Plain ``http.client``, because a command that only asks something must not wait for a large library to load.
 """
@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -26,7 +26,9 @@ from appliance.errors import DaemonGone, HomeLocked
 from appliance.paths import Home, as_paths
 from appliance.requests import Request
 from appliance.runtime.streams import HeldContext
+from appliance.store.lock import describe_owner, read_owner
 from appliance.transports import codec
+from appliance.transports.answer_lines import answers_in_lines
 from appliance.types import IngestReport, OnProgress, Progress
 
 R = TypeVar("R")
@@ -49,11 +51,21 @@ class DaemonAddress(msgspec.Struct, frozen=True):
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class SocketAddress:
+    """Where the owner of a home listens, and whether it is a daemon."""
+
+    path: str
+    is_daemon: bool
+
+
 class Handshake(msgspec.Struct, frozen=True):
-    """What a daemon tells a client that attaches."""
+    """What an owner tells a client that attaches."""
 
     version: str
     settings: Settings
+    model: str
+    """The name of the embedding model."""
 
 
 def read_address(home: Home) -> DaemonAddress | None:
@@ -64,68 +76,107 @@ def read_address(home: Home) -> DaemonAddress | None:
         return None
 
 
-def connect(home: Home) -> tuple[DaemonTransport, Settings] | None:
-    """Attach to the daemon of a home; None if none answers.
+def find_address(home: Home) -> SocketAddress | None:
+    """Where the owner of a home listens, if one wrote so. It may have ended since."""
+    owner = read_owner(home.lock)
+    if owner is not None and owner.socket is not None:
+        return SocketAddress(owner.socket, is_daemon=False)
+    daemon = read_address(home)
+    return SocketAddress(daemon.socket, is_daemon=True) if daemon is not None else None
+
+
+def connect(home: Home, *, model: str | None = None) -> tuple[DaemonTransport, Settings] | None:
+    """Attach to the owner of a home; None if none answers.
+
+    Args:
+        model: The embedding model that the caller would use; None for the owner's.
 
     Raises:
-        HomeLocked: The daemon is of another version.
+        HomeLocked: The owner is of another version, or uses another model.
     """
     transport = DaemonTransport(home)
     try:
         handshake = transport.handshake()
     except DaemonGone:
+        transport.close()
         return None
     if handshake.version != __version__:
         transport.close()
+        owner = "A daemon" if transport.is_daemon else describe_owner(read_owner(home.lock))
         raise HomeLocked(
-            f"A daemon of version {handshake.version} owns the memory, but this is version {__version__}.",
+            f"{owner} of version {handshake.version} owns the memory, but this is version {__version__}.",
             where=str(home.root),
-            hint="Restart the daemon, so that both have the same version.",
+            hint=f"Restart {'the daemon' if transport.is_daemon else 'it'}, so that both have the same version.",
+        )
+    if model not in (None, handshake.model):
+        transport.close()
+        raise HomeLocked(
+            f"The memory is in use by {describe_owner(read_owner(home.lock))} with the embedding model "
+            f"{handshake.model}, but this program uses {model}.",
+            where=str(home.root),
+            hint="Stop it or wait, or open the memory without an embedder of your own.",
         )
     return transport, handshake.settings
 
 
 class DaemonTransport:
-    """Sends requests to the daemon of a home. Each request that is under way has a connection of its own."""
+    """Sends requests to the owner of a home. Each request that is under way has a connection of its own."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
         self._lock = threading.Lock()
         self._idle: list[_UnixConnection] = []
+        self._lifeline: _UnixConnection | None = None
+        self._closed = False
+        self.is_daemon = False
+        """Whether the owner that it last connected to is a daemon."""
 
     def send(self, request: Request[R], on_progress: OnProgress | None = None) -> R:
         """Send a request and return its result, as ``Transport.send``."""
         if isinstance(request, r.InteractiveUseRequest):
-            nothing: Any = HeldContext(nullcontext())  # the daemon's work can't hold up this process's frames
+            nothing: Any = HeldContext(nullcontext())  # another process's work can't hold up this one's frames
             return nothing  # type: ignore[no-any-return]
         if isinstance(request, r.IngestRequest):
             report: Any = self._ingest(request, on_progress)
             return report  # type: ignore[no-any-return]
-        result: R = self._send(_prepared(request), on_progress)
+        result: R = self._send(prepared(request), on_progress)
         return result
 
     def handshake(self) -> Handshake:
-        """Ask the daemon what it is.
+        """Ask the owner what it is.
 
         Raises:
             DaemonGone: There is none.
         """
-        return msgspec.json.decode(self._ask("GET", "/hello", None), type=Handshake)
-
-    def is_alive(self) -> bool:
-        """Whether there is a daemon that accepts connections."""
         try:
-            connection = self._connection()
+            answered = self._ask("GET", "/hello", None)
+        except DaemonGone as error:
+            if not error.begun:
+                raise
+            answered = self._ask("GET", "/hello", None)  # an owner that restarts or leaves has closed the connection
+        return msgspec.json.decode(answered, type=Handshake)
+
+    def wait_until_gone(self) -> None:
+        """Return when the owner has ended, or at ``close``."""
+        try:
+            lifeline = self._connection()
         except DaemonGone:
-            return False
-        self._keep(connection)
-        return True
+            return
+        with self._lock:
+            self._lifeline = lifeline
+            is_open = not self._closed
+        if is_open:
+            lifeline.wait_for_end()
+        lifeline.close()
 
     def close(self) -> None:
-        """Let go of the daemon, which goes on."""
+        """Let go of the owner, which goes on."""
         with self._lock:
+            self._closed = True
             while self._idle:
                 self._idle.pop().close()
+            if self._lifeline is not None:
+                self._lifeline.hang_up()
 
     # --- one request ------------------------------------------------------------------------------------
 
@@ -134,28 +185,37 @@ class DaemonTransport:
         path, body = f"/requests/{request.name}", codec.encode_request(request)
         if types.streams:
             return _ItemStream(self, path, body, types.result)
-        if request.long_running:
-            with self._exchange("POST", path, body) as answer:
-                for line in _lines(answer):
-                    if "progress" in line and on_progress is not None:
-                        on_progress(msgspec.json.decode(line["progress"], type=Progress))
-                    elif "result" in line:
-                        return msgspec.json.decode(line["result"], type=types.result)
-            raise self.gone()
+        if answers_in_lines(request):
+            return self._follow(path, body, types.result, on_progress)
         try:
             answered = self._ask("POST", path, body)
         except DaemonGone:
             # A daemon that restarts, with other settings, closes what is open: the second try finds it again.
-            if not request.repeatable:
-                raise
             answered = self._ask("POST", path, body)
         done = msgspec.json.decode(answered, type=dict[str, msgspec.Raw])
         if "error" in done:
             raise codec.decode_error(msgspec.json.decode(done["error"], type=codec.EncodedError))
         return msgspec.json.decode(done["result"], type=types.result)
 
+    def _follow(self, path: str, body: bytes, result: Any, on_progress: OnProgress | None) -> Any:
+        """Send a request that is answered in lines, and read its progress and result."""
+        begun = False
+        try:
+            with self._exchange("POST", path, body) as answer:
+                for line in _lines(answer):
+                    begun = begun or "begun" in line
+                    if "progress" in line and on_progress is not None:
+                        on_progress(msgspec.json.decode(line["progress"], type=Progress))
+                    elif "result" in line:
+                        return msgspec.json.decode(line["result"], type=result)
+        except DaemonGone as error:
+            if not error.begun:
+                raise
+            raise self.gone(begun=begun) from error
+        raise self.gone(begun=begun)
+
     def _ingest(self, request: r.IngestRequest, on_progress: OnProgress | None) -> IngestReport:
-        """The daemon reads the files where they are; the report names them as the caller did."""
+        """The owner reads the files where they are; the report names them as the caller did."""
         given = {str(path.absolute()): str(path) for path in as_paths(request.source)}
 
         def follow(progress: Progress) -> None:
@@ -190,7 +250,8 @@ class DaemonTransport:
         self, connection: _UnixConnection, method: str, path: str, body: bytes | None
     ) -> http.client.HTTPResponse:
         try:
-            connection.request(method, f"/local{path}", body, {"Content-Type": "application/json"})
+            headers = {"Content-Type": "application/json", codec.VERSION_HEADER: __version__}
+            connection.request(method, f"/local{path}", body, headers)
             return connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             raise self.gone() from error
@@ -202,33 +263,44 @@ class DaemonTransport:
                 if connection.is_alive():
                     return connection
                 connection.close()
-        address = read_address(self._home)
+        address = find_address(self._home)
         if address is None:
-            raise self.gone()
-        connection = _UnixConnection(address.socket)
+            raise self.gone(connected=False)
+        self.is_daemon = address.is_daemon
+        connection = _UnixConnection(address.path)
         try:
             connection.connect()
         except OSError as error:
             connection.close()
-            raise self.gone() from error
+            raise self.gone(connected=False) from error
         return connection
 
     def _keep(self, connection: _UnixConnection) -> None:
         with self._lock:
-            if len(self._idle) < MAX_IDLE_CONNECTIONS:
+            if len(self._idle) < MAX_IDLE_CONNECTIONS and not self._closed:
                 self._idle.append(connection)
 
     def _is_kept(self, connection: _UnixConnection) -> bool:
         with self._lock:
             return connection in self._idle
 
-    def gone(self) -> DaemonGone:
-        """The error of a daemon that does not answer."""
-        return DaemonGone(
-            "The daemon that serves this memory has stopped answering.",
-            where=str(self._home.root),
-            hint="Everything that it acknowledged is kept. Start 'appliance serve' again, or continue without it.",
-        )
+    def gone(self, *, connected: bool = True, begun: bool = True) -> DaemonGone:
+        """The error of an owner that does not answer. ``begun``: whether it said that it had begun; a daemon may say
+        so too late."""
+        if self.is_daemon:
+            error = DaemonGone(
+                "The daemon that serves this memory has stopped answering.",
+                where=str(self._home.root),
+                hint="Everything that it acknowledged is kept. Start 'appliance serve' again, or continue without it.",
+            )
+        else:
+            error = DaemonGone(
+                "The process that owned this memory ended before it answered.",
+                where=str(self._home.root),
+                hint="Everything that it acknowledged is kept. Check whether this was done before you repeat it.",
+            )
+        error.begun = connected and (begun or self.is_daemon)
+        return error
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -246,6 +318,11 @@ class _UnixConnection(http.client.HTTPConnection):
         """Whether the other end still holds it: the only thing that arrives unasked is its end."""
         return self.sock is not None and not select.select([self.sock], [], [], 0)[0]
 
+    def wait_for_end(self) -> None:
+        """Return when the other end closes it, or at ``hang_up``."""
+        with suppress(OSError, AttributeError):
+            self.sock.recv(1)
+
     def hang_up(self) -> None:
         """End it, even if another thread waits for what comes."""
         with suppress(OSError, AttributeError):
@@ -253,7 +330,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _ItemStream(Generic[T]):
-    """The items of a streaming request, as they arrive. The daemon has begun when this is made."""
+    """The items of a streaming request, as they arrive. The owner has begun when this is made."""
 
     def __init__(self, transport: DaemonTransport, path: str, body: bytes, type: Any) -> None:
         self._transport = transport
@@ -263,12 +340,11 @@ class _ItemStream(Generic[T]):
         self._connection = transport._connection()
         try:
             self._lines = _lines(transport._begin(self._connection, "POST", path, body))
-            for line in self._lines:
-                if "begun" in line:
-                    break
+            if not any("begun" in line for line in self._lines):
+                raise transport.gone(begun=False)
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise transport.gone() from error
+            raise transport.gone(begun=False) from error
         except BaseException:
             self._connection.close()
             raise
@@ -304,7 +380,7 @@ class _ItemStream(Generic[T]):
         raise self._transport.gone()
 
     def close(self) -> None:
-        """End the stream; the daemon notices that nobody listens."""
+        """End the stream; the owner notices that nobody listens."""
         self._closed = True
         self._connection.hang_up()
         with self._reading:  # a reader that waited has noticed
@@ -314,13 +390,16 @@ class _ItemStream(Generic[T]):
 def _lines(answer: http.client.HTTPResponse) -> Iterator[Mapping[str, msgspec.Raw]]:
     """The lines of an answer. An error among them is raised."""
     for text in answer:
-        line = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        try:
+            line = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        except msgspec.DecodeError as error:  # the owner was killed while it wrote the line
+            raise http.client.IncompleteRead(text) from error
         if "error" in line:
             raise codec.decode_error(msgspec.json.decode(line["error"], type=codec.EncodedError))
         yield line
 
 
-def _prepared(request: Request[Any]) -> Request[Any]:
+def prepared(request: Request[Any]) -> Request[Any]:
     """A request as another process can carry it out: with absolute paths, and with an external id for what is added, so
     that sending it again adds nothing twice."""
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):

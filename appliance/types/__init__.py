@@ -21,7 +21,7 @@ from appliance.types.backup import (
     RestoreReport,
 )
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
-from appliance.types.overview import Activity, FilterChoices, Outline, WatchedFile
+from appliance.types.overview import Activity, FilterChoices, Outline, Owner, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
     FileReport,
@@ -127,6 +127,7 @@ __all__ = [
     "OnProgress",
     "OnRead",
     "Outline",
+    "Owner",
     "Progress",
     "Quote",
     "Receipt",

@@ -54,3 +54,13 @@ class WatchedFile:
     state: Literal["queued", "read", "partial", "skipped", "failed"]
     reason: str
     read_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that owns a home, and what it does ("appliance watch"). ``socket`` is the Unix socket at which it
+    answers other programs; None for a daemon, which names it in ``daemon.json``, and for an owner that can't listen."""
+
+    pid: int
+    purpose: str
+    socket: str | None = None

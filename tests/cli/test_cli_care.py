@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -31,11 +32,12 @@ COUNTS = [
 def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     report = document(run("status", "--json"))
     contract = ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
-    assert list(report) == [*contract, "files", "summaries", "facts", "latency", "queues", "memory"]
+    assert list(report) == [*contract, "owner", "files", "summaries", "facts", "latency", "queues", "memory"]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
     assert (report["version"], report["home"]) == (__version__, str(kept))
     assert (report["daemon"], report["health"]) == (None, "ok")
+    assert report["owner"] == {"pid": os.getpid(), "purpose": "appliance status"}
     assert report["counts"]["messages"] == 10
 
 

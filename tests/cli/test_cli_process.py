@@ -128,8 +128,8 @@ def test_an_interrupt_keeps_what_was_committed(home: Path, tmp_path: Path, proce
 def held(home: Path) -> Iterator[int]:
     """Another process has the home open."""
     script = (
-        "import sys; from appliance import Appliance\n"
-        "with Appliance.open(sys.argv[1], worker=False, purpose='a long ingest'):\n"
+        "import sys; from appliance.engine.engine import Engine\n"
+        "with Engine.open(sys.argv[1], worker=False, purpose='a long ingest'):\n"
         "    print('open', flush=True); sys.stdin.read()\n"
     )
     other = subprocess.Popen(
@@ -147,7 +147,7 @@ def held(home: Path) -> Iterator[int]:
 
 
 @pytest.mark.slow
-def test_a_home_in_use_is_refused_naming_who(process: Process, kept: Path, chats: Path) -> None:
+def test_a_home_whose_owner_answers_nobody_is_refused_naming_who(process: Process, kept: Path, chats: Path) -> None:
     with held(kept) as pid:
         for verb in (["status", "--json"], ["search", "x", "--json"], ["ingest", str(chats), "--json"]):
             refused = process(*verb)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from appliance import Appliance
+from appliance.engine.engine import Engine
 from appliance.errors import HomeError, HomeLocked, ModelUnavailable, NotFound, UsageError
 from appliance_models import HashEmbedder
 
@@ -286,9 +287,12 @@ def test_another_model_than_the_one_that_made_the_vectors_is_refused(home: Path,
 
 
 def test_one_owner(home: Path) -> None:
-    with Appliance.open(home, worker=False), pytest.raises(HomeLocked, match="process"):
-        Appliance.open(home)
-    Appliance.open(home, worker=False).close()
+    with Appliance.open(home, worker=False) as memory:
+        with pytest.raises(HomeLocked, match="process"):
+            Engine.open(home)
+        with Appliance.open(home, worker=False) as other:
+            assert other.is_attached and not memory.is_attached
+    Engine.open(home, worker=False).close()
 
 
 def test_a_home_that_is_not_there_is_an_error(home: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from appliance import Appliance
+from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
 from tests.server.mcp_runs import NINE, READER, ROOT, Caller, over_pipes
@@ -120,7 +121,7 @@ def test_settings_that_are_broken_are_told_by_the_tools(home: Path) -> None:
 
 @pytest.mark.slow
 def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
-    owner = Appliance.open(home, worker=False, purpose="somebody else")
+    owner = Engine.open(home, worker=False, purpose="somebody else")  # without a socket
 
     async def work(caller: Caller) -> None:
         assert len((await caller.client.list_tools()).tools) == 9
@@ -150,7 +151,7 @@ def test_the_handshake_touches_no_home(home: Path) -> None:
 
 def is_free(home: Path) -> bool:
     try:
-        Appliance.open(home, worker=False).close()
+        Engine.open(home, worker=False).close()
     except HomeLocked:
         return False
     return True
@@ -165,8 +166,8 @@ def test_an_idle_memory_is_let_go_and_opened_again(home: Path) -> None:
     until(lambda: is_free(home), "the home's release")
     with opening.lease() as again:
         assert again is not memory and again.message("m1").text == "the heron"
-        with pytest.raises(HomeLocked), MemoryLease(None, "another", lock_timeout=0.0).lease():
-            pass
+        with MemoryLease(None, "another", lock_timeout=0.0).lease() as other:
+            assert other.is_attached and not again.is_attached
     opening.close()
     Appliance.open(home, worker=False).close()
 

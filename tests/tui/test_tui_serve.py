@@ -20,6 +20,7 @@ import pytest
 
 from appliance.cli.app import run as command_line
 from appliance.client import Appliance
+from appliance.engine.engine import Engine
 from appliance.paths import Home
 from appliance_tui.browser import COOKIE_NAME, BrowserServer, TokenMiddleware, _is_local_request
 from tests.waits import PATIENCE
@@ -219,11 +220,12 @@ def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_that_another_process_has_is_an_error(memory: Appliance, home: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "appliance", "tui", "--serve", "--home", str(home)],
-        capture_output=True, env=environment(), timeout=60, check=False,
-    )  # fmt: skip
+def test_a_home_whose_owner_answers_nobody_is_an_error(home: Path) -> None:
+    with Engine.open(home, worker=False):
+        ended = subprocess.run(
+            [sys.executable, "-m", "appliance", "tui", "--serve", "--home", str(home)],
+            capture_output=True, env=environment(), timeout=60, check=False,
+        )  # fmt: skip
     assert ended.returncode == 3 and b"in use" in ended.stderr and b"Traceback" not in ended.stderr
     assert not ended.stdout
 

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 from appliance import Appliance, config
 from appliance.cli.app import app as verbs
 from appliance.cli.app import run as command_line
+from appliance.engine.engine import Engine
 from appliance.errors import ConfigError, StoreError
 from appliance.paths import Home
 from appliance_models import HashEmbedder
@@ -116,8 +117,8 @@ def test_user_and_theme_are_those_of_the_command_line(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_home_that_another_process_has_is_told_as_the_command_line_does(memory: Appliance, home: Path) -> None:
-    with terminal("--home", str(home)) as program:
+def test_a_home_whose_owner_answers_nobody_is_told_as_the_command_line_does(home: Path) -> None:
+    with Engine.open(home, worker=False), terminal("--home", str(home)) as program:
         assert program.code() == 3
         # However the sentence is broken into lines: the path of the home stands in it, and may be long.
         said = b" ".join(program.said.split())

@@ -183,7 +183,7 @@ class ImportQueue:
 
     def watch(self, memory: Appliance) -> None:
         """Start the watcher on a thread, unless a daemon watches. Called on the thread that opened the memory."""
-        if memory.is_attached:
+        if memory.is_attached_to_daemon:
             return
         with show_errors(self._on_problem):
             self._watcher = memory.watcher(on_read=self._on_read, on_trouble=self._on_problem)

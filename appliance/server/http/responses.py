@@ -284,6 +284,7 @@ class StatusAnswer:
     disk_bytes: Mapping[str, int]
     daemon: Mapping[str, Any] | None
     health: str
+    owner: Mapping[str, Any] | None
     files: Mapping[str, Any]
     summaries: Mapping[str, Any]
     facts: Mapping[str, Any]
@@ -315,5 +316,8 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "model": status["model"],
         "disk_bytes": status["disk_bytes"],
         "daemon": status.get("daemon"),
-        **{name: status[name] for name in ("health", "files", "summaries", "facts", "latency", "queues", "memory")},
+        **{
+            name: status[name]
+            for name in ("health", "owner", "files", "summaries", "facts", "latency", "queues", "memory")
+        },
     }

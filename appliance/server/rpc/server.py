@@ -1,4 +1,5 @@
-"""The RPC server: runs each request on a thread of its pool and answers it, in lines if it streams or reports progress.
+"""The RPC server: runs each request on a thread of its pool and answers it, in lines where
+``answers_in_lines`` says so.
 
 It answers only over the Unix socket, which only the owner can open.
 """
@@ -8,33 +9,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from types import GeneratorType
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from appliance import __version__
-from appliance import requests as r
 from appliance.errors import ApplianceError, UsageError
 from appliance.server.access.grants import Service, is_unix_socket_request
 from appliance.transports import codec
+from appliance.transports.answer_lines import (
+    AnswerLines,
+    CallerGone,
+    answers_in_lines,
+    carry_out_in_lines,
+    encode_line,
+    hello_document,
+)
 from appliance.transports.local import LocalTransport
-from appliance.types import Progress
 
 MAX_SHORT_REQUESTS = 8
 """Concurrent short requests, each with a database connection of its thread."""
 
 MAX_LONG_REQUESTS = 32
 """Concurrent requests that report progress, stream, or take long."""
-
-PROGRESS_INTERVAL_SECONDS = 0.05
-"""Seconds between two progress lines about the same file or stage: faster than anyone can read."""
 
 HEARTBEAT_SECONDS = 1.0
 """Seconds without news after which a heartbeat line is sent; it detects callers that have disconnected."""
@@ -43,10 +44,6 @@ MAX_QUEUED_LINES = 256
 """Lines queued for a slow reader before the request waits too."""
 
 _log = logging.getLogger("appliance.rpc")
-
-
-class CallerGone(Exception):
-    """The caller has disconnected."""
 
 
 def router(service: Service) -> APIRouter:
@@ -60,7 +57,7 @@ def router(service: Service) -> APIRouter:
     async def hello(request: Request) -> Response:
         if not is_unix_socket_request(request.scope):
             return Response(status_code=404)
-        return _answer({"version": __version__, "settings": service.engine.settings})
+        return _answer(hello_document(service.engine))
 
     @routes.post("/requests/{name}")
     async def carry_out(request: Request, name: str) -> Response:
@@ -70,8 +67,9 @@ def router(service: Service) -> APIRouter:
             asked = codec.decode_request(name, await request.body())
         except UsageError as error:
             return _answer({"error": codec.encode_error(error)}, 400)
-        if asked.long_running or codec.wire_types(name).streams:
-            lines = LineStream(service.stopping)
+        if answers_in_lines(asked):
+            is_short = not (asked.long_running or codec.wire_types(name).streams)
+            lines = LineStream(threading.Event() if is_short else service.stopping)
             work = lambda: carry_out_in_lines(transport, asked, lines)  # noqa: E731
             return StreamingResponse(lines.run(long, work), media_type="application/x-ndjson")
         try:
@@ -83,70 +81,18 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def carry_out_in_lines(transport: LocalTransport, request: r.Request[Any], lines: LineStream) -> Any:
-    """Run a request that streams or reports progress. Returns the result for the last line."""
-    if not codec.wire_types(request.name).streams:
-        return transport.send(request, lines.report)
-    stream: Any = transport.send(request)
-    # The thread that reads a generator closes it, when its next line finds the caller gone.
-    close = (lambda: None) if isinstance(stream, GeneratorType) else stream.close
-    with closing(stream), lines.when_gone(close):
-        lines.put({"begun": True})
-        for item in stream:
-            lines.put({"item": item})
-    return None
-
-
-class LineStream:
+class LineStream(AnswerLines):
     """The lines of an answer, passed from the request's thread to the server's event loop."""
 
     def __init__(self, ending: threading.Event) -> None:
+        super().__init__()
         self._ending = ending
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_QUEUED_LINES)
-        self._gone = threading.Event()
-        self._on_gone: list[Callable[[], None]] = []
-        self._reported: dict[tuple[str, str], tuple[float, bytes | None]] = {}
 
     # --- on the thread of the request -------------------------------------------------------------------
 
-    def put(self, line: Mapping[str, Any]) -> None:
-        """Send a line; waits while the reader is slow.
-
-        Raises:
-            CallerGone: The caller has disconnected.
-        """
-        self._put(_line(line))
-
-    def report(self, progress: Progress) -> None:
-        """Send progress, at most once per ``PROGRESS_INTERVAL_SECONDS`` for the same file or stage.
-
-        Raises:
-            CallerGone: The caller has disconnected.
-        """
-        subject = (progress.stage, progress.file)
-        now, (last, _) = time.monotonic(), self._reported.get(subject, (0.0, None))
-        line = _line({"progress": progress})
-        if now - last < PROGRESS_INTERVAL_SECONDS:
-            self._reported[subject] = (last, line)
-            if self._gone.is_set():
-                raise CallerGone
-            return
-        self._reported[subject] = (now, None)
-        self._put(line)
-
-    def when_gone(self, act: Callable[[], None]) -> ExitStack:
-        """Within the context, call ``act`` when the caller disconnects."""
-        self._on_gone.append(act)
-        if self._gone.is_set():
-            act()
-        stack = ExitStack()
-        stack.callback(self._on_gone.remove, act)
-        return stack
-
-    def _put(self, line: bytes) -> None:
-        if self._gone.is_set():
-            raise CallerGone
+    def _send(self, line: bytes) -> None:
         asyncio.run_coroutine_threadsafe(self._queue.put(line), self._loop).result()
 
     def _work(self, work: Callable[[], Any]) -> None:
@@ -156,13 +102,10 @@ class LineStream:
             return
         except Exception as error:
             last = {"error": _encode_error(error, "a request")}
-        try:
-            for _, line in self._reported.values():
-                if line is not None:
-                    self._put(line)
-            self._put(_line(last))
-        except CallerGone:
-            return
+        with suppress(CallerGone):
+            for line in self.held_lines():
+                self._put(line)
+            self.put(last)
 
     # --- on the event loop --------------------------------------------------------------------------------
 
@@ -177,15 +120,13 @@ class LineStream:
                 except TimeoutError:
                     if self._ending.is_set():
                         return
-                    line = _line({"still": True})
+                    line = encode_line({"still": True})
                 if line is None:
                     return
                 yield line
         finally:
-            self._gone.set()
             # Not awaited: when the caller has gone this task is being cancelled, and so would be what it waits for.
-            for act in [*self._on_gone]:
-                threading.Thread(target=act, name="appliance-caller-gone", daemon=True).start()
+            self.end()
             while not self._queue.empty():  # wakes a thread that waits to put a line
                 self._queue.get_nowait()
 
@@ -194,10 +135,6 @@ def _encode_error(error: Exception, what: str) -> codec.EncodedError:
     if not isinstance(error, ApplianceError):
         _log.error("%s failed", what, exc_info=error)
     return codec.encode_error(error)
-
-
-def _line(value: Any) -> bytes:
-    return msgspec.json.encode(value, enc_hook=codec.plain) + b"\n"
 
 
 def _answer(value: Any, status: int = 200) -> Response:
