@@ -216,6 +216,16 @@ class Overview(_Resource):
     folders = Verb(r.FoldersRequest)
 
 
+class Archive(_Resource):
+    """The archive: what is old and unimportant, compressed, out of the way and still found."""
+
+    run = Verb(r.RunArchiveRequest)
+    status = Verb(r.ArchiveStatusRequest)
+    list = Verb(r.ListArchivedRequest)
+    restore = Verb(r.RestoreArchivedRequest)
+    set_retention = Verb(r.SetRetentionRequest)
+
+
 class Erasure(_Resource):
     """Forgetting for good: look first (``preview``), then ``forget``."""
 
@@ -266,7 +276,7 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, summaries, pins, overview, erasure, backups, secrets, events: The verbs of each.
+        sessions, facts, summaries, pins, overview, archive, erasure, backups, secrets, events: The verbs of each.
     """
 
     def __init__(
@@ -281,6 +291,7 @@ class Appliance:
         self.summaries = Summaries(transport)
         self.pins = Pins(transport)
         self.overview = Overview(transport)
+        self.archive = Archive(transport)
         self.erasure = Erasure(transport)
         self.backups = Backups(transport)
         self.secrets = Secrets(transport)

@@ -118,6 +118,25 @@ class SummarySettings(Section, frozen=True):
     """Seconds without a new message after which a session counts as ended."""
 
 
+class ArchiveSettings(Section, frozen=True):
+    """Which messages are archived: old ones, unimportant, not pinned, not recalled, and in no active session."""
+
+    automatic: bool = True
+    """Whether they are archived in the background, from a week after their import on."""
+    days: Annotated[int, Meta(ge=0)] = 90
+    """Days since a message was said, and since it was last recalled."""
+    importance: Share = 0.5
+    """Messages below this importance."""
+    active_days: Annotated[int, Meta(ge=0)] = 30
+    """Days since its last message in which a session is active."""
+    latest: Annotated[int, Meta(ge=1)] = 200
+    """How many of the latest messages of an active session are kept."""
+    smallest: Annotated[int, Meta(ge=0)] = 5000
+    """A memory with fewer messages than this is not archived in the background: it would gain nothing."""
+    look: bool = True
+    """Whether a search that finds nothing good looks in the archive by itself."""
+
+
 class LlmSettings(Section, frozen=True):
     base_url: str = ""
     """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty for none."""
@@ -201,6 +220,7 @@ class Settings(Section, frozen=True):
     session: SessionSettings = msgspec.field(default_factory=SessionSettings)
     working: WorkingSettings = msgspec.field(default_factory=WorkingSettings)
     summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
+    archive: ArchiveSettings = msgspec.field(default_factory=ArchiveSettings)
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
     proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from appliance import __version__
 from appliance.cli import (
     about,
+    archive,
     backup,
     bench,
     demo,
@@ -77,6 +78,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "status": maintenance.status,
         "verify": maintenance.verify,
         "reindex": maintenance.reindex,
+        "archive": archive.verbs,
         "backup": backup.verbs,
         "restore": backup.restore,
         "forget": forget.forget,

@@ -29,7 +29,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     with options.open_existing(home, "status") as memory:
         facts = memory.status()
         root = output.display_path(memory.home.root)
-    from appliance.server.http.responses import UNAVAILABLE_COUNTS, status_shape
+    from appliance.server.http.responses import status_shape
 
     shape = status_shape(facts, root)
     if json:

@@ -38,6 +38,9 @@ def search(
         str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
     ] = None,
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
+    include_archived: Annotated[
+        bool, flag("--include-archived", "Search archived messages too, in one ranking.")
+    ] = False,
     explain: Annotated[bool, flag("--explain", "Show the parts of each score.")] = False,
     why_not: Annotated[str | None, option("--why-not", "MESSAGE_ID", "Explain why this message is not a hit.")] = None,
     reveal: options.Reveal = False,
@@ -53,6 +56,7 @@ def search(
       appliance search "what did we decide in March 2025" --per-session 2
       appliance search KLP-512 -k 3 --explain
       appliance search "wifi password" --source whatsapp --since 2026-02-01
+      appliance search "the old flat" --include-archived
       appliance search deadline --json | jq -r '.hits[].text'
     """
     from appliance.cli import rendering
@@ -73,6 +77,7 @@ def search(
             profile=profile,
             without=without,
             per_session=per_session,
+            include_archived=include_archived,
             why_not=why_not,
         )
     if json:

@@ -53,6 +53,7 @@ from appliance.types import (
 )
 
 if TYPE_CHECKING:
+    from appliance.engine.archive import ArchiveService
     from appliance.engine.backups import BackupService
     from appliance.engine.erasure import ErasureService
     from appliance.engine.fact_extraction import FactExtractionJob
@@ -167,7 +168,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "summaries", "pins", "overview", "erasure", "backups"):
+        for name in ("sessions", "facts", "summaries", "pins", "overview", "archive", "erasure", "backups"):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -227,6 +228,21 @@ class Engine:
         return SecretService(self._database, self.settings.user)
 
     @cached_property
+    def archive(self) -> ArchiveService:
+        """The archive of old, unimportant messages."""
+        from appliance.engine.archive import ArchiveService
+
+        return ArchiveService(
+            self.home,
+            self._database,
+            self._index_service,
+            self.settings.archive,
+            self.settings.user,
+            self.pins.write_counts,
+            self.events.publish,
+        )
+
+    @cached_property
     def erasure(self) -> ErasureService:
         """Forgetting for good, and its receipts."""
         from appliance.engine.erasure import ErasureService
@@ -277,9 +293,12 @@ class Engine:
             self._working_memory.run_pending_compactions,
             self.pins.score_pending,
             self.pins.write_counts,
+            self.archive.restore_used,
             self.facts.extract_pending,
             self.summaries.summarize_next_due,
             self._fact_extraction.extract_pending,
+            self.archive.maintain,
+            self.archive.archive_due,
             self._index_service.optimize_index,
         )
 
@@ -359,6 +378,7 @@ class Engine:
             without=defaults.without if request.without is None else request.without,
             per_session=defaults.per_session if request.per_session is None else request.per_session,
             current_session=current_session,
+            look_in_archive=self.settings.archive.look,
         )
         with (
             self.admission.running_query(),

@@ -16,7 +16,7 @@ import appliance_models
 from appliance.config import Settings
 from appliance.engine.model_cache import ModelCache, RecentMessages, vector_identity
 from appliance.errors import DiskFull, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
-from appliance.ingest import indexer, rechunk
+from appliance.ingest import archiver, indexer, rechunk
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
@@ -101,7 +101,7 @@ class IndexService:
         self._derived: DerivedStores | None = None
 
     def close(self) -> None:
-        with self._exclusive(), self._stores_lock:
+        with self.exclusive(), self._stores_lock:
             self._close_stores()
 
     @property
@@ -221,14 +221,14 @@ class IndexService:
         """Optimize the index if it has many new points and no query runs. Returns 1 if it was optimized."""
         if self._unoptimized_points < OPTIMIZE_AFTER_POINTS or not self._admission.is_idle() or not should_continue():
             return 0
-        with self._exclusive():
+        with self.exclusive():
             if (stores := self.open_stores()) is not None:
                 stores.index.optimize()
             self._unoptimized_points = 0
         return 1
 
     @contextmanager
-    def _exclusive(self, seconds: float = -1) -> Iterator[bool]:
+    def exclusive(self, seconds: float = -1) -> Iterator[bool]:
         """Keep others from indexing within the context; running drains pause after their batch.
 
         Yields whether this succeeded within ``seconds``. Taken before ``_stores_lock``, which a drain takes too.
@@ -315,7 +315,7 @@ class IndexService:
     def _index_within_limit(self, found: Generation, model: Embedder) -> None:
         with ExitStack() as stack:
             with self._admission.suspend_yielding():
-                if not stack.enter_context(self._exclusive(CATCH_UP_SECONDS)):
+                if not stack.enter_context(self.exclusive(CATCH_UP_SECONDS)):
                     return
             stores, deadline = self.open_stores(), time.monotonic() + CATCH_UP_SECONDS
             if stores is None or stores.generation.id != found.id:
@@ -378,6 +378,7 @@ class IndexService:
                     reranker=reranker,
                     time_stage=self._metrics.time_search_stage,
                     recent_vectors=recent_vectors,
+                    archive=None if archive.is_empty(self._database.read()) else stores.archive,
                 )
             leases.close()  # a rebuild has just ended: try again with its generation
         return None
@@ -391,7 +392,7 @@ class IndexService:
         Returns:
             The number of indexed chunks.
         """
-        with self._rebuild_lock, self._exclusive(), self._stores_lock:
+        with self._rebuild_lock, self.exclusive(), self._stores_lock:
             found = self.ensure_generation()
             self._close_stores()
             generations.remove_index_for_rebuild(self._home, self._database, found)
@@ -400,6 +401,8 @@ class IndexService:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)
                 chunks.requeue_all(tx, found.id)
+        with self.lease_stores() as stores:
+            archiver.rebuild_index(self._database, stores)
         return self.drain(progress)
 
     def expunge(self, progress: OnEmbedded) -> int:
@@ -411,7 +414,7 @@ class IndexService:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._rebuild_lock, self._exclusive(), self._stores_lock:
+        with self._rebuild_lock, self.exclusive(), self._stores_lock:
             found = self.generation()
             self._close_stores()
             with self._database.write() as tx:
@@ -424,7 +427,9 @@ class IndexService:
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
         self.drain(progress)
-        with self._exclusive():
+        with self.lease_stores() as stores:
+            archiver.erase_traces(self._database, stores)
+        with self.exclusive():
             self._database.compact()
         return erased
 
@@ -440,13 +445,15 @@ class IndexService:
         """
         with self._rebuild_lock:
             done = self._rebuild_vectors(name, progress)
+        with self.lease_stores() as stores:
+            archiver.rebuild_index(self._database, stores)
         return done + self.drain()
 
     def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
         found = self.generation()
         name = name or (found.model if found else self._models.name)
         model = self._models.load(name)
-        self._discard_unfinished()
+        generations.discard_unfinished(self._home, self._database)
         with self._database.write() as tx:
             new = chunks.begin_generation(tx, name, vector_identity(model), model.dimension, active=False)
         stores = self._open(new)
@@ -458,9 +465,9 @@ class IndexService:
             stores.close()
             if isinstance(error, DiskFull):  # what is half done would take the room that everything else needs
                 with suppress(StoreError):
-                    self._discard_unfinished()
+                    generations.discard_unfinished(self._home, self._database)
             raise
-        with self._exclusive(), self._stores_lock:
+        with self.exclusive(), self._stores_lock:
             # A running search looks up chunks of the old generation, which the activation deletes.
             self._close_stores()
             # Messages stored meanwhile are chunked now, while nothing else can write, and embedded later.
@@ -488,10 +495,3 @@ class IndexService:
         stores.index.optimize()
         stores.make_private()
         return done
-
-    def _discard_unfinished(self) -> None:
-        """Discard the generation of an interrupted rebuild."""
-        while (unfinished := chunks.generation(self._database.read(), "building")) is not None:
-            with self._database.write() as tx:
-                chunks.discard(tx, unfinished.id)
-            generations.remove_files(self._home, unfinished.id)

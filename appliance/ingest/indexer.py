@@ -97,7 +97,7 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
         return 0
     rows, vectors = _vectors(context, pending)
     pending = [chunk for chunk in pending if chunk.digest in vectors]
-    _put(context, [_point(chunk, vectors[chunk.digest]) for chunk in pending if not chunk.archived])
+    _put(context, [point(chunk, vectors[chunk.digest]) for chunk in pending if not chunk.archived])
     keys = [chunk.chunk for chunk in pending]
     signatures = near_duplicates.signatures(context.database.read(), keys)
     comparison = near_duplicates.ComparisonVectors(context.generation, vectors, context.ledger.read)
@@ -176,7 +176,8 @@ def drop_points(context: IndexingContext) -> None:
             chunks.acknowledge(tx, context.generation, dropped=dropped)
 
 
-def _point(chunk: PendingChunk, vector: NDArray[np.float32]) -> IndexPoint:
+def point(chunk: PendingChunk, vector: NDArray[np.float32]) -> IndexPoint:
+    """Return the point of a message's chunk."""
     conversational = bool(chunk.conversational)
     withheld = visibility.is_withheld(chunk.storage_scope, conversational)
     fields = PointFields(

@@ -12,7 +12,7 @@ import msgspec
 
 from appliance.paths import Home, file_stats
 from appliance.runtime.metrics import Metrics, resident_memory
-from appliance.store import chunks, facts, generations, lock, summaries, variants, vectors, watched_files
+from appliance.store import archive, chunks, facts, generations, lock, summaries, variants, vectors, watched_files
 from appliance.store.chunks import Generation
 from appliance.store.damage import DamagedRow
 from appliance.store.room import allocated_bytes
@@ -49,6 +49,7 @@ def status(
             "pending": pending,
             "variants": variants.count(db),
             "summaries": summaries.count(db),
+            "archived": archive.count(db),
             "facts": facts.count_held(db),
         },
         "model": {

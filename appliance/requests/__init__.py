@@ -7,6 +7,13 @@ verb, and its fields are the verb's arguments: ``client.Appliance`` takes both f
 
 from __future__ import annotations
 
+from appliance.requests.archive import (
+    ArchiveStatusRequest,
+    ListArchivedRequest,
+    RestoreArchivedRequest,
+    RunArchiveRequest,
+    SetRetentionRequest,
+)
 from appliance.requests.backups import BackupRequest, KnownBackupsRequest
 from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
 from appliance.requests.facts import (
@@ -89,6 +96,7 @@ __all__ = [
     "ActivityRequest",
     "AddFactRequest",
     "AddMessageRequest",
+    "ArchiveStatusRequest",
     "BackupRequest",
     "BranchRequest",
     "ChoicesRequest",
@@ -112,6 +120,7 @@ __all__ = [
     "IngestRequest",
     "InteractiveUseRequest",
     "KnownBackupsRequest",
+    "ListArchivedRequest",
     "ListFactsRequest",
     "ListSecretsRequest",
     "ListSessionsRequest",
@@ -135,8 +144,10 @@ __all__ = [
     "RejectFactRequest",
     "RenameSessionRequest",
     "Request",
+    "RestoreArchivedRequest",
     "ResumeSessionRequest",
     "ReviewFactsRequest",
+    "RunArchiveRequest",
     "RunJobsRequest",
     "RunSummariesRequest",
     "ScanSecretsRequest",
@@ -144,6 +155,7 @@ __all__ = [
     "SearchSummariesRequest",
     "SessionMessagesRequest",
     "SessionRequest",
+    "SetRetentionRequest",
     "SetStorageScopeRequest",
     "SetTtlRequest",
     "StatusRequest",

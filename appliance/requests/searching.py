@@ -32,6 +32,8 @@ class SearchRequest(Request[Hits]):
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
         asked_in: The session that asks. It finds its own messages even if it shares none.
+        include_archived: Search archived messages too, in one ranking with the others. Without it, a search looks there
+            only if it finds nothing good, unless the setting ``archive.look`` is off.
         why_not: A message to explain: ``hits.why_not`` says at which stage it dropped out.
 
     Returns:
@@ -61,6 +63,7 @@ class SearchRequest(Request[Hits]):
     until: str | date | None = None
     as_of: str | date | None = None
     asked_in: str | None = None
+    include_archived: bool = False
     why_not: str | None = None
 
 

@@ -11,7 +11,8 @@ from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.diversify import DiverseSelection, explain
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, SearchResources
-from appliance.store import branches, chunks, messages, sessions, visibility
+from appliance.store import archive, branches, chunks, messages, sessions, visibility
+from appliance.store.index.tiers import TieredIndex
 from appliance.store.messages import MessageRow, message_id
 from appliance.types import Filters, SessionInfo, SessionPart, StorageScope, WhyNot
 
@@ -95,6 +96,8 @@ def _leg_scores(resources: SearchResources, parsed: ParsedQuery, candidates: Can
     pieces = chunks.chunks_of(resources.db, resources.generation, [key]).get(key, [])
     if not pieces:
         yield "It is empty."
+    elif not isinstance(resources.index, TieredIndex) and archive.archived(resources.db, [key]):
+        yield "It is archived; include archived messages to find it."
     elif resources.index is None or not legs:
         yield "Full text: no match."
     else:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from appliance.errors import ModelUnavailable, OutOfMemory
-from appliance.retrieval import time_ranges
+from appliance.retrieval import archive_search, time_ranges
 from appliance.retrieval.candidates import (
     LEG_POOL_SIZE,
     Candidates,
@@ -25,6 +25,7 @@ from appliance.retrieval.resources import ParsedQuery, SearchQuery, SearchResour
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
+from appliance.store.index.tiers import TieredIndex
 from appliance.types import Filters
 
 NARROWED_POOL_SIZE = 20
@@ -141,6 +142,9 @@ def _quote_matches(resources: SearchResources, search_query: SearchQuery, notes:
     if not phrases:
         return frozenset()
     found = lexical.containing_phrases(resources.db, phrases, search_query.filters, LEG_POOL_SIZE)
+    if isinstance(resources.index, TieredIndex):
+        archived = archive_search.containing_phrases(resources, phrases, search_query.filters, LEG_POOL_SIZE)
+        found = None if found is None and not archived else [*(found or ()), *archived]
     if found is None:
         notes.append("the quoted phrase has only frequent words: its words count singly")
     return frozenset(found or ())

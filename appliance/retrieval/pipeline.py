@@ -1,6 +1,6 @@
 """The search pipeline: query → legs → candidates → features → rank → rerank → diversify → hits.
 
-``search`` runs its steps in this order. The notes of the hits name a leg that can't run.
+``_search`` runs its steps in this order. The notes of the hits name a leg that can't run. ``search`` chooses the tiers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from appliance.retrieval import summary_search
+from appliance.retrieval import archive_search, summary_search
 from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.diversify import DiverseSelection, diversify, explain
 from appliance.retrieval.explain import why_not
@@ -19,7 +19,7 @@ from appliance.retrieval.ranking import Ranking, rank
 from appliance.retrieval.rerank import rerank
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.retrieval.snippet import snippet
-from appliance.store import messages, sessions
+from appliance.store import archive, messages, sessions
 from appliance.store.sql import collect_unreadable
 from appliance.types import Hit, Hits, Source
 
@@ -38,12 +38,27 @@ def search(
         explained_message: The id of a message that ``why_not`` of the hits is to explain.
     """
     with collect_unreadable() as unreadable:
-        hits = _search(resources, search_query, limit, explained_message)
+        hits = _search_tiers(resources, search_query, limit, explained_message)
     return replace(hits, notes=(*hits.notes, DAMAGE_NOTE)) if unreadable else hits
 
 
-def _search(resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None) -> Hits:
+def _search_tiers(
+    resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None
+) -> Hits:
+    """Search the hot messages, and those of the archive if that is asked for or worth a look."""
     began = time.perf_counter()
+    if search_query.archived == "always":
+        found = _search(archive_search.with_archive(resources), search_query, limit, explained_message)
+        found = archive_search.with_missing_note(resources, found)
+    else:
+        found = _search(resources, search_query, limit, explained_message)
+        if search_query.archived == "if needed" and archive_search.is_worth_a_look(resources, search_query, found):
+            both = _search(archive_search.with_archive(resources), search_query, limit, explained_message)
+            found = archive_search.with_note(both)
+    return replace(found, took_ms=(time.perf_counter() - began) * 1000)
+
+
+def _search(resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None) -> Hits:
     notes: list[str] = []
     parsed = parse_query(resources, search_query, notes)
     with resources.time_stage("candidates"):
@@ -54,7 +69,6 @@ def _search(resources: SearchResources, search_query: SearchQuery, limit: int, e
         selection = diversify(candidates, ranking, search_query.per_session)
         hits = build_hits(resources.db, parsed.words, candidates, ranking, selection, limit)
         related = summary_search.related_summaries(resources, parsed)
-    took_ms = (time.perf_counter() - began) * 1000
     explanation = None
     if explained_message is not None:
         explanation = why_not(resources, parsed, candidates, ranking, selection, limit, explained_message)
@@ -63,7 +77,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, limit: int, e
         query=search_query.text,
         mode=search_query.mode,
         notes=tuple(notes),
-        took_ms=took_ms,
+        took_ms=0.0,
         why_not=explanation,
         times=tuple(dict.fromkeys(time_range.words for time_range in parsed.times)),
         summaries=tuple(related),
@@ -85,6 +99,7 @@ def build_hits(
     order = [row for row in order if keys[row] in rows]
     shown = [rows[keys[row]] for row in order]
     heads = sessions.heads(db, [message.session_id for message in shown])
+    archived = archive.archived(db, [message.id for message in shown])
     paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
     hits = []
     for place, (row, message) in enumerate(zip(order, shown, strict=True), 1):
@@ -104,7 +119,7 @@ def build_hits(
                 text=message.text,
                 snippet=snippet(message.text, words, candidates.span(row)),
                 source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
-                tier="hot",
+                tier="archived" if message.id in archived else "hot",
                 why=explain(candidates, ranking, selection, row),
             )
         )

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.retrieval.weights import ScoringProfile
 from appliance.runtime.metrics import StageTimer, no_timer
+from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.types import Filters, Mode
 
@@ -75,6 +76,7 @@ class SearchResources:
         reranker: The reranker; None if none is configured.
         time_stage: Times the stages of a search.
         recent_vectors: The vectors, (chunks, dimension), of recent messages that still wait for the index.
+        archive: The archive index; None if nothing is archived.
     """
 
     db: sqlite3.Connection
@@ -86,6 +88,7 @@ class SearchResources:
     reranker: RerankerSettings | None = None
     time_stage: StageTimer = no_timer
     recent_vectors: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
+    archive: ArchiveIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ class SearchQuery:
         now: When the query is asked, with its time zone.
         current_session: The key of the session that asks, if any.
         per_session: The most hits of one session; None for no limit.
+        archived: Whether it also searches the archive: always, never, or if the hot messages have nothing good.
     """
 
     text: str
@@ -111,6 +115,7 @@ class SearchQuery:
     now: datetime
     current_session: int | None = None
     per_session: int | None = None
+    archived: Literal["always", "never", "if needed"] = "never"
 
 
 @dataclass(frozen=True, slots=True)

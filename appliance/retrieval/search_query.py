@@ -35,6 +35,7 @@ def resolve(
     without: Collection[str],
     per_session: int,
     current_session: int | None,
+    look_in_archive: bool = False,
 ) -> SearchQuery:
     """Check a search request and put it into the engine's terms.
 
@@ -46,6 +47,7 @@ def resolve(
         without: The legs that do not run.
         per_session: The most hits of one session; 0 for no limit.
         current_session: The key of the session that asks.
+        look_in_archive: Whether it looks in the archive by itself if it finds nothing good.
 
     Raises:
         UsageError: A role, mode, leg, date or limit is invalid.
@@ -60,6 +62,7 @@ def resolve(
         now=query_time(request.as_of),
         current_session=current_session,
         per_session=session_limit(per_session),
+        archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
     )
 
 

@@ -138,6 +138,17 @@ def is_empty(db: sqlite3.Connection) -> bool:
     return not has_row(db, "SELECT 1 FROM archived LIMIT 1")
 
 
+def latest(db: sqlite3.Connection, user_id: str, namespace: str, limit: int, offset: int) -> list[int]:
+    """Return a user's archived messages, the latest first."""
+    rows = db.execute(
+        "SELECT m.id FROM archived a JOIN message m ON m.id = a.message_id JOIN session s ON s.id = m.session_id"
+        " WHERE s.user_id = ? AND s.namespace = ?"
+        " ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT ? OFFSET ?",
+        (user_id, namespace, limit, offset),
+    )
+    return [key for (key,) in rows]
+
+
 def keys_after(db: sqlite3.Connection, after: int) -> list[int]:
     """Return the next page of archived messages with keys above ``after``."""
     query = "SELECT message_id FROM archived WHERE message_id > ? ORDER BY message_id LIMIT ?"

@@ -70,6 +70,7 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
             ("the summaries", lambda: check_summaries(db, generation, report)),
             ("the vectors", lambda: check_ledger(db, derived, report)),
             ("the index", lambda: check_index(db, derived, report)),
+            ("the archive index", lambda: check_archive_index(db, derived, report)),
         ]
     for what, check in checks:
         try:
@@ -277,3 +278,21 @@ def check_index(db: sqlite3.Connection, derived: DerivedStores, report: VerifyRe
         for (key, _), vector in zip(page, ledger, strict=True):
             if key not in stored or float(np.dot(stored[key], vector)) < MIN_SAME_COSINE:
                 report.add("index", f"point {key} has a different vector than the ledger: run 'appliance reindex'")
+
+
+def check_archive_index(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+    """Check that the archive index is intact and has every archived chunk, with the row of its vector."""
+    where, hint = derived.archive.path.name, "run 'appliance reindex'"
+    archived = chunks.archived_chunks(db, derived.generation.id)
+    if archived and not derived.archive.is_intact():
+        report.add(where, f"the archive index is damaged: {hint}")
+    present = derived.archive.rows()
+    if archived and not present and not derived.archive.file_bytes:  # as after a restore: made again in the background
+        report.count("pending", len(archived))
+        return
+    rows = chunks.archived_rows(db, derived.generation.id)
+    for chunk, message in archived.items():
+        if chunk not in present:
+            report.add(where, f"chunk {chunk} of {message_id(message)} is missing: {hint}")
+        elif present[chunk] != rows.get(chunk):
+            report.add(where, f"chunk {chunk} of {message_id(message)} has the vector of another text: {hint}")

@@ -307,6 +307,24 @@ def count_orphaned_embeddings(db: sqlite3.Connection) -> int:
     return fetch_int(db, f"SELECT count(*) {_ORPHANED_SQL}")
 
 
+def archived_chunks(db: sqlite3.Connection, generation: int) -> dict[int, int]:
+    """Return the chunks of a generation whose messages are archived, with these messages."""
+    query = (
+        "SELECT c.id, a.message_id FROM archived a JOIN chunk c ON c.message_id = a.message_id WHERE c.generation = ?"
+    )
+    return dict(db.execute(query, (generation,)).fetchall())
+
+
+def archived_rows(db: sqlite3.Connection, generation: int) -> dict[int, int]:
+    """Return the ledger rows of the archived chunks of a generation."""
+    rows = db.execute(
+        "SELECT c.id, e.row FROM archived a JOIN chunk c ON c.message_id = a.message_id"
+        " JOIN embedding e ON e.generation = c.generation AND e.digest = c.digest WHERE c.generation = ?",
+        (generation,),
+    )
+    return dict(rows.fetchall())
+
+
 def delete_orphaned_embeddings(tx: sqlite3.Connection) -> None:
     """Delete the ledger rows of texts that no chunk has any more."""
     tx.execute(f"DELETE {_ORPHANED_SQL}")
@@ -372,6 +390,28 @@ def next_puts(
     if messages is not None:
         which = f"+generation = ?1 AND chunk_id IN (SELECT id FROM chunk WHERE message_id IN {JSON_KEYS_SQL})"
         order = "+priority DESC"
+    return _with_point_fields(
+        db,
+        generation,
+        "SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
+        f" AND +ticket <= ?4 AND {which} ORDER BY {order}, chunk_id LIMIT ?2",
+        (limit, SUMMARY_POINTS, up_to_ticket, *([] if messages is None else [json_keys(messages)])),
+    )
+
+
+def with_point_fields(db: sqlite3.Connection, generation: int, messages: Collection[int]) -> list[PendingChunk]:
+    """Return the chunks of messages with everything that their points need; their ticket is 0."""
+    which = f"SELECT 0 AS ticket, id AS chunk_id, 0 AS priority FROM chunk WHERE message_id IN {_SECOND_KEYS_SQL}"
+    return _with_point_fields(db, generation, f"{which} AND generation = ?1", (json_keys(messages),))
+
+
+_SECOND_KEYS_SQL = JSON_KEYS_SQL.replace("?", "?2")
+
+
+def _with_point_fields(
+    db: sqlite3.Connection, generation: int, selection: str, values: Sequence[object]
+) -> list[PendingChunk]:
+    """The chunks that a query selects (ticket, chunk_id, priority), highest priority first."""
     # One state of the database: a message that is edited between the queries must not get its new text under the digest
     # of the old one.
     with read_transaction(db):
@@ -379,13 +419,12 @@ def next_puts(
             "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
             " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
             f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
-            " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE work = 'put' AND chunk_id < ?3"
-            f"       AND +ticket <= ?4 AND {which} ORDER BY {order}, chunk_id LIMIT ?2) o"
+            f" FROM ({selection}) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
             " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"
             " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
             " ORDER BY o.priority DESC, c.id",
-            (generation, limit, SUMMARY_POINTS, up_to_ticket, *([] if messages is None else [json_keys(messages)])),
+            (generation, *values),
         ).fetchall()
         # Sliced here, because SQLite's substr ends at a NUL character; and so each text is read once.
         query = f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}"

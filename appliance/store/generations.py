@@ -25,6 +25,7 @@ from appliance.store.backup.catalogue import restore_hint
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.index import edge, preallocation, shard
+from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.room import require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
@@ -33,16 +34,18 @@ from appliance.store.vectors import VectorLedger
 _FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
 
-_GENERATION = re.compile(r"g(\d+)(?:\.ledger)?")
+_GENERATION = re.compile(r"g(\d+)(?:\.ledger|\.archive)?(?:\.new)?")
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedStores:
-    """The ledger and the index of one generation. ``note`` says why the index is being rebuilt, if it is."""
+    """The ledger, the index and the archive index of one generation. ``note`` says why the index is being rebuilt, if
+    it is."""
 
     generation: Generation
     ledger: VectorLedger
     index: VectorIndex
+    archive: ArchiveIndex
     note: str = ""
     folder: Path | None = None
     temporary: Path | None = None
@@ -68,6 +71,10 @@ def ledger_path(home: Home, generation: int) -> Path:
 
 def index_path(home: Home, generation: int) -> Path:
     return home.index / f"g{generation}"
+
+
+def archive_path(home: Home, generation: int) -> Path:
+    return home.index / f"g{generation}.archive"
 
 
 def require_database(home: Home) -> None:
@@ -125,7 +132,8 @@ def open_stores(
     except BaseException:
         ledger.close()
         raise
-    derived = DerivedStores(generation, ledger, index, note, folder)
+    archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
+    derived = DerivedStores(generation, ledger, index, archive, note, folder)
     derived.make_private()
     return derived
 
@@ -153,7 +161,8 @@ def _open_read_only(home: Home, database: Database, generation: Generation) -> D
         ledger.close()
         shutil.rmtree(copy, ignore_errors=True)
         raise
-    return DerivedStores(generation, ledger, index, temporary=Path(copy))
+    archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
+    return DerivedStores(generation, ledger, index, archive, temporary=Path(copy))
 
 
 def _open_ledger(
@@ -218,8 +227,17 @@ def message_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Sequen
 def remove_files(home: Home, generation: int) -> None:
     """Delete the files of a generation, which must be closed."""
     remove_index(home, generation)
-    with contextlib.suppress(FileNotFoundError):
-        ledger_path(home, generation).unlink()
+    for path in (archive_path(home, generation), ledger_path(home, generation)):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def discard_unfinished(home: Home, database: Database) -> None:
+    """Discard the generation of an interrupted rebuild."""
+    while (unfinished := chunks.generation(database.read(), "building")) is not None:
+        with database.write() as tx:
+            chunks.discard(tx, unfinished.id)
+        remove_files(home, unfinished.id)
 
 
 def erase_orphaned_vectors(home: Home, database: Database, generation: Generation) -> int:

@@ -219,7 +219,20 @@ _SECRET_MARKS = (
     """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS)
+_RETENTION = (
+    """
+-- After how many days the messages of a session or of a source (a format) may be archived, in place of the settings'
+-- days. NULL: never.
+CREATE TABLE retention (
+    id INTEGER PRIMARY KEY,
+    session_id INTEGER UNIQUE REFERENCES session ON DELETE CASCADE,
+    source TEXT UNIQUE,
+    days INTEGER,
+    CHECK ((session_id IS NULL) <> (source IS NULL))
+)""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION)
 """The statements of each migration after the schema."""
 
 

@@ -11,6 +11,7 @@ Parsers set these metadata keys where the export has them, and only these keys h
 
 from __future__ import annotations
 
+from appliance.types.archive import ArchivedMessage, ArchiveReport, ArchiveStatus, RetentionRule
 from appliance.types.backup import (
     BackupCheck,
     BackupInfo,
@@ -86,6 +87,9 @@ __all__ = [
     "ROLES",
     "UNVERIFIED",
     "Activity",
+    "ArchiveReport",
+    "ArchiveStatus",
+    "ArchivedMessage",
     "BackupCheck",
     "BackupInfo",
     "BackupProblem",
@@ -134,6 +138,7 @@ __all__ = [
     "Record",
     "RemovalResult",
     "RestoreReport",
+    "RetentionRule",
     "Role",
     "Scope",
     "SecretMark",

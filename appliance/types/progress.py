@@ -19,10 +19,10 @@ class Stream(Iterator[T_co], Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding", ``done`` chunks,
-    while ``pending`` are left; in "saving", the same for blocks of a backup."""
+    """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding" and "archiving",
+    ``done`` chunks or messages, while ``pending`` are left; in "saving", the same for blocks of a backup."""
 
-    stage: Literal["reading", "embedding", "saving"]
+    stage: Literal["reading", "embedding", "archiving", "saving"]
     done: int
     pending: int = 0
     file: str = ""

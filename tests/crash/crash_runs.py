@@ -44,6 +44,15 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             on_file=lambda path, count: say("file", path, count),
             on_embedded=lambda done, pending: say("embedded", done),
         )
+    elif action == "archive":
+        from appliance.engine import archive
+
+        archive.RUN_STEP_MESSAGES = 20
+        memory.archive.run(days=0, importance=1.0)
+        say("embedded", 0)
+        for session in files:
+            memory.archive.restore([session])
+            say("embedded", 0)
     elif action == "forget":
         memory.erasure.forget(memory.erasure.preview(*files), lambda done, pending: say("embedded", done))
     elif action == "delete":

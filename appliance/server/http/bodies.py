@@ -139,6 +139,7 @@ class SearchBody(ScopedBody):
     until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")
     asked_in: str | None = Field(None, description="The session in which the query is asked.")
+    include_archived: bool = Field(False, description="Search archived messages too, in one ranking.")
     why_not: str | None = Field(None, description="A message id; the answer explains why it is not a hit.")
 
 

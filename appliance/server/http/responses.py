@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
 """The counts of each ingested file, and of all together."""
 
-UNAVAILABLE_COUNTS = ("archived",)
-"""Counts in the shape of a status that this version does not provide."""
-
 
 # --- search ------------------------------------------------------------------------------------------------
 
@@ -312,7 +309,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
     return {
         "version": __version__,
         "home": home,
-        "counts": {**counts, **{name: counts.get(name, 0) for name in UNAVAILABLE_COUNTS}, "facts": facts_count},
+        "counts": {**counts, "facts": facts_count},
         "model": status["model"],
         "disk_bytes": status["disk_bytes"],
         "daemon": status.get("daemon"),

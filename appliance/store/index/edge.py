@@ -9,6 +9,7 @@ memory-mapped one.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -42,6 +43,9 @@ _OPTIMIZING_MEMORY_BYTES = 1_000_000_000
 
 _RESCORED_PARAMS = q.SearchParams(quantization=q.QuantizationSearchParams(rescore=True, oversampling=3.0))
 _EXACT_PARAMS = q.SearchParams(exact=True, quantization=q.QuantizationSearchParams(ignore=True))
+
+# No point has the id 0, so that this is a corpus without texts.
+_NO_STATISTICS = q.SearchParams(idf=q.IdfParams(corpus=q.Filter(must=[q.HasIdCondition({0})])))
 
 _T = TypeVar("_T")
 
@@ -157,6 +161,25 @@ class EdgeIndex:
             ]
             answers = _run_requests(shard, requests)
         return [dict(_scored_ids(answer)) for answer in answers]
+
+    def inverse_document_frequencies(self, query: LegQuery, scope: Scope | None) -> dict[int, float]:
+        """See ``VectorIndex``. The engine does not tell them: they follow from the best score of each term alone, and
+        from the same score over a corpus without texts, where each has the frequency ln 2."""
+        assert query.text is not None
+        terms = sparse.single_terms(sparse.encode_query(query.text))
+        with self._engine("search") as shard:
+            statistics = self._statistics(scope)
+            requests = [
+                q.QueryRequest(limit=1, query=q.Query.Nearest(alone, using=query.leg), params=params)
+                for _, alone in terms
+                for params in (statistics, _NO_STATISTICS)
+            ]
+            answers = iter(_run_requests(shard, requests))
+        found = {}
+        for (term, _), scores, plain_scores in zip(terms, answers, answers, strict=True):
+            if scores and plain_scores:
+                found[term] = scores[0].score / plain_scores[0].score * math.log(2)
+        return found
 
     def count(self, filters: Filters | None = None) -> int:
         validation.check_filters(filters)
@@ -274,7 +297,7 @@ def _request(
     terms = sparse.encode_query(query.text)
     if not terms.indices:
         return None
-    nearest = q.Query.Nearest(terms, using=query.leg)
+    nearest = q.Query.Nearest(sparse.weighted(terms, query.weights), using=query.leg)
     return q.QueryRequest(limit=limit, query=nearest, filter=narrowed, params=statistics)
 
 

@@ -14,7 +14,7 @@ among messages does not depend on the summaries.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -74,11 +74,13 @@ class ScoredPoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LegQuery:
-    """The query of one leg: a vector for dense, a text for the others."""
+    """The query of one leg: a vector for dense, a text for the others. ``weights`` are factors of the text's terms, by
+    which the inverse document frequencies of the index are multiplied; 1 for those that it does not name."""
 
     leg: Leg
     vector: NDArray[np.float32] | None = None
     text: str | None = None
+    weights: Mapping[int, float] | None = None
 
 
 class VectorIndex(Protocol):
@@ -125,6 +127,10 @@ class VectorIndex(Protocol):
                 name or a topic of a user is rare only among others' texts. None means those of all users, including
                 deleted texts until the engine is optimized. The scope does not filter.
         """
+
+    def inverse_document_frequencies(self, query: LegQuery, scope: Scope | None) -> dict[int, float]:
+        """Return the inverse document frequency of each term of a lexical query that occurs, by the term's number.
+        ``scope`` is as in ``score``."""
 
     def count(self, filters: Filters | None = None) -> int:
         """Return the number of points that pass the filters."""

@@ -6,6 +6,7 @@ index is opened: the import takes two seconds, that of the embedded engine 0.02.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -111,6 +112,32 @@ class RemoteIndex:
             for query, among, scored in zip(queries, narrowed, ids, strict=True)
         ]
         return [{point.id: point.score for point in points} for points in self._query(requests)]
+
+    def inverse_document_frequencies(self, query: LegQuery, scope: Scope | None) -> dict[int, float]:
+        """See ``VectorIndex``; found out as in ``edge``."""
+        from qdrant_client import models
+
+        assert query.text is not None
+        terms = sparse.single_terms(sparse.encode_query(query.text))
+        counted = None if scope is None else _filter(conditions.statistics_conditions(scope))
+        no_texts = models.Filter(must=[models.HasIdCondition(has_id=[0])])
+        requests = [
+            models.QueryRequest(
+                query=_sparse(alone),
+                using=query.leg,
+                limit=1,
+                params=None if corpus is None else models.SearchParams(idf=models.IdfCorpusParams(corpus=corpus)),
+                with_payload=False,
+            )
+            for _, alone in terms
+            for corpus in (counted, no_texts)
+        ]
+        answers = iter(self._query(requests))
+        found = {}
+        for (term, _), scores, plain_scores in zip(terms, answers, answers, strict=True):
+            if scores and plain_scores:
+                found[term] = scores[0].score / plain_scores[0].score * math.log(2)
+        return found
 
     def count(self, filters: Filters | None = None) -> int:
         validation.check_filters(filters)
@@ -265,7 +292,7 @@ def _request(
         terms = sparse.encode_query(query.text)
         if not terms.indices:
             return None
-        vector = _sparse(terms)
+        vector = _sparse(sparse.weighted(terms, query.weights))
         counted = None if scope is None else _filter(conditions.statistics_conditions(scope))
         params = None if counted is None else models.SearchParams(idf=models.IdfCorpusParams(corpus=counted))
     return models.QueryRequest(

@@ -11,6 +11,7 @@ without a final ``'s``, stemmed as English.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Literal
 
 import qdrant_edge as q
@@ -68,6 +69,19 @@ def encode_query(text: str) -> q.SparseVector:
     plain = _normalize_text(text)
     vector = _QUERY_ENCODER.embed_query(plain)
     return vector if vector.indices else _STOPWORD_QUERY_ENCODER.embed_query(plain)
+
+
+def weighted(query: q.SparseVector, weights: Mapping[int, float] | None) -> q.SparseVector:
+    """Return the vector of a query with the weights of its terms multiplied; 1 for those that are not named."""
+    if weights is None:
+        return query
+    values = [value * weights.get(term, 1.0) for term, value in zip(query.indices, query.values, strict=True)]
+    return q.SparseVector(query.indices, values)
+
+
+def single_terms(query: q.SparseVector) -> list[tuple[int, q.SparseVector]]:
+    """Return each term of a query, and a query of it alone."""
+    return [(term, q.SparseVector([term], [1.0])) for term in query.indices]
 
 
 def _normalize_text(text: str) -> str:

@@ -41,6 +41,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             until=body.until,
             as_of=body.as_of,
             asked_in=asked_in.id if asked_in is not None else None,
+            include_archived=body.include_archived,
             why_not=None if body.why_not is None else caller.message(body.why_not).id,
         )
     hits = caller.readable_hits(hits, session, asked_in)

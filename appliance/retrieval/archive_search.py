@@ -1,0 +1,79 @@
+"""The archive in a search: searched together with the hot messages, when that is asked for or worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from appliance.retrieval.features import saturate_bm25
+from appliance.retrieval.resources import SearchQuery, SearchResources
+from appliance.store import archive, chunks, lexical, messages
+from appliance.store.index.protocol import LegQuery
+from appliance.store.index.tiers import TieredIndex
+from appliance.types import Filters, Hit, Hits
+
+MIN_GOOD_EVIDENCE = 1.0
+"""The evidence (see ``evidence``) of the best hit from which on a search of the hot messages counts as good."""
+
+PHRASE_POOL_SIZE = 500
+"""How many archived chunks, the best by the words of a quoted phrase, are read to find the phrase itself."""
+
+
+def with_archive(resources: SearchResources) -> SearchResources:
+    """Return resources whose index is both tiers in one."""
+    if resources.archive is None or resources.index is None:
+        return resources
+    return replace(resources, index=TieredIndex(resources.index, resources.archive))
+
+
+def is_worth_a_look(resources: SearchResources, search_query: SearchQuery, found: Hits) -> bool:
+    """Whether a search of the hot messages found nothing good, and the archive may have something better."""
+    if resources.archive is None or resources.index is None:
+        return False
+    words = len(lexical.query_words(search_query.text))
+    return max((evidence(hit, words) for hit in found), default=0.0) < MIN_GOOD_EVIDENCE
+
+
+def evidence(hit: Hit, words: int) -> float:
+    """How much speaks for a hit, whatever the profile and the other hits: its cosine, and its BM25 per word of the
+    query as in ``features``, 0 to 2."""
+    scores = {leg: found["score"] or 0.0 for leg, found in hit.why["legs"].items()}
+    (by_words,) = saturate_bm25(np.array([scores.get("own", 0.0)]), words)
+    return float(scores.get("dense", 0.0) + by_words)
+
+
+def with_note(found: Hits) -> Hits:
+    """Return the hits of both tiers with the note that the archive was searched."""
+    count = sum(hit.tier == "archived" for hit in found.hits)
+    plural = "1 hit is" if count == 1 else f"{count} hits are"
+    note = f"nothing good among recent and important messages: the archive was searched too, {plural} from there"
+    return replace(found, notes=(*found.notes, note))
+
+
+def with_missing_note(resources: SearchResources, found: Hits) -> Hits:
+    """Return the hits with a note if the archive could not be searched, or not all of it."""
+    if resources.archive is None:
+        return found
+    missing = archive.count(resources.db) - len(resources.archive)
+    if resources.index is None:
+        note = "the archive was not searched, because the index can't be used"
+    elif missing > 0:
+        note = f"{missing} archived messages wait for the archive index"
+    else:
+        return found
+    return replace(found, notes=(*found.notes, note))
+
+
+def containing_phrases(resources: SearchResources, phrases: Sequence[str], filters: Filters, limit: int) -> list[int]:
+    """Return archived messages that contain every phrase verbatim, except for case and white space, newest first."""
+    assert resources.index is not None
+    folded = [lexical.fold(phrase) for phrase in phrases]
+    query = LegQuery("own", text=" ".join(phrases))
+    (proposed,) = resources.index.search([query], filters, PHRASE_POOL_SIZE)
+    keys = set(chunks.load_columns(resources.db, [one.id for one in proposed], filters).messages)
+    texts = messages.texts(resources.db, keys)
+    return sorted(
+        (key for key, text in texts.items() if all(one in lexical.fold(text) for one in folded)), reverse=True
+    )[:limit]
