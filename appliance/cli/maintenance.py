@@ -43,7 +43,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "health": shape["health"],
             "home": root,
             **_owner_row(shape),
-            **{name: f"{count:,}" for name, count in shape["counts"].items() if name not in UNAVAILABLE_COUNTS},
+            **{name: f"{count:,}" for name, count in shape["counts"].items()},
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,

@@ -37,6 +37,7 @@ from appliance.store.backup import snapshot
 from appliance.store.damage import MessageScan
 from appliance.store.database import Database, ReadOnlyDatabase
 from appliance.store.lock import OwnerLock
+from appliance.store.room import file_errors
 from appliance.types import (
     Context,
     Event,
@@ -120,26 +121,28 @@ class Engine:
         Raises:
             HomeError: The folder can't be used, or holds no memory and ``create`` is False.
             HomeLocked: Another process has it open.
+            DiskFull: The disk has too little room to open it.
             StoreError, ConfigError: The store or the settings are refused.
         """
         found = paths.find_home(home)
-        if not found.database.exists():
-            generations.require_database(found)
-        found = paths.create_home(found) if create else paths.require_home(found)
-        settings = config.load(found)
-        lock = OwnerLock(found.lock)
-        is_read_only = paths.is_read_only(found)
-        if not is_read_only:
-            lock.acquire(purpose)
-        try:
+        with file_errors(found.root, "opened"):
+            if not found.database.exists():
+                generations.require_database(found)
+            found = paths.create_home(found) if create else paths.require_home(found)
+            settings = config.load(found)
+            lock = OwnerLock(found.lock)
+            is_read_only = paths.is_read_only(found)
             if not is_read_only:
-                on_owned(lock)
-            # Before that, another process may have been about to begin the memory.
-            generations.require_database(found)
-            return cls(found, settings, lock, worker=worker, embedder=embedder)
-        except BaseException:
-            lock.release()
-            raise
+                lock.acquire(purpose)
+            try:
+                if not is_read_only:
+                    on_owned(lock)
+                # Before that, another process may have been about to begin the memory.
+                generations.require_database(found)
+                return cls(found, settings, lock, worker=worker, embedder=embedder)
+            except BaseException:
+                lock.release()
+                raise
 
     def close(self) -> None:
         """Answer the queries that are running, stop the workers after what they are at, and release the home. Later

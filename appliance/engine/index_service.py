@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import appliance_models
 from appliance.config import Settings
 from appliance.engine.model_cache import ModelCache, RecentMessages, vector_identity
-from appliance.errors import DiskFull, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
+from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
 from appliance.ingest import archiver, indexer, rechunk
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -62,7 +62,7 @@ CATCH_UP_STEP_CHUNKS = 8
 PROGRESS_INTERVAL_SECONDS = 0.5
 """Seconds between two events about the progress of embedding."""
 
-UNAVAILABLE = (StoreCorrupt, DiskFull, OutOfMemory)
+UNAVAILABLE = (StoreCorrupt, HomeError, DiskFull, OutOfMemory)
 """Why the vectors and the index may not open: a search then uses full text alone."""
 
 

@@ -225,6 +225,12 @@ class Database:
         text_frames.register(connection)
 
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
+        try:
+            return self._open_connection(kind)
+        except UnicodeDecodeError:  # of an error of SQLite that quotes a damaged schema
+            raise _damage_error("The schema of the database is damaged.", self.path) from None
+
+    def _open_connection(self, kind: type[sqlite3.Connection]) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
         self._prepare(connection, searchable if kind is _ReadConnection else self._searchable)
         for pragma in (
@@ -415,16 +421,20 @@ def _closed_error(path: Path) -> StoreError:
     return StoreError("The memory is closed.", where=str(path), hint="Open it again.")
 
 
+def _damage_error(message: str, path: Path) -> StoreCorrupt:
+    from appliance.store.backup.catalogue import restore_hint
+
+    hint = f"Move the file away and ingest the exports again, or {restore_hint(Home(path.parent))}."
+    return StoreCorrupt(message, where=str(path), hint=hint)
+
+
 def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     if _is_closed(error):
         return _closed_error(path)
     # The last byte is the primary result code; the other bytes extend it.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-        from appliance.store.backup.catalogue import restore_hint
-
-        hint = f"Move the file away and ingest the exports again, or {restore_hint(Home(path.parent))}."
-        return StoreCorrupt(f"The database is damaged ({error}).", where=str(path), hint=hint)
+        return _damage_error(f"The database is damaged ({error}).", path)
     if code == sqlite3.SQLITE_NOMEM:
         return OutOfMemory("The database gets no more memory.", where=str(path), hint=MEMORY_HINT)
     if code in _FULL_DISK_CODES and (code == sqlite3.SQLITE_FULL or _is_disk_full(path)):
@@ -433,4 +443,6 @@ def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
     if code == sqlite3.SQLITE_IOERR:
         hint = "Check that the disk works and has room, then try again. Everything that was acknowledged is kept."
         return StoreError(f"The database can't be read or written ({error}).", where=str(path), hint=hint)
-    return StoreError(f"SQLite refuses the operation ({error}).", where=str(path))
+    # SQLite's own words about text that it can't decode quote that text.
+    reason = "text that can't be decoded" if "decode" in str(error).lower() else str(error)
+    return StoreError(f"SQLite refuses the operation ({reason}).", where=str(path))

@@ -27,7 +27,7 @@ from appliance.store.database import Database
 from appliance.store.index import edge, preallocation, shard
 from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import VectorIndex
-from appliance.store.room import require_room
+from appliance.store.room import file_errors, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.vectors import VectorLedger
 
@@ -169,7 +169,8 @@ def _open_ledger(
     home: Home, db: sqlite3.Connection, generation: Generation, *, read_only: bool = False
 ) -> VectorLedger:
     rows, path = chunks.count_ledger_rows(db, generation.id), ledger_path(home, generation.id)
-    return VectorLedger(path, generation.identity, generation.dimension, rows, read_only=read_only)
+    with file_errors(path, "opened"):
+        return VectorLedger(path, generation.identity, generation.dimension, rows, read_only=read_only)
 
 
 def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, str]:

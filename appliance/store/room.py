@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from appliance.errors import DiskFull
+from appliance.errors import DiskFull, HomeError
 
 ROOM_HINT = "Make room on the disk, then try again. Everything that was acknowledged is kept."
 
@@ -36,6 +39,28 @@ def no_room(folder: Path, needed: int, purpose: str, free: int | None = None) ->
     left = free_bytes(folder) if free is None else free
     message = f"The disk has no room to {purpose}: {_megabytes(needed)} are needed, {_megabytes(left)} are free."
     return DiskFull(message, where=str(folder), hint=ROOM_HINT)
+
+
+@contextmanager
+def file_errors(where: Path, what: str) -> Iterator[None]:
+    """Raise errors of the system about a file or folder of the home as those of this program.
+
+    Args:
+        where: The file or folder that is worked on; the error of the system may name another one.
+        what: Completes "It can't be …".
+
+    Raises:
+        DiskFull: The disk has no room.
+        HomeError: The system gives any other reason.
+    """
+    try:
+        yield
+    except OSError as error:
+        named = str(error.filename or where)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"It can't be {what}: the disk is full.", where=named, hint=ROOM_HINT) from error
+        hint = "Check what is there and its permissions. A file or folder of another kind under this name must go."
+        raise HomeError(f"It can't be {what}: {error.strerror or error}.", where=named, hint=hint) from error
 
 
 def allocated_bytes(stat: os.stat_result) -> int:
