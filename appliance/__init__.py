@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from appliance.backups import Backups
-    from appliance.client import Appliance, Erasure, Facts, Overview, Pins, Secrets, Session, Sessions, Summaries
+    from appliance.client import Appliance
     from appliance.config import Settings
     from appliance.errors import (
         ApplianceError,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from appliance.paths import Home
+    from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Session, Sessions, Summaries
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
@@ -95,7 +96,7 @@ _LAZY_EXPORTS = {
     name: module
     for module, names in {
         "backups": "Backups",
-        "client": "Appliance Erasure Facts Overview Pins Secrets Session Sessions Summaries",
+        "client": "Appliance",
         "config": "Settings",
         "errors": (
             "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked HomeReadOnly "
@@ -103,6 +104,7 @@ _LAZY_EXPORTS = {
             "UsageError"
         ),
         "paths": "Home",
+        "resources": "Archive Erasure Facts Overview Pins Secrets Session Sessions Summaries",
         "subscriptions": "Events Watcher",
         "types": (
             "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
@@ -120,6 +122,7 @@ __all__ = [
     "Activity",
     "Appliance",
     "ApplianceError",
+    "Archive",
     "BackupCheck",
     "BackupInfo",
     "BackupProblem",

@@ -38,7 +38,8 @@ except ModuleNotFoundError as error:
     raise ImportError(missing_extra_message("langgraph")) from error
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance, Session
+    from appliance.client import Appliance
+    from appliance.resources import Session
     from appliance.types import Message, SessionInfo
 
 METADATA_KEY = "langgraph"

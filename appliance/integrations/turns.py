@@ -10,7 +10,8 @@ import msgspec
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance, Session
+    from appliance.client import Appliance
+    from appliance.resources import Session
     from appliance.types import Message, Role
 
 WITHDRAWN: Mapping[str, bool] = {"deleted": True, "hidden": True}

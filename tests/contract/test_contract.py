@@ -16,9 +16,9 @@ from transports import build_home, open_engine, recorded, served, serving
 
 from appliance import Appliance, requests
 from appliance import requests as r
-from appliance.client import Session
 from appliance.errors import ApplianceError, HomeError, NotFound, StoreError, UsageError
 from appliance.requests import Request, result_type
+from appliance.resources import Session
 from appliance.server.http.app import QUERY_PATHS
 from appliance.transports import codec
 from appliance.transports.base import Transport

@@ -66,7 +66,18 @@ def hints(of: Any) -> dict[str, Any]:
     )
 
 
-ATTRIBUTES = ("Sessions", "Summaries", "Facts", "Pins", "Overview", "Erasure", "Backups", "Secrets", "Events")
+ATTRIBUTES = (
+    "Sessions",
+    "Summaries",
+    "Facts",
+    "Pins",
+    "Overview",
+    "Archive",
+    "Erasure",
+    "Backups",
+    "Secrets",
+    "Events",
+)
 """The classes of the memory's attributes."""
 
 CLIENTS = ("Appliance", "Session", "Watcher", *ATTRIBUTES)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request
 
-from appliance.client import Session
 from appliance.errors import NotFound
+from appliance.resources import Session
 from appliance.server.access.grants import Service, get_grant
 from appliance.server.access.policy import AccessPolicy
 from appliance.server.http.problems import Forbidden

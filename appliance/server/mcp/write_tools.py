@@ -15,7 +15,7 @@ from appliance.server.mcp import pagination, rendering, schemas
 from appliance.server.mcp.read_tools import fact_line, facts, message_line
 
 if TYPE_CHECKING:
-    from appliance.client import Session
+    from appliance.resources import Session
     from appliance.server.mcp.access import McpAccess
     from appliance.types import ErasurePreview, Fact
 

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import Path
 from starlette.responses import Response
 
-from appliance.client import Session
 from appliance.errors import NotFound
+from appliance.resources import Session
 from appliance.server.access.policy import PRIVATE_PREFIX
 from appliance.server.http import idempotency
 from appliance.server.http.bodies import MessageBody, NewMessageBody

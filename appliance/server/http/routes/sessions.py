@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import Path, Query
 from starlette.responses import Response
 
-from appliance.client import Session
 from appliance.errors import NotFound, UsageError
+from appliance.resources import Session
 from appliance.server.http import idempotency, responses
 from appliance.server.http.bodies import (
     DEFAULT_PAGE_SIZE,

@@ -1,0 +1,237 @@
+"""What a memory gives out: its sessions, facts, summaries and the like, each with its verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING
+
+from appliance import requests as r
+from appliance.errors import ApplianceError
+from appliance.requests import PRIVATE_PREFIX
+from appliance.types import Context, ErasurePreview, OnEmbedded, OnProgress, Receipt, SessionInfo
+from appliance.verbs import OpeningVerb, SessionVerb, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from appliance.transports.base import Transport
+
+
+class Session:
+    """A conversation by its id ("s12"). A handle, not a copy: what it shows is read when it is asked for."""
+
+    def __init__(self, transport: Transport, id: str) -> None:
+        self._transport = transport
+        self.id = id
+
+    add = SessionVerb(r.AddMessageRequest)
+    window = SessionVerb(r.WindowRequest)
+    rename = SessionVerb(r.RenameSessionRequest)
+    pin = SessionVerb(r.PinSessionRequest)
+    unpin = SessionVerb(r.UnpinSessionRequest)
+    set_ttl = SessionVerb(r.SetTtlRequest)
+    set_storage_scope = SessionVerb(r.SetStorageScopeRequest)
+    configure = SessionVerb(r.ConfigureSessionRequest)
+    clear = SessionVerb(r.ClearSessionRequest)
+    delete = SessionVerb(r.DeleteSessionRequest)
+    messages = SessionVerb(r.SessionMessagesRequest)
+
+    @property
+    def info(self) -> SessionInfo:
+        """Title, scope, source, counts and times, as they are now.
+
+        Raises:
+            NotFound: The session was deleted, or has expired.
+        """
+        return self._transport.send(r.SessionRequest(self.id))
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the session is kept in this process's memory only."""
+        return self.id.startswith(PRIVATE_PREFIX)
+
+    @property
+    def title(self) -> str | None:
+        """The title, as it is now."""
+        return self.info.title
+
+    @property
+    def auto_recall(self) -> bool:
+        """Whether memories of other sessions come into its contexts by themselves."""
+        return bool(self.info.options.get("auto_recall", True))
+
+    def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        encoding: str | None = None,
+        agent_id: str | None = None,
+        profile: str | None = None,
+        preset: str | None = None,
+        shares: Mapping[str, float] | None = None,
+        auto_recall: bool | None = None,
+    ) -> Context:
+        """Build what an assistant in this session is given for ``query``, as ``Appliance.context`` does."""
+        return self._transport.send(
+            r.ContextRequest(
+                query, session_id=self.id, budget=budget, encoding=encoding, agent_id=agent_id, profile=profile,
+                preset=preset, shares=shares, auto_recall=auto_recall,
+            )
+        )  # fmt: skip
+
+    def branch(self, at: str | None = None, *, title: str | None = None) -> Session:
+        """Begin a session with the same past, up to and including the message ``at`` (by default the last one).
+
+        Raises:
+            UsageError: There is no message yet, or ``at`` is of another session.
+            NotFound: There is no such message.
+        """
+        return Session(self._transport, self._transport.send(r.BranchRequest(self.id, at, title=title)).id)
+
+    def __repr__(self) -> str:
+        try:
+            info = self.info
+        except ApplianceError as error:
+            return f"Session({self.id!r}, {type(error).__name__})"
+        return f"Session({self.id!r}, user_id={info.user_id!r}, format={info.format!r}, messages={info.messages})"
+
+
+class _Resource:
+    """Some verbs of a memory, under a name of their own."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        verbs = (name for name in dir(type(self)) if not name.startswith("_"))
+        return f"{type(self).__name__}({', '.join(verbs)})"
+
+
+class Sessions(_Resource):
+    """The sessions of a memory."""
+
+    create = OpeningVerb(r.CreateSessionRequest, Session)
+    resume = OpeningVerb(r.ResumeSessionRequest, Session)
+    info = Verb(r.SessionRequest)
+    list = Verb(r.ListSessionsRequest)
+    messages = Verb(r.SessionMessagesRequest)
+
+    def get(self, id: str, *, user_id: str | None = None) -> Session:
+        """Return the handle of the session with this id or external id.
+
+        Args:
+            id: The session's id ("s12") or external id.
+            user_id: Only if it is this user's.
+
+        Raises:
+            NotFound: There is none.
+        """
+        return Session(self._transport, self._transport.send(r.SessionRequest(id, user_id=user_id)).id)
+
+
+class Facts(_Resource):
+    """What is known of the person, as it changed. Ids are "f7"."""
+
+    list = Verb(r.ListFactsRequest)
+    profile = Verb(r.ProfileRequest)
+    review = Verb(r.ReviewFactsRequest)
+    get = Verb(r.FactRequest)
+    history = Verb(r.FactHistoryRequest)
+    confirm = Verb(r.ConfirmFactRequest)
+    correct = Verb(r.CorrectFactRequest)
+    reject = Verb(r.RejectFactRequest)
+    add = Verb(r.AddFactRequest)
+    pending = Verb(r.PendingFactsRequest)
+
+
+class Summaries(_Resource):
+    """What was said in short, at four levels: exchange, topic, session and procedure. Ids are "sum7"."""
+
+    list = Verb(r.ListSummariesRequest)
+    get = Verb(r.SummaryRequest)
+    search = Verb(r.SearchSummariesRequest)
+    pending = Verb(r.PendingSummariesRequest)
+    state = Verb(r.SummaryStateRequest)
+    make = Verb(r.MakeSummariesRequest)
+    run_pending = Verb(r.RunSummariesRequest)
+
+
+class Pins(_Resource):
+    """What a person pins, and how important messages are."""
+
+    pin = Verb(r.PinRequest)
+    unpin = Verb(r.UnpinRequest)
+    pinned = Verb(r.PinnedRequest)
+    importance = Verb(r.ImportanceRequest)
+    note_recalled = Verb(r.RecalledRequest)
+
+
+class Overview(_Resource):
+    """What is there, without searching for it."""
+
+    counts = Verb(r.CountsRequest)
+    outline = Verb(r.OutlineRequest)
+    messages = Verb(r.MessagesRequest)
+    filter_choices = Verb(r.ChoicesRequest)
+    activity = Verb(r.ActivityRequest)
+    files = Verb(r.WatchedFilesRequest)
+    folders = Verb(r.FoldersRequest)
+
+
+class Archive(_Resource):
+    """The archive: what is old and unimportant, compressed, out of the way and still found."""
+
+    run = Verb(r.RunArchiveRequest)
+    status = Verb(r.ArchiveStatusRequest)
+    list = Verb(r.ListArchivedRequest)
+    restore = Verb(r.RestoreArchivedRequest)
+    set_retention = Verb(r.SetRetentionRequest)
+
+
+class Erasure(_Resource):
+    """Forgetting for good: look first (``preview``), then ``forget``."""
+
+    receipts = Verb(r.ReceiptsRequest)
+
+    def preview(
+        self,
+        *references: str,
+        source: str | None = None,
+        query: str | None = None,
+        title: str | None = None,
+        author: str | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+        everything: bool = False,
+        with_echoes: bool = False,
+        user_id: str | None = None,
+        namespace: str = "",
+    ) -> ErasurePreview:
+        """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
+        return self._transport.send(
+            r.PreviewErasureRequest(
+                references, source=source, query=query, title=title, author=author, since=since, until=until,
+                everything=everything, with_echoes=with_echoes, user_id=user_id, namespace=namespace,
+            )
+        )  # fmt: skip
+
+    def forget(
+        self, preview: ErasurePreview, progress: Callable[[int, int], None] = lambda done, pending: None
+    ) -> Receipt:
+        """Erase for good what a preview found; see ``requests.ForgetRequest``. ``progress`` is called with the chunks
+        that are done and those that are left."""
+        return self._transport.send(r.ForgetRequest(preview), chunk_progress(progress))
+
+
+class Secrets(_Resource):
+    """Keys, tokens, card numbers and passwords in messages: where they are, without their words."""
+
+    list = Verb(r.ListSecretsRequest)
+    scan = Verb(r.ScanSecretsRequest)
+
+
+def chunk_progress(progress: OnEmbedded) -> OnProgress:
+    """Return what calls ``progress`` with the chunks that are embedded and those that wait."""
+    return lambda step: progress(step.done, step.pending)
