@@ -81,19 +81,22 @@ def export(
     mask_secrets: Annotated[
         bool, flag("--mask-secrets", "Hide keys, tokens, card numbers and passwords, as for an assistant.")
     ] = False,
+    messages_only: Annotated[bool, flag("--messages-only", "Leave out everything but messages.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Export all messages.
+    """Export everything.
 
-    Native JSONL has one message per line. The file is written completely or not at all, and only you can read it.
+    Native JSONL has one message per line, then what else the memory holds, in lines with the key "record": how
+    conversations are set, branches, earlier forms of messages, facts and what you decided about them, and digests of
+    what was forgotten. The file is written completely or not at all, and only you can read it.
     Messages that are damaged in the database are named, and the exit code is 1; all others are exported.
 
     \b
     Examples:
       appliance export memory.jsonl
       appliance export memory.md --format markdown --user ana
-      appliance export - | jq -r .content
+      appliance export - --messages-only | jq -r .content
     """
 
     if format not in FORMATS:
@@ -104,7 +107,7 @@ def export(
             hint="Leave --json out, or name a file to get a report as JSON.",
         )
     with options.open_to_read(home, "export", reveal=not mask_secrets) as memory:
-        chunks = _ReadableChunks(_export_chunks(memory, format, user))
+        chunks = _ReadableChunks(_export_chunks(memory, format, user, not messages_only and not mask_secrets))
         if file == "-":
             sys.stdout.buffer.writelines(chunks)
             sys.stdout.buffer.flush()
@@ -139,7 +142,7 @@ class _ReadableChunks:
             raise self.error
 
 
-def _export_chunks(memory: Appliance, format: str, user: str | None) -> Iterator[bytes]:
+def _export_chunks(memory: Appliance, format: str, user: str | None, state: bool) -> Iterator[bytes]:
     """The export in UTF-8, in chunks; in JSONL a chunk is a line."""
     if format == "markdown":
         for text in memory.export_markdown(user_id=user):
@@ -148,7 +151,7 @@ def _export_chunks(memory: Appliance, format: str, user: str | None) -> Iterator
     import msgspec
 
     encode = msgspec.json.Encoder().encode
-    for line in memory.export(user_id=user):
+    for line in memory.export(user_id=user, state=state):
         yield encode(line) + b"\n"
 
 

@@ -446,7 +446,9 @@ class Engine:
         """See ``ExportRequest``."""
         from appliance.memory import export
 
-        return export.stream_lines(self._database, request.user_id, self.settings.user)
+        update_facts = self.facts.extract_pending if not self._database.is_read_only else lambda: None
+        before_state = update_facts if request.state else None
+        return export.stream_lines(self._database, request.user_id, self.settings.user, before_state)
 
     def export_markdown(self, request: r.ExportMarkdownRequest) -> Stream[str]:
         """See ``ExportMarkdownRequest``."""

@@ -1,4 +1,5 @@
-"""Native JSONL: one message per line, the project's own interchange format.
+"""Native JSONL: one message per line, the project's own interchange format. A line of an export with the key
+``record`` says what else a memory holds (``store.state``).
 
 ``session_id``, ``role`` and ``content`` are required; a line without them is skipped. Keys that the format doesn't
 define are kept in the metadata under their own names.
@@ -15,7 +16,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_id, json_type, role_table, wrong_type
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
-from appliance.types import LOCAL, InputProblem, MessageRecord, Record, Role, Scope, SessionRecord
+from appliance.types import LOCAL, InputProblem, MessageRecord, Record, Role, Scope, SessionRecord, StateRecord
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 # Other programs' words for the same roles; the parser accepts them with a note.
@@ -23,11 +24,12 @@ _OTHER_ROLES = role_table(user="human person", assistant="ai bot model gpt", sys
 _REQUIRED = ("session_id", "role", "content")
 _KNOWN_KEYS = frozenset((*_REQUIRED, "message_id", "author", "timestamp", "reply_to", "session_title", "metadata"))
 _OPTIONAL_KEYS = (("message_id", (str, int)), ("reply_to", (str, int)), ("author", (str,)), ("session_title", (str,)))
+_STATE_KINDS = ("session", "branch", "revision", "decision", "rejection", "fact", "forgotten")
 _MAX_DETECTION_LINES = 20
 
 
 def matches(head: DocumentHead) -> float:
-    """The confidence that these are lines with the three required keys."""
+    """The confidence that these are lines with the three required keys, or records of an export."""
     good = seen = 0
     lines = head.text.removeprefix("\ufeff").split("\n")
     for line in lines[: -1 if head.truncated and len(lines) > 1 else None][:_MAX_DETECTION_LINES]:
@@ -91,6 +93,9 @@ def _message(value: Any, where: str, seen: set[str], roles: set[str]) -> Iterato
         return
     if not is_whole(value):
         # The damage has been reported already.
+        return
+    if _is_state(value):
+        yield _state(value, where)
         return
     session, role, text = value.get("session_id"), value.get("role"), value.get("content")
     if type(session) is not str or type(role) is not str or type(text) is not str or not session:
@@ -157,6 +162,17 @@ def _export_origin(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
     return None if source == "native" else source, scope
 
 
+def _is_state(value: dict[str, Any]) -> bool:
+    """Whether a line of an export of this program is no message, but says what else the memory holds."""
+    return value.get("record") in _STATE_KINDS and "content" not in value
+
+
+def _state(value: dict[str, Any], where: str) -> StateRecord:
+    user, namespace = value.get("user_id"), value.get("namespace", "")
+    scope = Scope(user, namespace) if isinstance(user, str) and isinstance(namespace, str) else None
+    return StateRecord(value, scope, where)
+
+
 def _missing(value: dict[str, Any]) -> str:
     """What is wrong with the required keys."""
     reasons: list[str] = []
@@ -171,4 +187,4 @@ def _missing(value: dict[str, Any]) -> str:
 
 
 def _has_required_keys(value: Any) -> bool:
-    return isinstance(value, dict) and all(key in value for key in _REQUIRED)
+    return isinstance(value, dict) and (all(key in value for key in _REQUIRED) or _is_state(value))

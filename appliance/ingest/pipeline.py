@@ -24,14 +24,24 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, tombstones
+from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state, tombstones
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.sql import to_json
 from appliance.store.tombstones import MessageOrigin
-from appliance.types import Event, FileReport, FileStatus, InputProblem, MessageRecord, Record, Scope, SessionRecord
+from appliance.types import (
+    Event,
+    FileReport,
+    FileStatus,
+    InputProblem,
+    MessageRecord,
+    Record,
+    Scope,
+    SessionRecord,
+    StateRecord,
+)
 
 BATCH_MESSAGES = 1_000
 BATCH_CHARACTERS = 4_000_000
@@ -118,10 +128,11 @@ class FileTally:
 
 @dataclass(frozen=True, slots=True)
 class MessageBatch:
-    """The messages of one transaction by session, in the order of the file."""
+    """The messages of one transaction by session, in the order of the file, and what else comes after them."""
 
     progress_by_session: dict[str, SessionProgress]
     messages: dict[str, list[MessageInsert]]
+    state: list[StateRecord] = field(default_factory=list)
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -190,6 +201,7 @@ def batches(
     """Yield records as normalized messages, in batches; problems are added to the tally."""
     progress_by_session: dict[str, SessionProgress] = {}
     batch: dict[str, list[MessageInsert]] = {}
+    other: list[StateRecord] = []
     count = characters = 0
     for record in records:
         yield_to_queries()
@@ -200,16 +212,20 @@ def batches(
                 progress_by_session[record.key] = start_session(record)
                 tally.conversations += 1
         else:
-            batch.setdefault(record.session, []).append(normalize(record, progress_by_session[record.session]))
-            count, characters = count + 1, characters + len(record.text)
+            if isinstance(record, StateRecord):
+                other.append(record)
+            else:
+                batch.setdefault(record.session, []).append(normalize(record, progress_by_session[record.session]))
+                characters += len(record.text)
+            count += 1
             limit = BATCH_MESSAGES if is_idle() else BATCH_MESSAGES_DURING_QUERIES
             if count >= limit or characters >= BATCH_CHARACTERS:
-                tally.messages += count
-                yield MessageBatch(progress_by_session, batch)
-                batch, count, characters = {}, 0, 0
-    tally.messages += count
-    if batch:
-        yield MessageBatch(progress_by_session, batch)
+                tally.messages += count - len(other)
+                yield MessageBatch(progress_by_session, batch, other)
+                batch, other, count, characters = {}, [], 0, 0
+    tally.messages += count - len(other)
+    if batch or other:
+        yield MessageBatch(progress_by_session, batch, other)
 
 
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
@@ -238,6 +254,20 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)
         tally.chunks += index_changes(tx, change, context)
+        for record in batch.state:
+            _apply_state(tx, record, context, tally)
+
+
+def _apply_state(tx: sqlite3.Connection, record: StateRecord, context: IngestContext, tally: FileTally) -> None:
+    """Write what an export of this program says besides messages; what can't be written becomes a problem."""
+    scope = record.scope if context.keep_owners and record.scope else context.scope
+    kind = record.values["record"]
+    try:
+        reason = state.apply(tx, scope, record.values)
+    except (KeyError, TypeError, ValueError, sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        reason = "it has another form than this program writes"
+    if reason is not None:
+        tally.errors.append(InputProblem(record.where, f"the record {kind!r} is left out: {reason}"))
 
 
 def add(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from appliance.errors import IncompleteExport
-from appliance.store import damage, messages
+from appliance.store import damage, messages, state
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow
 from appliance.store.sql import from_json
@@ -17,10 +17,22 @@ MAX_NAMED = 20
 """How many damaged messages the error at the end of an export names."""
 
 
-def stream_lines(database: Database, user_id: str | None, owner: str) -> Generator[dict[str, Any], None, None]:
-    """Yield ``lines`` on a connection that stays open until the last one is read, in any thread."""
+def stream_lines(
+    database: Database, user_id: str | None, owner: str, before_state: Callable[[], object] | None = None
+) -> Generator[dict[str, Any], None, None]:
+    """Yield ``lines`` on a connection that stays open until the last one is read, in any thread. With ``before_state``,
+    which brings the facts up to date, the records of ``state.records`` follow."""
     with database.lease() as db:
-        yield from lines(db, user_id, owner)
+        incomplete: IncompleteExport | None = None
+        try:
+            yield from lines(db, user_id, owner)
+        except IncompleteExport as error:
+            incomplete = error
+        if before_state is not None:
+            before_state()
+            yield from state.records(db, user_id, owner)
+        if incomplete is not None:
+            raise incomplete
 
 
 def stream_markdown(database: Database, user_id: str | None) -> Generator[str, None, None]:

@@ -134,6 +134,9 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
 
     Args:
         user_id: Only this user's messages; by default everybody's.
+        state: Then also yield what else the memory holds, as objects with the key ``record``: how sessions are set,
+            branches, earlier forms of messages, facts with their evidence, what was decided about them, and the digests
+            of what was forgotten. Ingesting all of it gives the same memory.
 
     Raises:
         IncompleteExport: After everything else was yielded, if some messages are damaged.
@@ -145,6 +148,7 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
 
     _: KW_ONLY
     user_id: str | None = None
+    state: bool = False
 
 
 @dataclass(frozen=True, slots=True)

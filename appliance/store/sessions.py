@@ -290,7 +290,8 @@ def infos(db: sqlite3.Connection, keys: Sequence[int]) -> list[SessionInfo]:
 
 
 def iterate(db: sqlite3.Connection, on_unreadable: Callable[[str], None] | None = None) -> Iterator[SessionInfo]:
-    """Yield the sessions of all users, most recently active first. ``on_unreadable`` gets the id of each session that
+    """Yield the sessions of all users, most recently active first, in an order that another memory with the same
+    messages has too. ``on_unreadable`` gets the id of each session that
     can't be read; without it, the first one raises StoreCorrupt."""
     for page in pages(_keys_by_activity(db)):
         try:
@@ -308,8 +309,9 @@ def iterate(db: sqlite3.Connection, on_unreadable: Callable[[str], None] | None 
 def _keys_by_activity(db: sqlite3.Connection) -> list[int]:
     try:
         rows = db.execute(
-            "SELECT s.id FROM session s ORDER BY"
-            " coalesce((SELECT max(m.order_at) FROM message m WHERE m.session_id = s.id), s.created_at) DESC, s.id DESC"
+            "SELECT s.id FROM session s ORDER BY coalesce((SELECT m.order_at FROM message m WHERE m.session_id = s.id"
+            " AND m.at IS NOT NULL ORDER BY m.order_at DESC LIMIT 1), 0) DESC,"
+            " s.user_id, s.namespace, s.format, s.external_id"
         ).fetchall()
     except StoreCorrupt:  # an index of the keys alone may still be sound
         rows = db.execute("SELECT id FROM session INDEXED BY session_external ORDER BY id DESC").fetchall()

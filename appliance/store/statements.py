@@ -196,6 +196,15 @@ def mark_stale(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str) 
     tx.execute("INSERT OR IGNORE INTO fact_stale VALUES (?, ?, ?)", (user_id, namespace, slot))
 
 
+def mark_all_stale(tx: sqlite3.Connection, scope: Scope) -> None:
+    """Have the facts of all slots of a scope derived again."""
+    tx.execute(
+        "INSERT OR IGNORE INTO fact_stale SELECT DISTINCT user_id, namespace, slot FROM fact_statement"
+        " WHERE user_id = ? AND namespace = ?",
+        (scope.user_id, scope.namespace),
+    )
+
+
 def statements(db: sqlite3.Connection, user_id: str, namespace: str, slot: str) -> list[Statement]:
     """Return the statements of all messages about a slot."""
     rows = db.execute(
@@ -211,7 +220,7 @@ def statements(db: sqlite3.Connection, user_id: str, namespace: str, slot: str) 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of a person about a slot. ``at`` is in microseconds since 1970; ``last_message`` is the key of the
-    newest message at that time."""
+    newest message at that time, 0 if the decision was made in another memory."""
 
     kind: FactKind
     subject: str
@@ -241,6 +250,20 @@ def add_decision(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str
         (user_id, namespace, slot, *(getattr(decision, column) for column in _DECISION_COLUMNS.split(", "))),
     )
     mark_stale(tx, user_id, namespace, slot)
+
+
+def restore_decision(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str, decision: Decision) -> None:
+    """Store a decision that was made in another memory, unless it is there. Which messages were known when it was made
+    is told by its time."""
+    values = [user_id, namespace, slot, *(getattr(decision, column) for column in _DECISION_COLUMNS.split(", "))]
+    known = "user_id = ? AND namespace = ? AND slot = ? AND kind = ? AND subject = ? AND attribute = ? AND value = ?"
+    if not has_row(tx, f"SELECT 1 FROM fact_decision WHERE {known} AND how = ? AND since IS ? AND at = ?", values):
+        tx.execute(
+            f"INSERT INTO fact_decision (user_id, namespace, slot, {_DECISION_COLUMNS}, seen)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+            values,
+        )
+        mark_stale(tx, user_id, namespace, slot)
 
 
 def remove_decisions(tx: sqlite3.Connection, user_id: str, namespace: str, slot: str, values: Iterable[str]) -> None:

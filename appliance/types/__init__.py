@@ -34,6 +34,7 @@ from appliance.types.records import (
     OnRead,
     Record,
     SessionRecord,
+    StateRecord,
 )
 from appliance.types.search import (
     Context,
@@ -151,6 +152,7 @@ __all__ = [
     "SessionRecord",
     "Source",
     "SourceCoverage",
+    "StateRecord",
     "StorageScope",
     "Stream",
     "Summary",

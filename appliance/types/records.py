@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from appliance.types.vocabulary import FileStatus, Metadata, Role, Scope
 
@@ -69,7 +70,17 @@ class InputProblem:
     harmless: bool = False
 
 
-Record = SessionRecord | MessageRecord | InputProblem
+@dataclass(frozen=True, slots=True)
+class StateRecord:
+    """What an export of this program says besides messages; ``store.state`` knows the kinds of ``values``. ``scope`` is
+    the owner that the export names."""
+
+    values: Mapping[str, Any]
+    scope: Scope | None
+    where: str
+
+
+Record = SessionRecord | MessageRecord | StateRecord | InputProblem
 
 
 @dataclass(frozen=True, slots=True)

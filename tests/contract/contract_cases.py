@@ -161,6 +161,7 @@ CASES: Sequence[Case] = (
     case("files", r.WatchedFilesRequest(limit=5)),
     case("folders", r.FoldersRequest()),
     # erasure and maintenance
+    case("export of everything", r.ExportRequest(state=True)),
     case("preview of nothing", r.PreviewErasureRequest()),
     case("preview", r.PreviewErasureRequest(["kitchen"])),
     case("forget", lambda folder, done: r.ForgetRequest(done["preview"])),

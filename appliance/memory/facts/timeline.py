@@ -84,7 +84,11 @@ def decision_statement(decision: Decision, slot: str, statements: Sequence[State
 
     It comes after everything that was known when it was made, whatever the clock said then, so that a later
     statement can only ask for a review."""
-    orders_before = [statement.order_at for statement in statements if statement.message <= decision.last_message]
+    orders_before = [
+        statement.order_at
+        for statement in statements
+        if (statement.message <= decision.last_message if decision.last_message else statement.order_at <= decision.at)
+    ]
     order_at = max(orders_before, default=decision.at)
     return Statement(
         message=0, slot=slot, kind=decision.kind, subject=decision.subject, attribute=decision.attribute,
