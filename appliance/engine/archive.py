@@ -18,7 +18,7 @@ from appliance.ingest import archiver
 from appliance.ingest.archiver import ArchivingContext
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
-from appliance.store import archive, archive_policy, importance, lexical, messages, sessions
+from appliance.store import archive, archive_policy, chunks, importance, lexical, messages, sessions
 from appliance.store.archive_policy import ArchivePolicy
 from appliance.store.database import Database
 from appliance.store.messages import message_id
@@ -49,6 +49,10 @@ SETTLED_DAYS = 7
 
 MIN_BATCH = 100
 """The background waits until so many messages may be archived: each step is a segment of the archive index."""
+
+REMADE_SHARE = 0.25
+"""A run that archives more than this share of the chunks has the index made anew from the vectors that stay: the engine
+keeps the files of its segments at their size, however few points are left in them."""
 
 COMPACT_FREE_SHARE = 0.2
 """A run compacts the database if more than this share of its pages is free."""
@@ -241,6 +245,13 @@ class ArchiveService:
 
     def _clean_up(self, done: int) -> None:
         """Give the room back that archived messages had in the index, the full text and the database."""
+        with self._context() as context:
+            if context is not None:
+                context.index.merge_all()
+        generation = self._index_service.generation()
+        if generation is not None and done > chunks.count(self._database.read(), generation.id) * REMADE_SHARE:
+            self._index_service.expunge(lambda put, pending: None)
+            return
         self._index_service.drain()
         with self._database.write() as tx:
             lexical.optimize(tx)

@@ -38,8 +38,9 @@ MAGIC = b"appliance archive index\n"
 
 FORMAT_VERSION = 1
 
-MAX_SEGMENTS = 12
-"""Segments beyond which all are merged: each costs every search a little, and a merge writes the whole file."""
+MAX_SEGMENTS = 6
+"""Segments beyond which all are merged: each costs every search a preselection of its own, and a merge writes the
+whole file."""
 
 OVERSAMPLING = 5
 """How many times as many points as are wanted are preselected by their codes. Of the exact best hundred of 85,000
@@ -117,8 +118,7 @@ class ArchiveIndex:
         segment = encode(points)
         with self._lock, self._writing():
             if len(self._segments) >= MAX_SEGMENTS:
-                every = merge(self._segments, lambda ids: np.ones(len(ids), bool))
-                self._replace([every])
+                self._replace([merge(self._segments, lambda ids: np.ones(len(ids), bool))])
             created = not self.path.exists()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE)
@@ -142,6 +142,11 @@ class ArchiveIndex:
         with self._lock, self._writing():
             if self._segments:
                 self._replace([merge(self._segments, wanted)])
+
+    def merge_all(self) -> None:
+        """Write the file anew as one segment, unless it is one."""
+        if len(self._segments) > 1:
+            self.retain(lambda ids: np.ones(len(ids), bool))
 
     def discard(self) -> None:
         """Delete the file."""
