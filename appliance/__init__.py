@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
+        ArchivedMessage,
+        ArchiveReport,
+        ArchiveStatus,
         BackupCheck,
         BackupInfo,
         BackupProblem,
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
         Receipt,
         RemovalResult,
         RestoreReport,
+        RetentionRule,
         Scope,
         SecretMark,
         SecretScan,
@@ -107,11 +111,12 @@ _LAZY_EXPORTS = {
         "resources": "Archive Erasure Facts Overview Pins Secrets Session Sessions Summaries",
         "subscriptions": "Events Watcher",
         "types": (
-            "Activity BackupCheck BackupInfo BackupProblem BackupReport Context ContextItem Dropped "
-            "Echo ErasurePreview ErasureReport Event Fact FileReport FilterChoices Histogram Hit Hits Importance "
-            "IngestReport InputProblem KnownBackups Layer LostPart Message MetricsSnapshot Outline Owner Progress "
-            "Quote Receipt RemovalResult RestoreReport Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
+            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
+            "FilterChoices Histogram Hit Hits Importance IngestReport InputProblem KnownBackups Layer LostPart "
+            "Message MetricsSnapshot Outline Owner Progress Quote Receipt RemovalResult RestoreReport "
+            "RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage Summary "
+            "SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -123,6 +128,9 @@ __all__ = [
     "Appliance",
     "ApplianceError",
     "Archive",
+    "ArchiveReport",
+    "ArchiveStatus",
+    "ArchivedMessage",
     "BackupCheck",
     "BackupInfo",
     "BackupProblem",
@@ -174,6 +182,7 @@ __all__ = [
     "Receipt",
     "RemovalResult",
     "RestoreReport",
+    "RetentionRule",
     "Scope",
     "SecretMark",
     "SecretScan",

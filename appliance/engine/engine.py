@@ -16,9 +16,9 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import appliance_models
 from appliance import config, paths
 from appliance import requests as r
+from appliance.engine.home_database import open_database
 from appliance.engine.index_service import IndexService
 from appliance.errors import DiskFull, OutOfMemory, UsageError
 from appliance.paths import as_paths
@@ -32,10 +32,8 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
-from appliance.store import check, digests, generations, messages, migrations, sessions, variants
-from appliance.store.backup import snapshot
+from appliance.store import check, digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan
-from appliance.store.database import Database, ReadOnlyDatabase
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
@@ -84,7 +82,7 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._llm = configured_endpoint(settings.llm)
         self._lock = lock
-        self._database = _open_database(home)
+        self._database = open_database(home)
         worker = worker and not self._database.is_read_only
         if not self._database.is_read_only and not sessions.default_ttl_applied(
             self._database.read(), settings.session.ttl
@@ -397,16 +395,14 @@ class Engine:
     def context(self, request: r.ContextRequest) -> Context:
         """See ``ContextRequest``."""
         from appliance.context import builder
-        from appliance.context.shares import shares
+        from appliance.engine import context_inputs
         from appliance.memory.how_to import is_how_to
         from appliance.memory.pins import recalled_message_ids
         from appliance.retrieval.followups import search_with_turns
 
-        defaults = self.settings.context
-        budget = defaults.budget if request.budget is None else request.budget
-        if budget < 1:
-            raise UsageError(f"The budget must be at least 1, not {budget}.")
-        own_shares = {} if request.preset else {str(layer): share for layer, share in defaults.shares.items()}
+        inputs = context_inputs.resolve(
+            request, self.settings, self._scope(request.user_id, request.namespace, request.agent_id)
+        )
         sources = builder.ContextSources(
             database=self._database,
             search=partial(search_with_turns, self.search),
@@ -415,17 +411,6 @@ class Engine:
             window=lambda info: self._working_memory.window(sessions.key(info)),
             find_summaries=self.summaries.search,
             is_how_to=is_how_to,
-        )
-        inputs = builder.ContextInputs(
-            request=request,
-            scope=self._scope(request.user_id, request.namespace, request.agent_id),
-            budget=budget,
-            counter=appliance_models.encoding_for(request.encoding or defaults.encoding),
-            shares=shares(request.preset or defaults.preset, own_shares if request.shares is None else request.shares),
-            ranking=request.profile or defaults.profile,
-            per_session=defaults.per_session,
-            auto_recall_default=defaults.auto_recall,
-            mask_secrets=self.settings.secrets.policy != "keep",
         )
         with self.admission.running_query(), self.recorder.time_context():
             built = builder.build_context(sources, inputs)
@@ -510,15 +495,3 @@ class Engine:
 
     def _scope(self, user_id: str | None, namespace: str, agent_id: str | None = None) -> Scope:
         return Scope(self.settings.user if user_id is None else user_id, namespace, agent_id)
-
-
-def _open_database(home: paths.Home) -> Database:
-    """Open the database, after a backup if it has to be migrated."""
-    if paths.is_read_only(home):
-        return ReadOnlyDatabase(home.database)
-    snapshot.remove_copy(home)
-    if migrations.is_due(home.database):
-        from appliance.store.backup import making
-
-        making.make_before_migration(home)
-    return Database(home.database)

@@ -1,0 +1,35 @@
+"""What a context is built from: its request, completed by the settings."""
+
+from __future__ import annotations
+
+import appliance_models
+from appliance import requests as r
+from appliance.config import Settings
+from appliance.context.builder import ContextInputs
+from appliance.context.shares import shares
+from appliance.errors import UsageError
+from appliance.types import Scope
+
+
+def resolve(request: r.ContextRequest, settings: Settings, scope: Scope) -> ContextInputs:
+    """Return the inputs of a request.
+
+    Raises:
+        UsageError: The budget, a share or a preset is invalid.
+    """
+    defaults = settings.context
+    budget = defaults.budget if request.budget is None else request.budget
+    if budget < 1:
+        raise UsageError(f"The budget must be at least 1, not {budget}.")
+    own_shares = {} if request.preset else {str(layer): share for layer, share in defaults.shares.items()}
+    return ContextInputs(
+        request=request,
+        scope=scope,
+        budget=budget,
+        counter=appliance_models.encoding_for(request.encoding or defaults.encoding),
+        shares=shares(request.preset or defaults.preset, own_shares if request.shares is None else request.shares),
+        ranking=request.profile or defaults.profile,
+        per_session=defaults.per_session,
+        auto_recall_default=defaults.auto_recall,
+        mask_secrets=settings.secrets.policy != "keep",
+    )
