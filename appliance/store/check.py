@@ -29,7 +29,7 @@ _POINTS_SQL = (
 MEND_HINT = "ingest its export again, or restore a backup"
 """What to do about a damaged row."""
 
-REBUILD_HINT = "run 'appliance reindex'; if that does not mend it, restore a backup"
+REBUILD_HINT = "run 'appliance reindex'; if that does not mend it, 'appliance recover', or restore a backup"
 """What to do about damaged pages, which may be those of an index."""
 
 MANUAL_SOURCE = "(by hand)"

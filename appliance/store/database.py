@@ -424,7 +424,8 @@ def _closed_error(path: Path) -> StoreError:
 def _damage_error(message: str, path: Path) -> StoreCorrupt:
     from appliance.store.backup.catalogue import restore_hint
 
-    hint = f"Move the file away and ingest the exports again, or {restore_hint(Home(path.parent))}."
+    restore = restore_hint(Home(path.parent))
+    hint = f"Save what can be read with 'appliance recover', ingest the exports again into a new home, or {restore}."
     return StoreCorrupt(message, where=str(path), hint=hint)
 
 

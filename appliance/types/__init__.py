@@ -19,6 +19,7 @@ from appliance.types.backup import (
     BackupReport,
     KnownBackups,
     LostPart,
+    RecoveryReport,
     RestoreReport,
 )
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
@@ -137,6 +138,7 @@ __all__ = [
     "Quote",
     "Receipt",
     "Record",
+    "RecoveryReport",
     "RemovalResult",
     "RestoreReport",
     "RetentionRule",

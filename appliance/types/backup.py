@@ -82,3 +82,13 @@ class RestoreReport:
     bytes: int
     seconds: float
     lost: tuple[LostPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """A home that was recovered from a damaged database. ``lost`` are what is missing in it, and what is damaged."""
+
+    home: str
+    messages: int
+    seconds: float
+    lost: tuple[LostPart, ...] = ()

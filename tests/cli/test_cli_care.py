@@ -12,6 +12,7 @@ from cli_runs import Run, document
 
 from appliance import __version__
 from appliance_models.files import SHIPPED_PACKS
+from tests.damages import break_text
 from tests.tiny_models import crossencoder_folder
 
 PACK = "all-minilm-l6-v2-int8"
@@ -162,3 +163,23 @@ def test_models_import_says_what_is_wrong(run: Run, home: Path, tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     assert run("models", "import", tmp_path / "empty").exit_code == 5
     assert run("models", "import", tmp_path / "empty", "--name", "../evil").exit_code == 2
+
+
+def test_recover_saves_a_damaged_memory_into_a_new_one(run: Run, filled: Path, tmp_path: Path) -> None:
+    break_text(filled, "reservation QX-4471", b"reservation Q\xff\xfe4471")
+    result = run("recover", filled, "--home", tmp_path / "new", "--json")
+    report = document(result)
+    assert result.exit_code == 1
+    assert (report["home"], report["messages"]) == (str(tmp_path / "new"), 10)
+    assert [part["where"] for part in report["lost"]] == ["m3"]
+    assert "reservation" in run("show", "m3", "--home", tmp_path / "new").stdout
+    assert "Lisbon" in run("search", "Lisbon", "--mode", "lexical", "--home", tmp_path / "new").stdout
+    refused = run("recover", filled, "--home", filled)
+    assert refused.exit_code == 3 and "already a memory" in refused.stderr
+    assert run("recover", tmp_path / "nowhere", "--home", tmp_path / "other").exit_code == 4
+
+
+def test_recover_of_a_sound_memory_loses_nothing(run: Run, filled: Path, tmp_path: Path) -> None:
+    result = run("recover", filled / "recall.db", "--home", tmp_path / "new")
+    assert result.exit_code == 0 and "10 messages recovered" in result.stdout
+    assert run("export", "-", "--home", tmp_path / "new").stdout == run("export", "-").stdout

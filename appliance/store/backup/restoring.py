@@ -59,7 +59,7 @@ def restore(
     """
     began = time.perf_counter()
     source, target = source.expanduser().absolute(), target.expanduser().absolute()
-    _refuse_to_overwrite(target)
+    refuse_to_overwrite(target)
     with repository.opened(source, keys) as opened:
         manifest = opened.manifest(opened.find(id))
         if manifest.schema > migrations.latest():
@@ -69,17 +69,22 @@ def restore(
                 hint="Update the program, then try again.",
             )
         with ExitStack() as stack:
-            work = _begin(target, stack)
+            work = begin(target, stack, "appliance restore")
             lost = _write_files(opened, manifest, work, progress)
             catalogue.note(Home(work), source, opened.head.id, opened.backup_ids())
-            _finish(work, target)
+            finish(work, target)
     return RestoreReport(
         home=str(target), backup=manifest.id, at=manifest.info().at, messages=manifest.messages,
         bytes=manifest.info().bytes, seconds=time.perf_counter() - began, lost=tuple(lost),
     )  # fmt: skip
 
 
-def _refuse_to_overwrite(target: Path) -> None:
+def refuse_to_overwrite(target: Path) -> None:
+    """Check that a new home can be made in a folder.
+
+    Raises:
+        HomeError: The folder holds something.
+    """
     hint = "Name a new folder with --home. An existing memory is never overwritten."
     if Home(target).database.exists():
         raise HomeError("There is already a memory in this folder.", where=str(target), hint=hint)
@@ -87,7 +92,7 @@ def _refuse_to_overwrite(target: Path) -> None:
         raise HomeError("This folder is not empty.", where=str(target), hint=hint)
 
 
-def _begin(target: Path, stack: ExitStack) -> Path:
+def begin(target: Path, stack: ExitStack, purpose: str) -> Path:
     """The hidden folder beside the new home, locked and empty. It is removed with the stack, unless it was renamed."""
     work = target.with_name(f".{target.name}.restoring")
     try:
@@ -95,7 +100,7 @@ def _begin(target: Path, stack: ExitStack) -> Path:
     except OSError as error:
         raise _unwritable(target, error) from error
     lock = OwnerLock(Home(work).lock)
-    lock.acquire("appliance restore")
+    lock.acquire(purpose)
     stack.callback(shutil.rmtree, work, ignore_errors=True)
     stack.callback(lock.release)
     for entry in work.iterdir():  # left over from a restoration that was killed
@@ -192,7 +197,7 @@ def _checked(path: str, where: Path) -> PurePosixPath:
     return relative
 
 
-def _finish(work: Path, target: Path) -> None:
+def finish(work: Path, target: Path) -> None:
     """Give the hidden folder its name, after all of it has reached the disk."""
     for folder in {work, *(path.parent for path in work.rglob("*"))}:
         sync_folder(folder)

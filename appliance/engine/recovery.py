@@ -1,0 +1,87 @@
+"""Recovers the messages of a damaged database into a new home.
+
+The database is only read, page by page (``store.pages``). The new home is written into a hidden folder beside its place
+and gets its name at the end: it is there as a whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from appliance import config
+from appliance.engine.index_service import IndexService
+from appliance.errors import ConfigError, ModelUnavailable, NotFound
+from appliance.ingest import rechunk
+from appliance.paths import Home, create_home
+from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.metrics import Metrics
+from appliance.store import recovery
+from appliance.store.backup import restoring
+from appliance.store.database import Database
+from appliance.store.lock import OwnerLock
+from appliance.types import LostPart, RecoveryReport
+
+
+def recover(source: Path, target: Path) -> RecoveryReport:
+    """Save every readable message of a damaged home into a new one. The damaged home is not changed.
+
+    Vectors, index, summaries and facts are made again from the messages. Search finds messages by their words until
+    their vectors are computed.
+
+    Args:
+        source: The damaged home, or its database file.
+        target: The new home: a folder that does not exist, or an empty one.
+
+    Raises:
+        HomeError: The folder of the new home is not empty, or can't be written.
+        HomeLocked: A process uses the damaged home.
+        NotFound: There is no database.
+        StoreVersion: A newer version of this program wrote it.
+    """
+    began = time.perf_counter()
+    source, target = source.expanduser().absolute(), target.expanduser().absolute()
+    home = Home(source if source.is_dir() else source.parent)
+    database = home.database if source.is_dir() else source
+    if not database.is_file():
+        raise NotFound("There is no database.", where=str(database), hint="Name a home, or its file recall.db.")
+    restoring.refuse_to_overwrite(target)
+    with ExitStack() as stack:
+        if os.access(home.lock, os.W_OK):
+            lock = OwnerLock(home.lock)
+            lock.acquire("appliance recover")
+            stack.callback(lock.release)
+        work = create_home(Home(restoring.begin(target, stack, "appliance recover")))
+        lost = _copy_settings(home, work)
+        with closing(Database(work.database)) as recovered:
+            settings = config.load(work)
+            found = recovery.recover(database, recovered, settings.user)
+            lost += [*found.lost, *_queue_all(work, settings, recovered)]
+        restoring.finish(work.root, target)
+    return RecoveryReport(str(target), found.messages, time.perf_counter() - began, tuple(lost))
+
+
+def _copy_settings(home: Home, work: Home) -> list[LostPart]:
+    if not home.config.is_file():
+        return []
+    shutil.copyfile(home.config, work.config)
+    try:
+        config.load(work)
+    except ConfigError as error:
+        work.config.unlink()
+        return [LostPart("config.toml", str(error.args[0]))]
+    return []
+
+
+def _queue_all(home: Home, settings: config.Settings, database: Database) -> list[LostPart]:
+    """Chunk all messages, so that the new home embeds them when it is used."""
+    index_service = IndexService(home, settings, database, AdmissionControl(), Metrics(), lambda event: None)
+    try:
+        generation, chunker = index_service.chunking_target()
+    except ModelUnavailable as error:
+        return [LostPart("vectors", f"{error.args[0]} Run 'appliance reindex --vectors' when it is there.")]
+    rechunk.messages(database, generation, chunker)
+    return []
