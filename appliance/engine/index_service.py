@@ -395,8 +395,8 @@ class IndexService:
         with self._rebuild_lock, self.exclusive(), self._stores_lock:
             found = self.ensure_generation()
             self._close_stores()
-            generations.remove_index_for_rebuild(self._home, self._database, found)
             self._database.rebuild_indexes()
+            generations.remove_index_for_rebuild(self._home, self._database, found)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)
