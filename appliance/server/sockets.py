@@ -17,7 +17,7 @@ from pathlib import Path
 
 from appliance.errors import UsageError
 from appliance.paths import Home
-from appliance.transports.unix_socket import BACKLOG, listen_unix, socket_path
+from appliance.transports.unix_socket import BACKLOG, listen_unix, remove_socket, socket_path
 
 INHERITED_SOCKETS_VARIABLE = "MEMORY_APPLIANCE_LISTENS"
 """The environment variable for inherited descriptors (pid:TCP:Unix), without the prefix of settings."""
@@ -60,7 +60,7 @@ def listen(home: Home, host: str, port: int) -> Iterator[ListeningSockets]:
         with tcp, unix:
             yield ListeningSockets(tcp, unix, path)
         if INHERITED_SOCKETS_VARIABLE not in os.environ:
-            path.unlink(missing_ok=True)
+            remove_socket(path)
 
 
 def pass_sockets_on_exec(sockets: ListeningSockets) -> None:

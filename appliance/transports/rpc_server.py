@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from appliance.errors import HomeError
 from appliance.paths import Home
-from appliance.transports.unix_socket import listen_unix, socket_path
+from appliance.transports.unix_socket import listen_unix, remove_socket, socket_path
 
 if TYPE_CHECKING:
     from appliance.transports.local import LocalTransport
@@ -83,8 +83,7 @@ class RpcServer:
             if self._closed:
                 return
             self._closed = True
-        with suppress(OSError):
-            self.path.unlink()
+        remove_socket(self.path)
         if self._thread is not None:
             self._waker.send(b"x")
             self._thread.join()

@@ -24,8 +24,11 @@ def socket_path(home: Home) -> Path:
         return home.socket
     name = blake2b(os.fsencode(home.root), digest_size=8).hexdigest()
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime) if runtime else Path(tempfile.gettempdir()) / f"appliance-{os.getuid()}"
-    return folder / f"appliance-{name}.socket"
+    return (Path(runtime) if runtime else _temporary_folder()) / f"appliance-{name}.socket"
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.gettempdir()) / f"appliance-{os.getuid()}"
 
 
 def listen_unix(path: Path) -> socket.socket:
@@ -36,17 +39,13 @@ def listen_unix(path: Path) -> socket.socket:
     """
     unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        folder_stat = path.parent.stat()
-        if folder_stat.st_uid != os.getuid() or folder_stat.st_mode & 0o022:
-            raise HomeError(
-                "Other users may write to this folder.", where=str(path.parent), hint="Run chmod 700 on it."
-            )
-        path.unlink(missing_ok=True)
         # Not by umask, which counts for the files that other threads create meanwhile, too.
         with suppress(OSError):  # Linux creates the file with this mode; other systems refuse
             os.fchmod(unix.fileno(), FILE_MODE)
-        unix.bind(str(path))
+        try:
+            _bind(unix, path)
+        except FileNotFoundError:  # another owner has just removed its own socket, and the empty folder
+            _bind(unix, path)
         path.chmod(FILE_MODE)
         unix.listen(BACKLOG)
     except OSError as error:
@@ -56,3 +55,20 @@ def listen_unix(path: Path) -> socket.socket:
         unix.close()
         raise
     return unix
+
+
+def _bind(unix: socket.socket, path: Path) -> None:
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    folder_stat = path.parent.stat()
+    if folder_stat.st_uid != os.getuid() or folder_stat.st_mode & 0o022:
+        raise HomeError("Other users may write to this folder.", where=str(path.parent), hint="Run chmod 700 on it.")
+    path.unlink(missing_ok=True)
+    unix.bind(str(path))
+
+
+def remove_socket(path: Path) -> None:
+    """Remove a socket that nobody listens on any more, and the temporary folder of sockets if it was the last one."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        if path.parent == _temporary_folder():
+            path.parent.rmdir()

@@ -160,6 +160,14 @@ CASES: Sequence[Case] = (
     case("activity", r.ActivityRequest()),
     case("files", r.WatchedFilesRequest(limit=5)),
     case("folders", r.FoldersRequest()),
+    # the archive
+    case("archive", r.RunArchiveRequest(days=0, importance=1.0)),
+    case("archive before the beginning", r.RunArchiveRequest(days=-1)),
+    case("archive status", r.ArchiveStatusRequest()),
+    case("archived", r.ListArchivedRequest()),
+    case("retention", r.SetRetentionRequest(session_id="harbour", days=30)),
+    case("restore from the archive", r.RestoreArchivedRequest(everything=True)),
+    case("restore nothing", r.RestoreArchivedRequest()),
     # erasure and maintenance
     case("export of everything", r.ExportRequest(state=True)),
     case("preview of nothing", r.PreviewErasureRequest()),

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from appliance import Appliance
+from appliance.requests import SearchRequest
+from tests.engines import engine_of
 from tests.examples import examples
 from tests.http_calls import application, calling, owner, running
 from tests.waits import PATIENCE, until
@@ -154,15 +156,15 @@ def test_a_request_that_is_called_off_leaves_the_server_well(
     memory: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    search = memory.search
+    search = engine_of(memory).search
 
-    def slow(*words: str, **how: object) -> object:
+    def slow(request: SearchRequest) -> object:
         begun.set()
         assert go_on.wait(PATIENCE)
-        return search(*words, **how)  # type: ignore[arg-type]
+        return search(request)
 
     memory.sessions.create(title="x").add("user", "the otter sleeps")
-    monkeypatch.setattr(memory, "search", slow)
+    monkeypatch.setattr(engine_of(memory), "search", slow)
     with running(application(memory)) as url:
         host, port = url.removeprefix("http://").split(":")
         connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
@@ -191,7 +193,7 @@ def test_eight_work_at_once_and_health_is_told_meanwhile(memory: Appliance, monk
             inside[0] -= 1
         return []
 
-    monkeypatch.setattr(memory.facts, "list", slow)
+    monkeypatch.setattr(engine_of(memory).facts, "list", slow)
     with running(application(memory)) as url:
         host, port = url.removeprefix("http://").split(":")
 

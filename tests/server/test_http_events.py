@@ -33,7 +33,7 @@ def parsed(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def listening(memory: Appliance, many: int) -> None:
-    until(lambda: len(memory.events._subscriptions) == many, f"{many} listeners")
+    until(lambda: len(engine_of(memory).events._subscriptions) == many, f"{many} listeners")
 
 
 def test_an_event_is_told_as_it_happens(memory: Appliance) -> None:

@@ -14,8 +14,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from appliance import Appliance
+from appliance.paths import as_paths
+from appliance.requests import IngestRequest
 from appliance.server.access import tokens
 from appliance.server.http.routes import imports
+from appliance.types import OnProgress
+from tests.engines import engine_of
 from tests.http_calls import application, calling, owner, running
 from tests.waits import PATIENCE, until
 
@@ -88,13 +92,14 @@ def test_an_upload_lies_in_the_home_for_its_owner_alone(
     memory: Appliance, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[int, int, Path]] = []
-    ingest = memory.ingest
+    ingest = engine_of(memory).ingest
 
-    def watching(source: Path, **how: object) -> object:
+    def watching(request: IngestRequest, on_progress: OnProgress) -> object:
+        (source,) = as_paths(request.source)
         seen.append((stat.S_IMODE(source.stat().st_mode), stat.S_IMODE(source.parent.stat().st_mode), source))
-        return ingest(source, **how)  # type: ignore[arg-type]
+        return ingest(request, on_progress)
 
-    monkeypatch.setattr(memory, "ingest", watching)
+    monkeypatch.setattr(engine_of(memory), "ingest", watching)
     client.post("/v1/import", content=LINE)
     ((file, folder, path),) = seen
     assert (file, folder) == (0o600, 0o700) and memory.home.root in path.parents
@@ -107,7 +112,7 @@ def test_a_bug_while_reading_leaves_no_file(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(memory, "ingest", broken)
+    monkeypatch.setattr(engine_of(memory), "ingest", broken)
     assert client.post("/v1/import", content=LINE).status_code == 500
     assert not left(memory)
 

@@ -94,7 +94,7 @@ def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
             assert "line 2" in said(app, "#inbox-text")
             chat(settled / "inbox" / "later.jsonl", "the crane flies")
             await until(pilot, lambda: ("later.jsonl", "read") in rows(app, "#inbox-files"))
-            assert ("later.jsonl", "ok") in rows(app, "#inbox-imports")
+            await until(pilot, lambda: ("later.jsonl", "ok") in rows(app, "#inbox-imports"))
             assert app.screen.query_one("#inbox-files").region.right <= size[0]
 
     run(body())
