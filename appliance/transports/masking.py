@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, Self, TypeVar
 
 from appliance.config import Settings
-from appliance.requests import ListSecretsRequest, OutlineRequest, Request, ScanSecretsRequest
+from appliance.requests import EventsRequest, ListSecretsRequest, OutlineRequest, Request, ScanSecretsRequest
 from appliance.secrets.masking import mask_secrets
 from appliance.transports.base import Transport
 from appliance.types import OnProgress, Stream
@@ -13,7 +13,7 @@ from appliance.types import OnProgress, Stream
 R = TypeVar("R")
 T = TypeVar("T")
 
-_WITHOUT_TEXT = (ListSecretsRequest, OutlineRequest, ScanSecretsRequest)
+_WITHOUT_TEXT = (EventsRequest, ListSecretsRequest, OutlineRequest, ScanSecretsRequest)
 """Requests whose results have no text of a message; an outline of a long session has half a million values."""
 
 

@@ -50,6 +50,7 @@ def listen_unix(path: Path) -> socket.socket:
         unix.listen(BACKLOG)
     except OSError as error:
         unix.close()
+        remove_socket(path)
         raise HomeError(f"The socket can't be created ({error.strerror or error}).", where=str(path)) from error
     except HomeError:
         unix.close()

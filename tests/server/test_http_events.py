@@ -88,7 +88,8 @@ def test_the_server_ends_its_streams_when_it_stops(memory: Appliance) -> None:
 
 
 def test_a_client_that_stops_reading_costs_the_memory_nothing(memory: Appliance) -> None:
-    with running(application(memory)) as url:
+    served = application(memory)
+    with running(served) as url:
         host, port = url.removeprefix("http://").split(":")
         with socket.socket() as deaf:
             deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -101,7 +102,7 @@ def test_a_client_that_stops_reading_costs_the_memory_nothing(memory: Appliance)
                 engine_of(memory).events.publish(Event("progress", f"s{number}", {"padding": padding}))
             with httpx.Client(base_url=url, headers=owner(memory)) as client:
                 assert client.get("/health/live").status_code == 200
-            (hear,) = memory.events._subscriptions
+            (hear,) = served.state.service.masked.events._subscriptions
             assert len(hear._listener.__self__._queue) <= events.MAX_QUEUED_EVENTS  # type: ignore[attr-defined]
             # It reads on after all, and is told what it missed.
             deaf.settimeout(PATIENCE)
