@@ -35,7 +35,7 @@ _POINTS_A_BATCH = 250
 _FLOATS_A_BATCH = 250_000
 _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
-# Allocating takes 3 ms, however much it is: a person's messages come one by one.
+# Allocating takes some milliseconds, however much it is: a person's messages come one by one.
 _LOG_BYTES_AT_ONCE = 1_000_000
 # Address space: a batch, its log record several times, and a file of 32 MB that is begun; a segment that is optimized.
 _UPDATING_MEMORY_BYTES = 100_000_000
