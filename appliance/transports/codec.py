@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -26,6 +27,8 @@ KINDS: Mapping[str, type[Request[Any]]] = {
     if isinstance(kind, type) and issubclass(kind, Request) and kind is not Request
 }
 """The requests by their names."""
+
+_preparing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +94,15 @@ def check_types(request: Request[Any]) -> None:
 
 @cache
 def _arguments(name: str) -> type[msgspec.Struct]:
-    """A request's fields as one value that msgspec checks at once."""
-    return msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
+    """A request's fields as one value that msgspec checks at once.
+
+    msgspec prepares a type when it is first used, and ends the process if another thread uses it meanwhile: so that is
+    done here, before anybody else has it.
+    """
+    with _preparing:
+        arguments = msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
+        msgspec.convert({}, arguments)
+    return arguments
 
 
 def encode_request(request: Request[Any]) -> bytes:
