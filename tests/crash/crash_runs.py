@@ -37,7 +37,7 @@ if action == "restore":
 with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
     say("open")
     if action == "backup":
-        memory.backup(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
+        memory.backups.make(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
     elif action == "ingest":
         memory.ingest(
             files,

@@ -110,7 +110,10 @@ def assert_whole(home: Path, stored: list[str]) -> None:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("leave", [0, 400_000, 9 * MEGABYTE])
+@pytest.mark.parametrize(
+    "leave",
+    [pytest.param(0, marks=pytest.mark.campaign), 400_000, pytest.param(9 * MEGABYTE, marks=pytest.mark.campaign)],
+)
 def test_a_disk_with_hardly_any_room_ends_no_process(
     disk: Path, built: Path, tmp_path: Path, action: str, leave: int
 ) -> None:
