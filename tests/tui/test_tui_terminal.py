@@ -15,6 +15,7 @@ import pytest
 from screens import talk
 
 from appliance import Appliance
+from appliance.engine.engine import Engine
 from tests.waits import until
 
 ROOT = Path(__file__).parents[2]
@@ -134,8 +135,24 @@ def test_a_resize_loses_nothing(filled: Path, tmp_path: Path) -> None:
         assert "06:40" in terminal.until("06:40")
 
 
-def test_a_home_that_another_program_has_is_told_on_the_way_out(filled: Path, tmp_path: Path) -> None:
-    with Appliance.open(filled, worker=False, purpose="a long import"):
+def test_two_screens_at_once_and_the_second_stays_when_the_first_leaves(filled: Path, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    with program(filled, tmp_path) as first:
+        first.until("9 messages")
+        with program(filled, tmp_path / "second") as second:
+            second.until("9 messages")
+            second.text("ferry")
+            second.until("06:40")
+            first.keys("C-q")
+            until(lambda: not first.is_there(), "the first program's end")
+            second.keys("Escape")  # to the list
+            second.until("w Why")
+            second.keys("p")
+            second.until("★")
+
+
+def test_an_owner_that_answers_nobody_is_named_on_the_way_out(filled: Path, tmp_path: Path) -> None:
+    with Engine.open(filled, worker=False, purpose="a long import"):
         paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
         done = tmp_path / "done"
         command = shlex.join([sys.executable, "-m", "appliance", "tui", "--home", str(filled)])
