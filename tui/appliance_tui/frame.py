@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -57,6 +57,28 @@ class ScreenBar(Static):
         self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
 
 
+class KeyFooter(Footer):
+    """The keys that act on a screen. Composed again when they change: ``Footer`` does so whenever the focus moves."""
+
+    _composed_keys: object = None
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False)
+
+    def compose(self) -> ComposeResult:
+        if self._bindings_ready:
+            self._composed_keys = self._current_keys()
+        yield from super().compose()
+
+    def bindings_changed(self, screen: Screen[Any]) -> None:
+        if self._composed_keys is None or self._composed_keys != self._current_keys():
+            super().bindings_changed(screen)
+
+    def _current_keys(self) -> object:
+        active = self.screen.active_bindings.values()
+        return [(binding, enabled, tooltip) for _, binding, enabled, tooltip in active if binding.show]
+
+
 class FrameScreen(Screen[None]):
     """A screen of the bar. ``PLACE`` is its place in the table of actions; ``body`` composes its content."""
 
@@ -73,7 +95,7 @@ class FrameScreen(Screen[None]):
         yield Static("", id="banner")
         with Vertical(id="body"):
             yield from self.body()
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def body(self) -> ComposeResult:
         raise NotImplementedError

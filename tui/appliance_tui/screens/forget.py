@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message as TextualMessage
 from textual.screen import ModalScreen
-from textual.widgets import Checkbox, Footer, Input, ProgressBar, Static
+from textual.widgets import Checkbox, Input, ProgressBar, Static
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import bindings
@@ -27,6 +27,7 @@ from appliance_tui.erasure import (
     preview_erasure,
     receipt_fields,
 )
+from appliance_tui.frame import KeyFooter
 from appliance_tui.widgets.display_text import abbreviate_home, minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
@@ -111,7 +112,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             with Horizontal(id="forget-confirm"):
                 yield Static("", id="forget-prompt", markup=False)
                 yield Input(id="forget-count", compact=True)
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self._queries = SerialWorker(self, self.appliance.memory_worker)

@@ -14,9 +14,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.suggester import Suggester
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from appliance_tui.actions import bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.path_input import complete_path, parse_paths
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
 from appliance_tui.widgets.files import report_content
@@ -65,7 +66,7 @@ class ImportPreviewScreen(ModalScreen[None]):
             yield PathInput(id="offer-path")
             with VerticalScroll(id="offer-content", can_focus=True):
                 yield Static("", id="offer-text", markup=False)
-            yield Footer(show_command_palette=False)
+            yield KeyFooter()
 
     def on_mount(self) -> None:
         dialog = self.query_one("#offer")
