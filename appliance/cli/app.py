@@ -204,7 +204,8 @@ def _root(
         output.print_line(context.get_help())
 
 
-def _build() -> typer.Typer:
+def build(only: str | None = None) -> typer.Typer:
+    """The command line, with all verbs or with one: to read the signatures of all takes longer than most verbs do."""
     # Plain help: rich's would take longer than everything else.
     built = typer.Typer(
         name="appliance",
@@ -217,6 +218,8 @@ def _build() -> typer.Typer:
     )
     for verbs in VERBS.values():
         for name, verb in verbs.items():
+            if only not in (None, name):
+                continue
             if isinstance(verb, typer.Typer):
                 built.add_typer(verb, name=name)
             else:
@@ -224,14 +227,16 @@ def _build() -> typer.Typer:
     return built
 
 
-app = _build()
+app = build()
 """The typer application, for tests and for shell completion."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    verb = arguments[0] if arguments and any(arguments[0] in verbs for verbs in VERBS.values()) else None
     try:
-        app(args=arguments)
+        build(verb)(args=arguments)
     except SystemExit as ended:
         return int(ended.code or 0)
     return 0

@@ -11,7 +11,7 @@ from cli_runs import Run, document
 from typer.testing import CliRunner
 
 from appliance import __version__
-from appliance.cli.app import VERBS, CommandGroup
+from appliance.cli.app import VERBS, CommandGroup, build
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
 INNER = ["sessions new", "models list", "models verify", "models import"]
@@ -118,3 +118,10 @@ def test_config_keeps_a_key_to_itself(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "s3cret" not in shown.stdout and "(set)" in shown.stdout
     values = document(run("config", "--json"))["settings"]
     assert values["llm.api_key"] == {"value": "(set)", "origin": "APPLIANCE_LLM_API_KEY"}
+
+
+@pytest.mark.parametrize("verb", NAMES)
+def test_a_verb_that_is_built_alone_is_the_same(run: Run, verb: str) -> None:
+    alone = build(verb)
+    assert [*alone.registered_commands, *alone.registered_groups][0].name == verb
+    assert CliRunner().invoke(alone, [verb, "--help"]).stdout == run(verb, "--help").stdout
