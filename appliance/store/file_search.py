@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -28,10 +27,21 @@ _FIRST_READ_BYTES = 4096
 
 _ZIP_HEADER_BYTES = 30
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
-_FRAME_START = re.compile(
-    rb"(?P<zstd>\x28\xb5\x2f\xfd)|(?P<zip>PK\x03\x04.{4}\x08\x00)|\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]", re.DOTALL
-)
-"""How frames of zstd and deflated entries of zip files begin, and those of gzip and zlib."""
+_FRAME_STARTS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"\x1f\x8b\x08": "gzip",
+    b"\x78\x01": "zlib",
+    b"\x78\x5e": "zlib",
+    b"\x78\x9c": "zlib",
+    b"\x78\xda": "zlib",
+}
+"""How compressed frames, and entries of zip files, begin."""
+
+_FRAME_KINDS = tuple(_FRAME_STARTS.values())
+_FRAME_FINDER = ahocorasick_rs.BytesAhoCorasick(list(_FRAME_STARTS))
+_MAX_FRAME_START_BYTES = max(map(len, _FRAME_STARTS))
+_ZIP_DEFLATE = b"\x08\x00"
 
 
 class TextFinder:
@@ -82,8 +92,8 @@ def find_in_file(path: Path, finder: TextFinder) -> tuple[set[str], int]:
         descriptor = file.fileno()
         for start, end in _extents(descriptor):
             found.update(finder.find_in_blocks(_blocks(descriptor, start, end)))
-            for at, match in _frame_starts(descriptor, start, end):
-                contents, ended = _FrameContents(descriptor, at, match), False
+            for at, kind in _frame_starts(descriptor, start, end):
+                contents, ended = _FrameContents(descriptor, at, kind), False
                 with suppress(zlib.error, zstandard.ZstdError):
                     found.update(finder.find_in_blocks(contents))
                     ended = contents.ended
@@ -113,17 +123,17 @@ def _blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def _frame_starts(descriptor: int, start: int, end: int) -> Iterator[tuple[int, re.Match[bytes]]]:
-    """Where a compressed frame may begin."""
+def _frame_starts(descriptor: int, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Where a compressed frame may begin, and of what kind it would be."""
     at, tail = start, b""
     for block in _blocks(descriptor, start, end):
         data = tail + block
         # A start that was cut at the end of a block is seen whole in the next one, and none is seen twice.
-        for match in _FRAME_START.finditer(data):
-            if match.end() > len(tail):
-                yield at - len(tail) + match.start(), match
+        for number, begin, stop in _FRAME_FINDER.find_matches_as_indexes(data):
+            if stop > len(tail):
+                yield at - len(tail) + begin, _FRAME_KINDS[number]
         at += len(block)
-        tail = data[-9:]
+        tail = data[1 - _MAX_FRAME_START_BYTES :]
 
 
 class _FrameContents:
@@ -133,15 +143,15 @@ class _FrameContents:
         zlib.error, zstandard.ZstdError: It is damaged, or no frame at all.
     """
 
-    def __init__(self, descriptor: int, at: int, start: re.Match[bytes]) -> None:
+    def __init__(self, descriptor: int, at: int, kind: str) -> None:
         self.ended = False
         self._descriptor = descriptor
         self._at = at
-        self._start = start
+        self._kind = kind
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for content in self._zstd() if self._start["zstd"] else self._inflated():
+        for content in self._zstd() if self._kind == "zstd" else self._inflated():
             yield content
             size += len(content)
             if size > MAX_FRAME_BYTES:
@@ -158,8 +168,10 @@ class _FrameContents:
 
     def _inflated(self) -> Iterator[bytes]:
         decoder, at, size = zlib.decompressobj(_GZIP_OR_ZLIB), self._at, _FIRST_READ_BYTES
-        if self._start["zip"]:
+        if self._kind == "zip":
             header = os.pread(self._descriptor, _ZIP_HEADER_BYTES, at)
+            if header[8:10] != _ZIP_DEFLATE:
+                return
             at += _ZIP_HEADER_BYTES + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
             decoder = zlib.decompressobj(-zlib.MAX_WBITS)
         data = b""

@@ -12,6 +12,7 @@ from appliance import Appliance
 from appliance.errors import NotFound, UsageError
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
+from tests.homes import holding
 
 SECRET = "the blue envelope lies under the third stair of the lighthouse"
 LONG = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(400))
@@ -47,8 +48,7 @@ def chats(tmp_path: Path) -> Path:
 def traces(home: Path, *texts: str) -> list[Path]:
     """The files of a home that hold a piece of one of the texts."""
     pieces = [text[at : at + 20].encode() for text in texts for at in range(0, len(text) - 20, 400)]
-    files = [path for path in home.rglob("*") if path.is_file()]
-    return [path for path in files if any(piece in path.read_bytes() for piece in pieces)]
+    return holding(home, *pieces)
 
 
 def texts(memory: Appliance) -> set[str]:
@@ -252,8 +252,7 @@ def test_everything_is_facts_and_empty_sessions_too(memory: Appliance, home: Pat
 
 def words_left(home: Path, *words: str) -> list[tuple[str, str]]:
     """Which words stand in which files, as they are or in small letters."""
-    files = [(path.name, path.read_bytes().lower()) for path in home.rglob("*") if path.is_file()]
-    return [(word, name) for word in words for name, data in files if word.lower().encode() in data]
+    return [(word, path.name) for word in words for path in holding(home, word.encode())]
 
 
 def test_what_comes_into_a_conversation_after_the_look_stays(memory: Appliance) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from appliance import Appliance
 from appliance.store import archive
 from tests.engines import engine_of
+from tests.homes import holding
 
 KEYS = "The spare keys are with Mrs. Aydın"
 
@@ -28,7 +29,7 @@ def test_an_answer_that_repeats_it_is_offered_and_erased(memory: Appliance, home
     assert receipt.messages == 2 and receipt.proof.traces == ()
     assert not [hit for hit in memory.search("spare keys Aydın") if "Aydın" in hit.text]
     assert [message.id for message in session.messages()] == [other.id]
-    assert not [path for path in home.rglob("*") if path.is_file() and "Aydın".encode() in path.read_bytes()]
+    assert not holding(home, "Aydın".encode())
     assert not memory.verify().problems
 
 
@@ -73,7 +74,7 @@ def test_facts_that_the_person_added_and_summaries_are_offered(memory: Appliance
     assert ("fact", fact.id) in echoes(memory, said.id)
     memory.erasure.forget(memory.erasure.preview(said.id, with_echoes=True))
     assert not memory.facts.list()
-    assert not [path for path in home.rglob("*") if path.is_file() and b"quillfeather" in path.read_bytes().lower()]
+    assert not holding(home, b"quillfeather")
 
 
 def test_another_user_has_no_echo_of_it(memory: Appliance) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from tests.homes import holding
 
 NAME = "Zorn"
 FILE = "chat with Dr Zorn.jsonl"
@@ -28,9 +29,8 @@ def chat(path: Path, session: str, *said: str, author: str = "me") -> Path:
 
 def names_left(home: Path, name: str = NAME) -> list[Path]:
     """The files of a home, but for those of the person, that hold a name in UTF-8 or UTF-16."""
-    forms = (name.lower().encode(), name.lower().encode("utf-16-le"))
-    files = [path for path in home.rglob("*") if path.is_file() and home / "inbox" not in path.parents]
-    return [path for path in files if any(form in path.read_bytes().lower() for form in forms)]
+    found = holding(home, name.encode(), name.lower().encode("utf-16-le"))
+    return [path for path in found if home / "inbox" not in path.parents]
 
 
 def watch(memory: Appliance) -> None:

@@ -11,6 +11,7 @@ import pytest
 from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.types import ErasurePreview
+from tests.homes import holding
 
 NAME = "Quillfeather"
 
@@ -57,9 +58,7 @@ def test_words_are_looked_for_wherever_somebody_wrote_them(chats: Appliance, hom
     assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0}
     receipt = chats.erasure.forget(preview)
     assert receipt.proof.traces == () and not chats.facts.list()
-    forms = (NAME.lower().encode(), NAME.lower().encode("utf-16-le"))
-    files = [path for path in home.rglob("*") if path.is_file()]
-    assert not [path for path in files if any(form in path.read_bytes().lower() for form in forms)]
+    assert not holding(home, NAME.encode(), NAME.lower().encode("utf-16-le"))
     assert not chats.verify().problems
 
 

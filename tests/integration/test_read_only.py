@@ -14,6 +14,7 @@ import pytest
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from tests.homes import file_data
 from tests.stored_sessions import ingest, line
 
 USE = """
@@ -92,7 +93,7 @@ def closed(home: Path, tmp_path: Path) -> Path:
 def test_a_read_only_memory_is_read_and_left_as_it_is(
     closed: Path, worker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {path: path.read_bytes() for path in closed.rglob("*") if path.is_file()}
+    before = {path: file_data(path) for path in closed.rglob("*") if path.is_file()}
     monkeypatch.setenv("TMPDIR", str(tmp_path / "copies"))
     (tmp_path / "copies").mkdir()
     said = use(closed, worker)
@@ -102,7 +103,7 @@ def test_a_read_only_memory_is_read_and_left_as_it_is(
     assert "violin" in said["context"] and len(said["shown"]) == 9 and said["exported"] == 9
     assert said["problems"] == [] and said["health"] == "ok"
     assert len(said["refused"]) == 3 and all("read-only" in error for error in said["refused"])
-    assert {path: path.read_bytes() for path in closed.rglob("*") if path.is_file()} == before
+    assert {path: file_data(path) for path in closed.rglob("*") if path.is_file()} == before
 
 
 def test_what_waits_for_the_index_is_found_by_its_words(home: Path, tmp_path: Path) -> None:
@@ -118,6 +119,7 @@ def test_a_memory_that_was_not_closed_says_what_to_do(closed: Path) -> None:
     assert "recall.db-wal" in said["error"][0] and "copy" in said["error"][1]
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_a_read_only_memory(closed: Path) -> None:
     def run(*arguments: str) -> str:
         return mounted(closed, sys.executable, "-m", "appliance", *arguments, "--home", str(closed))

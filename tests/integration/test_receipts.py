@@ -16,6 +16,7 @@ from appliance.store import lexical
 from appliance.types import Receipt
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
+from tests.homes import holding
 
 SECRET = "the blue envelope lies under the third stair of the lighthouse"
 ADD_INTERVAL_SECONDS = 0.25
@@ -59,7 +60,7 @@ def assert_true(receipt: Receipt, messages: int) -> None:
 
 def traces(home: Path, text: str) -> list[Path]:
     """The files of a home that hold a text."""
-    return [path for path in home.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+    return holding(home, text.encode())
 
 
 def test_a_job_leaves_the_receipt_of_a_running_erasure_alone(memory: Appliance) -> None:
