@@ -27,6 +27,7 @@ from appliance.memory.extractive import (
     select_diverse,
     to_quotes,
 )
+from appliance.runtime.decoding import convert
 from appliance.types import Message, Quote
 
 CountTokens = Callable[[str], int]
@@ -73,7 +74,7 @@ def resolve_policy(default: WindowPolicy, options: object, where: str) -> Window
     if unknown := sorted(map(str, options.keys() - known.keys())):
         raise UsageError(f"Unknown option working.{unknown[0]}.", where=where, hint=f"Use one of {', '.join(known)}.")
     try:
-        policy = msgspec.convert({**known, **options}, WindowPolicy)
+        policy = convert({**known, **options}, WindowPolicy)
     except msgspec.ValidationError as error:
         raise UsageError(f"The option working is invalid: {error}.", where=where) from error
     if policy.target > policy.threshold:

@@ -17,6 +17,7 @@ import msgspec
 from appliance.memory import erased_texts
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.facts import extraction
+from appliance.runtime.decoding import decode
 from appliance.store import branches, chunks, deletion, messages, statements, summaries, tombstones, watched_files
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, to_json
@@ -146,6 +147,6 @@ def _receipt(key: int, at: int, state: str, counts: str, encoded_report: str) ->
 
 
 def _report(encoded: str) -> ErasureReport:
-    report = msgspec.json.decode(encoded, type=ErasureReport)
+    report = decode(encoded, ErasureReport)
     # Reports of earlier versions don't say whether they searched; those that did, searched at least the database.
     return replace(report, searched=report.searched or report.files > 0)

@@ -17,6 +17,7 @@ import msgspec
 
 from appliance.config import LlmSettings
 from appliance.errors import ConfigError, EndpointError
+from appliance.runtime.decoding import decode
 
 if TYPE_CHECKING:
     import httpx
@@ -222,7 +223,7 @@ def _content(url: str, status: int, data: bytes) -> str:
     if status != 200:
         raise EndpointError(f"{url} answered with HTTP {status}.")
     try:
-        answer: Any = msgspec.json.decode(data, type=_ChatCompletion)
+        answer: Any = decode(data, _ChatCompletion)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise EndpointError(f"{url} answered with something other than a chat completion.") from None
     if not answer.choices:

@@ -16,6 +16,7 @@ import portalocker
 
 from appliance.errors import HomeLocked
 from appliance.paths import FILE_MODE
+from appliance.runtime.decoding import decode
 from appliance.types import Owner
 
 MAX_NOTE_BYTES = 4096
@@ -98,6 +99,6 @@ def describe_owner(owner: Owner | None) -> str:
 
 def _read_note(descriptor: int) -> Owner | None:
     try:
-        return msgspec.json.decode(os.pread(descriptor, MAX_NOTE_BYTES, 0), type=Owner)
+        return decode(os.pread(descriptor, MAX_NOTE_BYTES, 0), Owner)
     except (OSError, msgspec.DecodeError):
         return None

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from appliance.errors import UsageError
+from appliance.runtime.decoding import decode
 from appliance.store import sessions
 from appliance.store.lexical import query_words, quote_fts
 from appliance.store.priority import IMPORTANCE_SQL, PINNED_IMPORTANCE
@@ -164,7 +165,7 @@ def _encode_cursor(cursor: _ListCursor) -> str:
 def _decode_cursor(text: str, sort: str, descending: bool) -> _ListCursor:
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        cursor = msgspec.json.decode(data, type=_ListCursor)
+        cursor = decode(data, _ListCursor)
     except (binascii.Error, msgspec.MsgspecError, ValueError) as error:
         raise UsageError(f"Invalid page {text!r}.", hint="Use the value that the previous page returned.") from error
     if (cursor.sort, cursor.descending) != (sort, descending):

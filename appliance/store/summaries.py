@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from appliance.errors import NotFound
+from appliance.runtime.decoding import decode
 from appliance.store import messages, sessions
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -84,7 +85,7 @@ class SummaryRow:
     @property
     def sentences(self) -> list[Sentence]:
         try:
-            return msgspec.json.decode(self.sentences_json, type=list[Sentence])
+            return decode(self.sentences_json, list[Sentence])
         except msgspec.DecodeError:  # damaged, which ``verify`` names
             return []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,6 +15,7 @@ import msgspec
 from appliance import errors, requests
 from appliance.errors import ApplianceError, UsageError
 from appliance.requests import Request, result_type
+from appliance.runtime.decoding import convert, decode
 from appliance.types import Stream
 
 VERSION_HEADER = "Appliance-Version"
@@ -27,8 +27,6 @@ KINDS: Mapping[str, type[Request[Any]]] = {
     if isinstance(kind, type) and issubclass(kind, Request) and kind is not Request
 }
 """The requests by their names."""
-
-_preparing = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def check_types(request: Request[Any]) -> None:
     given = {field: getattr(request, field) for field in wire_types(request.name).fields}
     checked = {field: plain(value) for field, value in given.items() if not isinstance(value, Iterator)}
     try:
-        msgspec.convert(checked, _arguments(request.name))
+        convert(checked, _arguments(request.name))
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         raise UsageError(f"Invalid argument {place.rstrip('`')}: {reason}.") from error
@@ -94,15 +92,8 @@ def check_types(request: Request[Any]) -> None:
 
 @cache
 def _arguments(name: str) -> type[msgspec.Struct]:
-    """A request's fields as one value that msgspec checks at once.
-
-    msgspec prepares a type when it is first used, and ends the process if another thread uses it meanwhile: so that is
-    done here, before anybody else has it.
-    """
-    with _preparing:
-        arguments = msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
-        msgspec.convert({}, arguments)
-    return arguments
+    """A request's fields as one value that msgspec checks at once."""
+    return msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
 
 
 def encode_request(request: Request[Any]) -> bytes:
@@ -137,7 +128,7 @@ def decode_request(name: str, body: bytes) -> Request[Any]:
     given = {}
     for field, value in raw.items():
         try:
-            given[field] = msgspec.json.decode(value, type=types[field])
+            given[field] = decode(value, types[field])
         except msgspec.DecodeError as error:
             raise UsageError(f"Invalid argument {field}: {error}.") from error
     try:

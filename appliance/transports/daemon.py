@@ -25,6 +25,7 @@ from appliance.config import Settings
 from appliance.errors import DaemonGone, HomeLocked
 from appliance.paths import Home, as_paths
 from appliance.requests import Request
+from appliance.runtime.decoding import decode
 from appliance.runtime.streams import HeldContext
 from appliance.store.lock import describe_owner, read_owner
 from appliance.transports import codec
@@ -71,7 +72,7 @@ class Handshake(msgspec.Struct, frozen=True):
 def read_address(home: Home) -> DaemonAddress | None:
     """Where the daemon of a home listens, if one wrote so. It may have ended since."""
     try:
-        return msgspec.json.decode(home.daemon.read_bytes(), type=DaemonAddress)
+        return decode(home.daemon.read_bytes(), DaemonAddress)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -154,7 +155,7 @@ class DaemonTransport:
             if not error.begun:
                 raise
             answered = self._ask("GET", "/hello", None)  # an owner that restarts or leaves has closed the connection
-        return msgspec.json.decode(answered, type=Handshake)
+        return decode(answered, Handshake)
 
     def wait_until_gone(self) -> None:
         """Return when the owner has ended, or at ``close``."""
@@ -194,8 +195,8 @@ class DaemonTransport:
             answered = self._ask("POST", path, body)
         done = msgspec.json.decode(answered, type=dict[str, msgspec.Raw])
         if "error" in done:
-            raise codec.decode_error(msgspec.json.decode(done["error"], type=codec.EncodedError))
-        return msgspec.json.decode(done["result"], type=types.result)
+            raise codec.decode_error(decode(done["error"], codec.EncodedError))
+        return decode(done["result"], types.result)
 
     def _follow(self, path: str, body: bytes, result: Any, on_progress: OnProgress | None) -> Any:
         """Send a request that is answered in lines, and read its progress and result."""
@@ -205,9 +206,9 @@ class DaemonTransport:
                 for line in _lines(answer):
                     begun = begun or "begun" in line
                     if "progress" in line and on_progress is not None:
-                        on_progress(msgspec.json.decode(line["progress"], type=Progress))
+                        on_progress(decode(line["progress"], Progress))
                     elif "result" in line:
-                        return msgspec.json.decode(line["result"], type=result)
+                        return decode(line["result"], result)
         except DaemonGone as error:
             if not error.begun:
                 raise
@@ -367,7 +368,7 @@ class _ItemStream(Generic[T]):
         try:
             for line in self._lines:
                 if "item" in line:
-                    item: T = msgspec.json.decode(line["item"], type=self._type)
+                    item: T = decode(line["item"], self._type)
                     return item
                 if "result" in line or self._closed:
                     raise StopIteration
@@ -395,7 +396,7 @@ def _lines(answer: http.client.HTTPResponse) -> Iterator[Mapping[str, msgspec.Ra
         except msgspec.DecodeError as error:  # the owner was killed while it wrote the line
             raise http.client.IncompleteRead(text) from error
         if "error" in line:
-            raise codec.decode_error(msgspec.json.decode(line["error"], type=codec.EncodedError))
+            raise codec.decode_error(decode(line["error"], codec.EncodedError))
         yield line
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from appliance.memory.facts import extraction
 from appliance.memory.facts.rule_extractor import FactMention
+from appliance.runtime.decoding import convert
 from appliance.store import statements as stated
 from appliance.store.database import Database
 from appliance.store.statements import PendingStatements
@@ -52,7 +53,7 @@ def propose_facts(complete: Complete, texts: Sequence[str]) -> list[list[FactMen
     found: list[list[FactMention]] = [[] for _ in texts]
     for item in _parse_items(answer):
         try:
-            proposal = msgspec.convert(item, _ProposedFact)
+            proposal = convert(item, _ProposedFact)
         except msgspec.ValidationError:
             continue
         if not 0 <= proposal.message < len(texts) or not _is_valid(proposal):

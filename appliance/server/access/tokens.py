@@ -22,6 +22,7 @@ import portalocker
 
 from appliance.errors import ConfigError, NotFound, UsageError
 from appliance.paths import FILE_MODE, Home, write_file_atomically
+from appliance.runtime.decoding import decode
 from appliance.server.access.grants import OWNER, Grant
 
 TOKEN_BYTES = 32
@@ -81,7 +82,7 @@ def issued_tokens(home: Home) -> Sequence[IssuedToken]:
     except FileNotFoundError:
         return ()
     try:
-        return msgspec.json.decode(data, type=_TokenFile).tokens
+        return decode(data, _TokenFile).tokens
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ConfigError(
             "The file is not a list of tokens.",

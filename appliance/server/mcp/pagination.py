@@ -15,6 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from appliance.errors import UsageError
+from appliance.runtime.decoding import decode
 
 ANSWER_CHARACTERS = 8_000
 """Characters of an answer, both as text and as structured content: about 2,000 tokens of English, so that it fits into
@@ -68,7 +69,7 @@ def decode_cursor(text: str, digest: str, kinds: tuple[type, ...]) -> tuple[Curs
     try:
         if len(text) > MAX_CURSOR_LENGTH:
             raise ValueError
-        cursor = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_PageCursor)
+        cursor = decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _PageCursor)
         if len(cursor.position) != len(kinds) or not all(map(isinstance, cursor.position, kinds)):
             raise ValueError
         if any(isinstance(part, int) and part < 0 for part in cursor.position):

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from appliance.errors import UsageError
+from appliance.runtime.decoding import convert
 
 MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query; anything longer is a document."""
@@ -353,7 +354,7 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
         names = ", ".join(fields) or "none"
         raise UsageError(f"There is no argument {', '.join(map(repr, unknown))}.", hint=f"The arguments are {names}.")
     try:
-        return msgspec.convert(values, kind, strict=False)
+        return convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
         problem, _, where = str(error).replace("Object missing required field", "Missing argument").partition(" - at ")
         name = where.strip("`").removeprefix("$.")

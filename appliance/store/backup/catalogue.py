@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from appliance.paths import FOLDER_MODE, Home, write_file_atomically
+from appliance.runtime.decoding import decode
 from appliance.store.backup.backup_ids import time_of
 from appliance.store.backup.storage import BACKUPS, REPOSITORY
 from appliance.timestamps import iso_from_microseconds
@@ -89,6 +90,6 @@ def _write(home: Home, entries: Sequence[_Entry]) -> None:
 
 def _read(home: Home) -> list[_Entry]:
     try:
-        return msgspec.json.decode((home.backups / LIST).read_bytes(), type=list[_Entry])
+        return decode((home.backups / LIST).read_bytes(), list[_Entry])
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return []

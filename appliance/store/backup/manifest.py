@@ -11,6 +11,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.runtime.decoding import decode as decode_json
 from appliance.store.backup.packs import BLOCK_BYTES
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import BackupInfo
@@ -83,7 +84,7 @@ def decode(data: bytes, where: str) -> Manifest:
             where=where,
             hint="Update the program, then try again.",
         )
-    return msgspec.json.decode(text, type=Manifest)
+    return decode_json(text, Manifest)
 
 
 # --- the blocks of a file as arrays --------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import msgspec
 import zstandard
 
 from appliance.errors import StoreCorrupt
+from appliance.runtime.decoding import decode as decode_json
 
 BLOCK_BYTES = 1024
 DIGEST_BYTES = 16
@@ -125,7 +126,7 @@ def decode(data: bytes, name: str) -> Pack:
     """
     try:
         start = 4 + int.from_bytes(data[:4], "little")
-        header = msgspec.json.decode(data[4:start], type=PackHeader)
+        header = decode_json(data[4:start], PackHeader)
     except msgspec.DecodeError as error:
         raise damaged(name) from error
     at = start + header.blocks * DIGEST_BYTES

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from appliance.errors import NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
+from appliance.runtime.decoding import decode
 from appliance.store.backup import encryption, packs, storage
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup.encryption import AgeCipher, Cipher, Keys, NoCipher
@@ -152,7 +153,7 @@ def _check_recipients(head: RepositoryHead, keys: Keys, path: Path) -> None:
 def _head(entries: Storage) -> RepositoryHead:
     where = str(entries.path / REPOSITORY)
     try:
-        head = msgspec.json.decode(entries.read(REPOSITORY), type=RepositoryHead)
+        head = decode(entries.read(REPOSITORY), RepositoryHead)
     except msgspec.DecodeError as error:
         raise StoreCorrupt("The description of the backups is damaged.", where=where) from error
     if head.format > FORMAT_VERSION:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from appliance.errors import StoreError
 from appliance.paths import FILE_MODE, sync_folder
+from appliance.runtime.decoding import decode
 from appliance.store.index import conditions, sparse
 from appliance.store.index.archive_segments import POSTINGS_LEGS, ArchivedPoint, Array, Mask, Segment, encode, merge
 from appliance.store.index.conditions import Condition
@@ -364,7 +365,7 @@ def _read_segment(content: mmap.mmap, start: int, dimension: int) -> tuple[Segme
     encoded = content[start + _HEADER_LINE_BYTES : start + _HEADER_LINE_BYTES + length]
     if len(encoded) != length or zlib.crc32(encoded) != crc:
         return None
-    header = msgspec.json.decode(encoded, type=_SegmentHeader)
+    header = decode(encoded, _SegmentHeader)
     body = _aligned(start + _HEADER_LINE_BYTES + length)
     if (header.format, header.schema, header.dimension) != (FORMAT_VERSION, SCHEMA_VERSION, dimension):
         return None
