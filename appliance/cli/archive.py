@@ -90,7 +90,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
       appliance archive status --json | jq .archived
     """
     with options.open_existing(home, "archive") as memory:
-        found = memory.archive.status()
+        found, smallest = memory.archive.status(), memory.settings.archive.smallest
     if json:
         output.print_json(asdict(found))
         return
@@ -101,7 +101,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "texts": output.format_size(found.text_bytes),
             "index": output.format_size(found.index_bytes),
             "policy": f"older than {output.plural(found.days, 'day')}, importance below {found.importance:g}",
-            "automatic": "yes" if found.automatic else "no",
+            "automatic": f"yes, from {smallest:,} messages on" if found.automatic else "no",
             **{_subject(rule): _days(rule) for rule in found.rules},
         }
     )
@@ -123,6 +123,8 @@ def list_archived(
     if json:
         output.print_json({"messages": found})
         return
+    if not found:
+        output.say("No archived messages.")
     output.print_columns(
         [[message.id, output.format_timestamp(message.timestamp), output.one_line(message.text)] for message in found]
     )
@@ -143,7 +145,8 @@ def restore(
       appliance archive restore --everything
     """
     if bool(ids) == everything:
-        raise UsageError("Name what to restore.", hint="Give ids of messages and sessions, or --everything.")
+        problem = "Ids and --everything can't be combined." if ids else "Name what to restore."
+        raise UsageError(problem, hint="Give ids of messages and sessions, or --everything.")
     with options.open_existing(home, "archive") as memory:
         restored = memory.archive.restore(ids or (), everything=everything)
     if json:
