@@ -63,8 +63,13 @@ def run(
       appliance archive run --dry-run --days 365 --json | jq .messages
       appliance archive run
     """
-    with options.open_existing(home, "archive") as memory:
-        report = memory.archive.run(dry_run=dry_run, days=days, importance=importance)
+    with options.open_existing(home, "archive") as memory, output.step_progress() as step:
+        report = memory.archive.run(
+            dry_run=dry_run,
+            days=days,
+            importance=importance,
+            progress=lambda done, left: step("archiving", done, done + left),
+        )
     if json:
         output.print_json(asdict(report))
         return
