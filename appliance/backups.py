@@ -25,7 +25,7 @@ FilePath = str | os.PathLike[str]
 
 
 def unheard(done: int, left: int) -> None:
-    """Progress that nobody follows."""
+    """Ignore the progress."""
 
 
 class Backups:

@@ -14,12 +14,22 @@ from typing import TYPE_CHECKING, Self
 
 from appliance import paths
 from appliance import requests as r
-from appliance.backups import Backups
+from appliance.backups import Backups, FilePath, OnStep, unheard
 from appliance.errors import ApplianceError
 from appliance.paths import Paths
-from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Sessions, Summaries, chunk_progress
+from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Sessions, Summaries, step_progress
 from appliance.subscriptions import Events, Watcher
-from appliance.types import IngestReport, Message, OnEmbedded, OnFile, OnRead, Owner, Progress, SecretPolicy
+from appliance.types import (
+    BackupReport,
+    IngestReport,
+    Message,
+    OnEmbedded,
+    OnFile,
+    OnRead,
+    Owner,
+    Progress,
+    SecretPolicy,
+)
 from appliance.verbs import Verb
 
 if TYPE_CHECKING:
@@ -176,7 +186,6 @@ class Appliance:
     verify = Verb(r.VerifyRequest)
     metrics = Verb(r.MetricsRequest)
     warm_up = Verb(r.WarmUpRequest)
-    backup = Verb(r.BackupRequest)
     restore = staticmethod(Backups.restore)
 
     def pin(self, reference: str) -> Message:
@@ -247,13 +256,29 @@ class Appliance:
     def embed_pending(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """Embed and index every chunk that waits. Returns how many there were. ``progress`` is called with the chunks
         that are embedded and those that still wait."""
-        return self._transport.send(r.EmbedRequest(), chunk_progress(progress))
+        return self._transport.send(r.EmbedRequest(), step_progress(progress))
 
     def reindex(
         self, *, model: str | None = None, vectors: bool = False, progress: OnEmbedded = lambda done, pending: None
     ) -> int:
         """Rebuild full text and index; see ``requests.ReindexRequest``."""
-        return self._transport.send(r.ReindexRequest(model=model, vectors=vectors), chunk_progress(progress))
+        return self._transport.send(r.ReindexRequest(model=model, vectors=vectors), step_progress(progress))
+
+    def backup(
+        self,
+        target: FilePath,
+        *,
+        keep: str | None = None,
+        passphrase: str | None = None,
+        recipients: Sequence[str] = (),
+        identity: FilePath | None = None,
+        progress: OnStep = unheard,
+    ) -> BackupReport:
+        """Back up the memory; see ``requests.BackupRequest``. ``progress`` is called with the blocks that are done and
+        those that are left."""
+        return self.backups.make(
+            target, keep=keep, passphrase=passphrase, recipients=recipients, identity=identity, progress=progress
+        )
 
     def run_pending_jobs(self, should_continue: Callable[[], bool] = lambda: True) -> int:
         """Run the background jobs that are due now, until ``should_continue`` says no. Returns how many had something

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING
 
 from appliance import requests as r
 from appliance.errors import ApplianceError
 from appliance.requests import PRIVATE_PREFIX
-from appliance.types import Context, ErasurePreview, OnEmbedded, OnProgress, Receipt, SessionInfo
+from appliance.types import (
+    ArchiveReport,
+    Context,
+    ErasurePreview,
+    OnEmbedded,
+    OnProgress,
+    Receipt,
+    SecretScan,
+    SessionInfo,
+)
 from appliance.verbs import OpeningVerb, SessionVerb, Verb
 
 if TYPE_CHECKING:
@@ -183,11 +191,23 @@ class Overview(_Resource):
 class Archive(_Resource):
     """The archive: what is old and unimportant, compressed, out of the way and still found."""
 
-    run = Verb(r.RunArchiveRequest)
     status = Verb(r.ArchiveStatusRequest)
     list = Verb(r.ListArchivedRequest)
     restore = Verb(r.RestoreArchivedRequest)
     set_retention = Verb(r.SetRetentionRequest)
+
+    def run(
+        self,
+        *,
+        dry_run: bool = False,
+        days: int | None = None,
+        importance: float | None = None,
+        progress: OnEmbedded = lambda done, pending: None,
+    ) -> ArchiveReport:
+        """Archive what is due; see ``requests.RunArchiveRequest``. ``progress`` is called with the messages that are
+        archived and those that are left."""
+        request = r.RunArchiveRequest(dry_run=dry_run, days=days, importance=importance)
+        return self._transport.send(request, step_progress(progress))
 
 
 class Erasure(_Resource):
@@ -217,21 +237,23 @@ class Erasure(_Resource):
             )
         )  # fmt: skip
 
-    def forget(
-        self, preview: ErasurePreview, progress: Callable[[int, int], None] = lambda done, pending: None
-    ) -> Receipt:
+    def forget(self, preview: ErasurePreview, progress: OnEmbedded = lambda done, pending: None) -> Receipt:
         """Erase for good what a preview found; see ``requests.ForgetRequest``. ``progress`` is called with the chunks
         that are done and those that are left."""
-        return self._transport.send(r.ForgetRequest(preview), chunk_progress(progress))
+        return self._transport.send(r.ForgetRequest(preview), step_progress(progress))
 
 
 class Secrets(_Resource):
     """Keys, tokens, card numbers and passwords in messages: where they are, without their words."""
 
     list = Verb(r.ListSecretsRequest)
-    scan = Verb(r.ScanSecretsRequest)
+
+    def scan(self, *, progress: OnEmbedded = lambda done, pending: None) -> SecretScan:
+        """Look for secrets in all stored messages; see ``requests.ScanSecretsRequest``. ``progress`` is called with the
+        messages that are read and those that are left."""
+        return self._transport.send(r.ScanSecretsRequest(), step_progress(progress))
 
 
-def chunk_progress(progress: OnEmbedded) -> OnProgress:
-    """Return what calls ``progress`` with the chunks that are embedded and those that wait."""
+def step_progress(progress: OnEmbedded) -> OnProgress:
+    """Return what calls ``progress`` with what is done and what is left."""
     return lambda step: progress(step.done, step.pending)

@@ -63,8 +63,13 @@ def run(
       appliance archive run --dry-run --days 365 --json | jq .messages
       appliance archive run
     """
-    with options.open_existing(home, "archive") as memory:
-        report = memory.archive.run(dry_run=dry_run, days=days, importance=importance)
+    with options.open_existing(home, "archive") as memory, output.step_progress() as step:
+        report = memory.archive.run(
+            dry_run=dry_run,
+            days=days,
+            importance=importance,
+            progress=lambda done, left: step("archiving", done, done + left),
+        )
     if json:
         output.print_json(asdict(report))
         return
@@ -90,7 +95,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
       appliance archive status --json | jq .archived
     """
     with options.open_existing(home, "archive") as memory:
-        found = memory.archive.status()
+        found, smallest = memory.archive.status(), memory.settings.archive.smallest
     if json:
         output.print_json(asdict(found))
         return
@@ -101,7 +106,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "texts": output.format_size(found.text_bytes),
             "index": output.format_size(found.index_bytes),
             "policy": f"older than {output.plural(found.days, 'day')}, importance below {found.importance:g}",
-            "automatic": "yes" if found.automatic else "no",
+            "automatic": f"yes, from {smallest:,} messages on" if found.automatic else "no",
             **{_subject(rule): _days(rule) for rule in found.rules},
         }
     )
@@ -123,6 +128,8 @@ def list_archived(
     if json:
         output.print_json({"messages": found})
         return
+    if not found:
+        output.say("No archived messages.")
     output.print_columns(
         [[message.id, output.format_timestamp(message.timestamp), output.one_line(message.text)] for message in found]
     )
@@ -143,7 +150,8 @@ def restore(
       appliance archive restore --everything
     """
     if bool(ids) == everything:
-        raise UsageError("Name what to restore.", hint="Give ids of messages and sessions, or --everything.")
+        problem = "Ids and --everything can't be combined." if ids else "Name what to restore."
+        raise UsageError(problem, hint="Give ids of messages and sessions, or --everything.")
     with options.open_existing(home, "archive") as memory:
         restored = memory.archive.restore(ids or (), everything=everything)
     if json:

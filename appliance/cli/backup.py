@@ -44,9 +44,12 @@ verbs = typer.Typer(cls=_BackupGroup, no_args_is_help=True)
 def backup(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
     """Back up the whole memory into a folder or a file; list and check backups.
 
+    'appliance backup FOLDER|FILE' is short for 'appliance backup make', whose --help has all options.
+
     \b
     Examples:
       appliance backup /media/usb/memory
+      appliance backup /media/usb/memory --encrypt --keep 7d4w12m
       appliance backup list /media/usb/memory
       appliance backup verify /media/usb/memory --read-data
     """

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,10 +13,12 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance
     from appliance.types import ErasurePreview, ErasureReport, Receipt
 
-MAX_LISTED_ECHOES, MAX_ECHO_CHARACTERS = 10, 80
+MAX_LISTED_ECHOES = 10
+
+EchoShape = Mapping[str, str | None]
+"""An echo as ``responses.EchoAnswer`` describes it."""
 
 
 def forget(
@@ -66,14 +67,18 @@ def forget(
         with options.open_existing(home, "forget") as memory:
             _print_receipts(memory.erasure.receipts(), json)
         return
+    from appliance.server.http import responses
+
     with options.open_existing(home, "forget") as memory:
         preview = memory.erasure.preview(
             *(ids or ()), source=source, query=query, title=title, author=author, since=since, until=until,
             everything=everything, with_echoes=with_echoes, user_id=user,
         )  # fmt: skip
-        echoes = _describe_echoes(memory, preview)
+        ids = responses.message_echoes(preview.echoes)
+        texts = {message.id: message.text for message in memory.masked().overview.messages(ids)} if ids else {}
+        echoes = responses.echo_shapes(preview.echoes, texts)
         if dry_run or not (preview.messages or preview.sessions or preview.facts):
-            _print_preview(preview, json, dry_run)
+            _print_preview(preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
             return
         _say_echoes(echoes, with_echoes)
@@ -81,7 +86,7 @@ def forget(
         with output.progress() as (_, on_embedded):
             receipt = memory.erasure.forget(preview, on_embedded)
     if json:
-        output.print_json({"receipt": asdict(receipt), "files": preview.files})
+        output.print_json({"receipt": responses.receipt_shape(receipt), "files": preview.files, "echoes": echoes})
     else:
         _print_receipt(receipt, preview)
     if receipt.proof.traces:
@@ -110,11 +115,12 @@ def _confirm(preview: ErasurePreview, yes: bool) -> None:
     typer.confirm("Continue?", abort=True, err=True)
 
 
-def _print_preview(preview: ErasurePreview, json: bool, dry_run: bool) -> None:
+def _print_preview(preview: ErasurePreview, echoes: Sequence[EchoShape], json: bool, dry_run: bool) -> None:
     if json:
         from appliance.server.http.responses import erasure_preview_shape
 
-        output.print_json({"would_forget" if dry_run else "forgotten": erasure_preview_shape(preview)})
+        shape = erasure_preview_shape(preview, echoes)
+        output.print_json({"would_forget" if dry_run else "forgotten": shape})
     elif preview.messages or preview.sessions or preview.facts:
         output.print_line(f"would erase {_describe(preview)}")
         _say_places(preview)
@@ -159,21 +165,15 @@ def _say_places(preview: ErasurePreview) -> None:
         output.say(f"note: Looked in {', '.join(places)}; in brackets, the messages that each leads to.")
 
 
-def _describe_echoes(memory: Appliance, preview: ErasurePreview) -> list[str]:
-    """A line for each echo, with the words of a message."""
-    ids = [echo.id for echo in preview.echoes if echo.kind not in ("summary", "fact")]
-    texts = {message.id: message.text for message in memory.overview.messages(ids)} if ids else {}
-    words = {id: f": {output.one_line(text)[:MAX_ECHO_CHARACTERS]}" for id, text in texts.items()}
-    return [f"{echo.kind} {echo.id}{words.get(echo.id, '')}" for echo in preview.echoes]
-
-
-def _say_echoes(echoes: Sequence[str], with_echoes: bool) -> None:
+def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:
+    """Name the echoes, a line each, with the beginning of a message."""
     if not echoes:
         return
     count = output.plural(len(echoes), "other item")
     output.say(f"note: With {count}:" if with_echoes else f"note: {count} may still say it; see --with-echoes:")
-    for line in echoes[:MAX_LISTED_ECHOES]:
-        output.say(f"  {line}")
+    for echo in echoes[:MAX_LISTED_ECHOES]:
+        words = f": {output.one_line(echo['snippet'])}" if echo["snippet"] else ""
+        output.say(f"  {echo['kind']} {echo['id']}{words}")
     if len(echoes) > MAX_LISTED_ECHOES:
         output.say(f"  and {len(echoes) - MAX_LISTED_ECHOES:,} more")
 
@@ -185,7 +185,9 @@ def _say_files(preview: ErasurePreview) -> None:
 
 def _print_receipts(receipts: list[Receipt], json: bool) -> None:
     if json:
-        output.print_json({"receipts": [asdict(receipt) for receipt in receipts]})
+        from appliance.server.http.responses import receipt_shape
+
+        output.print_json({"receipts": [receipt_shape(receipt) for receipt in receipts]})
         return
     rows = [
         (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, _count_traces(item))

@@ -48,12 +48,20 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
             "disk": disk,
+            "backup": _backup_text(shape["backup"]),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _backup_text(backup: dict[str, str] | None) -> str:
+    """Where the latest backup is, and from when."""
+    if backup is None:
+        return "none; 'appliance backup FOLDER' makes one"
+    return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
 
 
 def _owner_row(shape: dict[str, Any]) -> dict[str, str]:

@@ -84,6 +84,8 @@ def _heading(hit: Hit) -> Text:
     details = [author, time, hit.source.format, hit.message_id]
     if duplicates := hit.why.get("variants"):
         details.append(f"and {output.plural(len(duplicates), 'duplicate')}")
+    if hit.tier == "archived":
+        details.append("archived")
     text.append("  " + " · ".join(details), style="dim")
     return text
 

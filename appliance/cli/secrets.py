@@ -50,8 +50,8 @@ def scan(home: options.Home = None, json: options.Json = False) -> None:
       appliance secrets scan
       appliance secrets scan --json | jq -r '.found[].message_id'
     """
-    with options.open_existing(home, "secrets scan") as memory:
-        report = memory.secrets.scan()
+    with options.open_existing(home, "secrets scan") as memory, output.step_progress() as step:
+        report = memory.secrets.scan(progress=lambda done, left: step("scanning", done, done + left))
     if json:
         output.print_json(report)
         return

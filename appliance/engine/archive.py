@@ -6,6 +6,7 @@ transaction, yield to queries, go on. ``restore_used`` brings back what was reca
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from appliance import requests as r
 from appliance.config import ArchiveSettings
 from appliance.engine.index_service import OPTIMIZE_AFTER_POINTS, IndexService
 from appliance.errors import NotFound, StoreError, UsageError
+from appliance.formats import formats
 from appliance.ingest import archiver
 from appliance.ingest.archiver import ArchivingContext
 from appliance.paths import Home
@@ -25,6 +27,7 @@ from appliance.store.messages import message_id
 from appliance.store.sql import PAGE_ROWS, fetch_int, pages
 from appliance.timestamps import now
 from appliance.types import (
+    LOCAL,
     ArchivedMessage,
     ArchiveReport,
     ArchiveStatus,
@@ -154,6 +157,8 @@ class ArchiveService:
             raise UsageError("A rule is for one session or for one source.", hint="Name one of them.")
         if request.days is not None and request.days < 0:
             raise UsageError(f"The days must be at least 0, not {request.days}.")
+        if request.source is not None and not request.remove:
+            _check_format(self._database.read(), request.source)
         with self._database.write() as tx:
             session = None if request.session_id is None else sessions.key(sessions.find(tx, request.session_id))
             archive_policy.remove_rule(tx, session=session, source=request.source)
@@ -300,3 +305,14 @@ class ArchiveService:
     def _bytes(self) -> int:
         files = [*self._home.root.glob("recall.db*"), *self._home.index.rglob("*")]
         return sum(path.stat().st_blocks * 512 for path in files if path.is_file())
+
+
+def _check_format(db: sqlite3.Connection, name: str) -> None:
+    """
+    Raises:
+        UsageError: No message is of this format, and none will be.
+    """
+    stored = (format for (format,) in db.execute("SELECT DISTINCT format FROM session"))
+    known = dict.fromkeys([*formats(), LOCAL, *stored])
+    if name not in known:
+        raise UsageError(f"There is no format {name!r}.", hint=f"Use one of {', '.join(known)}.")

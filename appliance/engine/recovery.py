@@ -40,6 +40,7 @@ def recover(source: Path, target: Path) -> RecoveryReport:
         HomeError: The folder of the new home is not empty, or can't be written.
         HomeLocked: A process uses the damaged home.
         NotFound: There is no database.
+        StoreCorrupt: The file is no database, and no message can be read in it.
         StoreVersion: A newer version of this program wrote it.
     """
     began = time.perf_counter()

@@ -9,6 +9,7 @@ from appliance import requests as r
 from appliance.store import messages
 from appliance.store import secrets as store
 from appliance.store.database import Database
+from appliance.store.sql import fetch_int
 from appliance.types import OnProgress, Progress, Scope, SecretMark, SecretScan
 
 
@@ -21,13 +22,13 @@ class SecretService:
 
     def scan(self, request: r.ScanSecretsRequest, on_progress: OnProgress) -> SecretScan:
         """See ``ScanSecretsRequest``."""
-        scanned = 0
+        scanned, total = 0, fetch_int(self.database.read(), "SELECT count(*) FROM message")
         for page in store.pages_of_texts(self.database.read()):
             with self.database.write() as tx:
                 # A message may have changed, or be gone, since it was read.
                 store.replace_marks(tx, messages.texts(tx, page))
             scanned += len(page)
-            on_progress(Progress("reading", scanned))
+            on_progress(Progress("scanning", scanned, max(0, total - scanned)))
         return SecretScan(tuple(store.marks(self.database.read())), scanned)
 
     def list(self, request: r.ListSecretsRequest) -> Sequence[SecretMark]:

@@ -13,6 +13,7 @@ import msgspec
 from appliance.paths import Home, file_stats
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.store import archive, chunks, facts, generations, lock, summaries, variants, vectors, watched_files
+from appliance.store.backup import catalogue
 from appliance.store.chunks import Generation
 from appliance.store.damage import DamagedRow
 from appliance.store.room import allocated_bytes
@@ -75,6 +76,7 @@ def status(
             "files": file_counts.get("queued", 0),
         },
         "memory": resident_memory(),
+        "backup": _backup(home),
         "health": _damage_text(damaged) or _health(home, db, generation, configured_model, pending, indexing_error),
     }
 
@@ -94,6 +96,11 @@ def _milliseconds(histogram: Histogram) -> dict[str, float | int]:
     percentiles = {"p50": histogram.p50, "p95": histogram.p95, "p99": histogram.p99}
     rounded = {name: round(1000 * value, 1) for name, value in percentiles.items() if value is not None}
     return {"calls": histogram.count, **rounded}
+
+
+def _backup(home: Home) -> dict[str, str] | None:
+    found = catalogue.latest(home)
+    return None if found is None else {"path": found[0], "at": found[1]}
 
 
 def _count(db: sqlite3.Connection, rows: str) -> int:

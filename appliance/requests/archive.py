@@ -95,7 +95,7 @@ class SetRetentionRequest(Request[RetentionRule | None]):
         remove: Remove the rule: the settings decide again.
 
     Raises:
-        UsageError: Not exactly one of session and source is named, or the days are negative.
+        UsageError: Not exactly one of session and source is named, there is no such format, or the days are negative.
         NotFound: There is no such session.
     """
 

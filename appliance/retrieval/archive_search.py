@@ -48,7 +48,7 @@ def with_note(found: Hits) -> Hits:
     """Return the hits of both tiers with the note that the archive was searched."""
     count = sum(hit.tier == "archived" for hit in found.hits)
     plural = "1 hit is" if count == 1 else f"{count} hits are"
-    note = f"nothing good among recent and important messages: the archive was searched too, {plural} from there"
+    note = f"no good match outside the archive: the archive was searched too, {plural} from there"
     return replace(found, notes=(*found.notes, note))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from appliance.errors import StoreVersion
+from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store import digests, lexical, migrations, tombstones
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.database import Database
@@ -81,6 +81,7 @@ def recover(source: Path, database: Database, owner: str) -> Recovered:
         owner: The user to whom messages are given whose session can't be read.
 
     Raises:
+        StoreCorrupt: The file does not begin as a database does, and holds no message.
         StoreVersion: A newer version of this program wrote it.
     """
     file = PageFile(source)
@@ -101,12 +102,21 @@ def recover(source: Path, database: Database, owner: str) -> Recovered:
         _derive(tx)
         _report_lost_messages(tx, scan, report)
         (report.messages,) = tx.execute("SELECT count(*) FROM message").fetchone()
+    if not report.messages and not _is_database(file):
+        raise StoreCorrupt(
+            "This file is no database, and no message can be read in it.",
+            where=str(source),
+            hint="Name a home, or its file recall.db; 'appliance restore' gets a memory back from a backup.",
+        )
     return report
 
 
+def _is_database(file: PageFile) -> bool:
+    return file.page(1).startswith(b"SQLite format 3")
+
+
 def _check_version(file: PageFile, source: Path) -> None:
-    head = file.page(1)
-    version = int.from_bytes(head[_SCHEMA_VERSION], "big") if head.startswith(b"SQLite format 3") else 0
+    version = int.from_bytes(file.page(1)[_SCHEMA_VERSION], "big") if _is_database(file) else 0
     # A number that no version will reach soon is damage.
     if migrations.latest() < version < migrations.latest() + 1_000:
         raise StoreVersion(

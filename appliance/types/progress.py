@@ -19,10 +19,11 @@ class Stream(Iterator[T_co], Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding" and "archiving",
-    ``done`` chunks or messages, while ``pending`` are left; in "saving", the same for blocks of a backup."""
+    """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding" the chunks that
+    are ``done`` and ``pending``; in "archiving" and "scanning" the same for messages, in "saving" for blocks of a
+    backup."""
 
-    stage: Literal["reading", "embedding", "archiving", "saving"]
+    stage: Literal["reading", "embedding", "archiving", "scanning", "saving"]
     done: int
     pending: int = 0
     file: str = ""

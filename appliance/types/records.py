@@ -126,4 +126,4 @@ OnRead = Callable[[FileReport], None]
 """Called with the result of reading a file of a watched folder."""
 
 OnEmbedded = Callable[[int, int], None]
-"""Called with the numbers of chunks that are done and that are still waiting."""
+"""Called with how many are done and how many are left: chunks to be embedded, or what else the work is counted in."""

@@ -69,3 +69,11 @@ def test_a_passphrase_comes_from_the_environment_or_a_file(
     done = run("backup", tmp_path / "b")
     assert done.exit_code == 0, done.stderr
     assert not Backups.has_passphrase(tmp_path / "b"), "a passphrase in the environment encrypts nothing unasked"
+
+
+def test_status_names_the_latest_backup(run: Run, home: Path, tmp_path: Path) -> None:
+    run("add", "The bicycle lock opens with 4471")
+    assert "backup     none; 'appliance backup FOLDER' makes one" in run("status").stdout
+    made = document(run("backup", tmp_path / "backups", "--json"))
+    assert document(run("status", "--json"))["backup"] == {"path": made["path"], "at": made["at"]}
+    assert f"in {tmp_path / 'backups'}" in run("status").stdout

@@ -33,7 +33,7 @@ COUNTS = [
 def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     report = document(run("status", "--json"))
     contract = ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
-    assert list(report) == [*contract, "owner", "files", "summaries", "facts", "latency", "queues", "memory"]
+    assert list(report) == [*contract, "owner", "files", "summaries", "facts", "latency", "queues", "memory", "backup"]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
     assert (report["version"], report["home"]) == (__version__, str(kept))

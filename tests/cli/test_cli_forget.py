@@ -26,7 +26,10 @@ def test_without_a_terminal_it_wants_to_be_told_yes(run: Run, filled: Path) -> N
 
 
 def test_a_receipt_says_what_went_and_that_no_trace_was_found(run: Run, filled: Path) -> None:
-    receipt = document(run("forget", "trip", "--yes", "--json"))["receipt"]
+    done = document(run("forget", "trip", "--yes", "--json"))
+    receipt = done["receipt"]
+    assert (receipt["searched"]["texts"], receipt["searched"]["of"], receipt["traces"]) == (4, 4, [])
+    assert done["echoes"] == []
     assert (receipt["messages"], receipt["sessions"], receipt["state"]) == (4, 1, "done")
     assert receipt["proof"]["traces"] == [] and receipt["proof"]["files"] > 1
     assert HOTEL not in run("export", "-").stdout
@@ -49,3 +52,15 @@ def test_it_needs_something_to_forget(run: Run, kept: Path) -> None:
     assert run("forget", "m99", "--yes").exit_code == 4
     assert run("forget", "--user", "ana", "--query", HOTEL, "--yes").stdout == "nothing to forget\n"
     assert run("forget", "trip", "--user", "ana", "--yes").exit_code == 4
+
+
+def test_echoes_are_named_without_their_secrets(run: Run, filled: Path) -> None:
+    key = "AKIAIOSFODNN7EXAMPLQ"
+    said = document(run("add", f"The spare key is {key}, with Mrs. Aydin", "--session", "keys", "--json"))["message"][
+        "id"
+    ]
+    run("add", f"Saved: the spare key is {key}, with Mrs. Aydin", "--session", "keys", "--role", "assistant")
+    shown = run("forget", said, "--dry-run", "--json")
+    (echo,) = document(shown)["would_forget"]["echoes"]
+    assert echo["message_id"] == echo["id"] and "Mrs. Aydin" in echo["snippet"]
+    assert "Mrs. Aydin" in shown.stderr and key not in shown.output

@@ -244,6 +244,13 @@ def test_the_background_archives_what_settled_and_respects_rules(
     assert problems(memory) == []
 
 
+def test_a_rule_for_a_format_that_does_not_exist_is_refused(memory: Appliance) -> None:
+    with pytest.raises(UsageError, match="There is no format 'whatsap'"):
+        memory.archive.set_retention(source="whatsap", days=30)
+    assert memory.archive.set_retention(source="local", days=30) is not None
+    assert memory.archive.set_retention(source="whatsap", remove=True) is None, "a rule of an earlier version"
+
+
 @pytest.mark.slow
 def test_searches_and_moves_go_on_beside_each_other(memory: Appliance) -> None:
     stop, errors = threading.Event(), []

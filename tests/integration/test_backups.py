@@ -51,7 +51,9 @@ def memory(tmp_path: Path) -> Any:
 
 
 def test_what_is_restored_is_what_was_there(memory: Appliance, tmp_path: Path) -> None:
-    report = memory.backup(tmp_path / "backups")
+    steps: list[tuple[int, int]] = []
+    report = memory.backup(tmp_path / "backups", progress=lambda done, left: steps.append((done, left)))
+    assert steps and steps[-1][1] == 0
     assert (report.messages, Path(report.path)) == (300, tmp_path / "backups")
     assert report.new_bytes < report.bytes
     restored = Appliance.restore(tmp_path / "backups", tmp_path / "new")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.engine.recovery import recover
-from appliance.errors import HomeError, HomeLocked, NotFound
+from appliance.errors import HomeError, HomeLocked, NotFound, StoreCorrupt
 from appliance.store.text_frames import FrameWriter
 from appliance.types import RecoveryReport
 from appliance_models import HashEmbedder
@@ -152,17 +151,10 @@ def test_an_old_page_does_not_bring_back_what_was_deleted(home: Path, tmp_path: 
     assert len(found) == len(LINES) and not any(SECRET in one["content"] for one in found.values())
 
 
-def cut(home: Path) -> None:
-    with (home / "recall.db").open("r+b") as file:
-        file.truncate(file.seek(0, 2) // 2)
-
-
-@pytest.mark.parametrize("damage", [cut, lambda home: (home / "recall.db").write_bytes(b"")], ids=["cut", "emptied"])
-def test_what_is_gone_is_gone_and_the_rest_is_there(
-    closed: Path, tmp_path: Path, damage: Callable[[Path], Any]
-) -> None:
+def test_what_is_gone_is_gone_and_the_rest_is_there(closed: Path, tmp_path: Path) -> None:
     expected = contents(closed)
-    damage(closed)
+    with (closed / "recall.db").open("r+b") as file:
+        file.truncate(file.seek(0, 2) // 2)
     report = recover(closed, tmp_path / "new")
     found = contents(tmp_path / "new")
     assert report.messages == len(found)
@@ -191,3 +183,11 @@ def test_a_recovered_memory_finds_by_words_at_once_and_by_meaning_later(closed: 
         assert memory.search("lantern violin", user_id="me")
         assert memory.status()["counts"]["pending"] > 0
         assert not memory.verify().problems
+
+
+@pytest.mark.parametrize("text", ["", "Nothing of this is a message.\n" * 500], ids=["empty", "text"])
+def test_a_file_that_is_no_database_is_refused_and_leaves_no_home(tmp_path: Path, text: str) -> None:
+    (tmp_path / "recall.db").write_text(text)
+    with pytest.raises(StoreCorrupt, match="This file is no database"):
+        recover(tmp_path, tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -261,6 +262,34 @@ def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) ->
 
     talk(filled, work)
     assert [message.id for message in filled.sessions.messages("s1")] == ["m1", "m2", "m4"]
+
+
+def test_echoes_are_counted_and_erased_on_request(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    said = session.add("user", "The spare keys are with Mrs. Aydin")
+    session.add("assistant", "Saved: spare keys with Mrs. Aydin.")
+
+    async def work(caller: Caller) -> None:
+        shown = await caller.call("memory_forget", ids=[said.id])
+        assert (shown["messages"], shown["echoes"]) == (1, 1)
+        both = await caller.call("memory_forget", ids=[said.id], with_echoes=True)
+        assert both["messages"] == 2 and "echoes" not in both and both["confirm"] != shown["confirm"]
+        assert (await caller.call("memory_forget", ids=[said.id], with_echoes=True, confirm=both["confirm"]))["done"]
+
+    talk(memory, work)
+    assert session.messages() == []
+
+
+def test_archived_messages_are_searched_on_request(filled: Appliance) -> None:
+    said = filled.sessions.create().add("user", "The attic key is brass", timestamp=datetime(2020, 1, 1, tzinfo=UTC))
+    filled.embed_pending()
+    assert filled.archive.run(importance=1.0).archived == 1
+
+    async def work(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="attic key", include_archived=True)
+        assert found["hits"][0]["id"] == said.id and "notes" not in found
+
+    talk(filled, work)
 
 
 def test_a_preview_is_worth_nothing_when_more_would_go_now(filled: Appliance) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from appliance_tui.erasure import receipt_fields
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.rows import RowList
+
+OLD = datetime(2020, 5, 1, tzinfo=UTC)
 
 Body = Callable[[Pilot[None], ForgetScreen, list[Receipt | None]], Awaitable[None]]
 
@@ -149,6 +152,26 @@ def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[
         screen.query_one("#forget-source", Input).value = ""
         screen.query_one("#forget-ids", Input).value = session
         await until(pilot, lambda: "1 whole session" in told(screen))
+
+    run(memory, (), body)
+
+
+def test_a_title_an_author_and_dates_narrow(memory: Appliance, talk: list[str]) -> None:
+    memory.sessions.create(title="Tea with Ben").add("user", "Two cups.", author="Ben", timestamp=OLD)
+    memory.embed_pending()
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        screen.query_one("#forget-title", Input).value = "tea"
+        await until(pilot, lambda: "2 messages" in told(screen))
+        screen.query_one("#forget-author", Input).value = "Ben"
+        await until(pilot, lambda: "1 message " in told(screen))
+        screen.query_one("#forget-since", Input).value = "2021-01-01"
+        await until(pilot, lambda: told(screen) == "No matches: nothing to forget.")
+        screen.query_one("#forget-since", Input).value = "2020-13"
+        await until(pilot, lambda: "2020-13" in told(screen) and not asks(screen))
+        screen.query_one("#forget-since", Input).value = ""
+        screen.query_one("#forget-until", Input).value = "2020-12-31"
+        await until(pilot, lambda: asks(screen) and "1 message " in told(screen))
 
     run(memory, (), body)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -176,6 +176,7 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
         "latency": {"search": measured, "context": measured, "embedding": measured},
         "disk_bytes": {"database": 500_000, "vectors": 150_000, "index": 1_300_000},
         "memory": {"anonymous": 60_000_000, "files": 60_000_000},
+        "backup": {"path": "/media/usb/memory", "at": (datetime.now(UTC) - timedelta(days=3)).isoformat()},
     }
     await pilot.press("f6")
     await still(app, pilot)

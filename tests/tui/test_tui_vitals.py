@@ -88,6 +88,17 @@ def test_all_is_there_and_within_the_screen(filled: Path, size: tuple[int, int],
     run(body())
 
 
+def test_the_age_of_the_latest_backup_is_shown(filled: Path, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            assert "no backup yet" in said(app, "#vitals-status")
+            app.memory_worker.memory().backup(tmp_path / "backups")
+            await pilot.press("r")
+            await until(pilot, lambda: "last backup within the hour" in said(app, "#vitals-status"))
+
+    run(body())
+
+
 def test_the_same_stands_in_tables(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -21,17 +21,26 @@ MAX_NAMED_ECHOES = 5
 
 @dataclass(frozen=True, slots=True)
 class ErasureRequest:
-    """What to forget. Ids, a source and words narrow each other; ``everything`` excludes them. ``with_echoes`` adds
-    what else says it."""
+    """What to forget. All but the last two narrow each other; ``everything`` excludes them. ``with_echoes`` adds what
+    else says it."""
 
     ids: tuple[str, ...] = ()
     source: str = ""
     words: str = ""
+    title: str = ""
+    author: str = ""
+    since: str = ""
+    until: str = ""
     everything: bool = False
     with_echoes: bool = False
 
     def __bool__(self) -> bool:
-        return replace(self, with_echoes=False) != ErasureRequest()
+        return self.everything or self.is_narrowed
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it names anything but everything."""
+        return replace(self, everything=False, with_echoes=False) != ErasureRequest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +84,10 @@ def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None
         *request.ids,
         source=request.source or None,
         query=request.words or None,
+        title=request.title or None,
+        author=request.author or None,
+        since=request.since or None,
+        until=request.until or None,
         everything=request.everything,
         with_echoes=request.with_echoes,
         user_id=user,

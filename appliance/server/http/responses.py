@@ -5,20 +5,36 @@ The functions build the values; the dataclasses describe them in the OpenAPI doc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from appliance import __version__
-from appliance.types import Echo, Fact, FileStatus, Hit, Level, Message, Mode, Quote, SessionInfo, Summary, WhyNot
+from appliance.types import (
+    EchoKind,
+    Fact,
+    FileStatus,
+    Hit,
+    Level,
+    Message,
+    Mode,
+    Quote,
+    Receipt,
+    SessionInfo,
+    Summary,
+    WhyNot,
+)
 
 if TYPE_CHECKING:
-    from appliance.types import Context, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
+    from appliance.types import Context, Echo, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
 
 FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
 """The counts of each ingested file, and of all together."""
+
+MAX_SNIPPET_CHARACTERS = 80
+"""Characters of a message that repeats what is erased: enough to recognise it."""
 
 
 # --- search ------------------------------------------------------------------------------------------------
@@ -215,6 +231,16 @@ def _problem_shapes(problems: Sequence[InputProblem]) -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
+class EchoAnswer:
+    """What would still say what is erased. ``message_id`` and ``snippet`` are null for summaries and facts."""
+
+    kind: EchoKind
+    id: str
+    message_id: str | None
+    snippet: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
@@ -228,13 +254,57 @@ class ErasurePreviewAnswer:
     files: tuple[str, ...]
     facts: int
     found_in: Mapping[str, int]
-    echoes: Sequence[Echo]
+    echoes: Sequence[EchoAnswer]
 
 
-def erasure_preview_shape(preview: ErasurePreview) -> dict[str, Any]:
-    """A preview, as ``ErasurePreviewAnswer`` describes it."""
+@dataclass(frozen=True, slots=True)
+class CoverageAnswer:
+    """Of ``of`` erased texts, ``texts`` were long enough to be looked for, in ``files`` files."""
+
+    files: int
+    texts: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptAnswer(Receipt):
+    """A receipt, with the result of the search for traces: ``searched`` is null as long as it has not been done."""
+
+    searched: CoverageAnswer | None = None
+    traces: tuple[str, ...] = ()
+
+
+def receipt_shape(receipt: Receipt) -> dict[str, Any]:
+    """A receipt, as ``ReceiptAnswer`` describes it."""
+    report = receipt.proof
+    coverage = {"files": report.files, "texts": report.texts, "of": report.erased_texts}
+    return {**asdict(receipt), "searched": coverage if report.searched else None, "traces": list(report.traces)}
+
+
+def message_echoes(echoes: Iterable[Echo]) -> list[str]:
+    """The ids of the messages among echoes, the others being summaries and facts."""
+    return [echo.id for echo in echoes if echo.kind not in ("summary", "fact")]
+
+
+def echo_shapes(echoes: Sequence[Echo], texts: Mapping[str, str]) -> list[dict[str, str | None]]:
+    """Echoes, as ``EchoAnswer`` describes them. ``texts`` are those of the messages that the caller may read."""
+    ids = set(message_echoes(echoes))
+    return [
+        {
+            "kind": echo.kind,
+            "id": echo.id,
+            "message_id": echo.id if echo.id in ids else None,
+            "snippet": texts[echo.id][:MAX_SNIPPET_CHARACTERS] if echo.id in texts else None,
+        }
+        for echo in echoes
+    ]
+
+
+def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str, str | None]]) -> dict[str, Any]:
+    """A preview, as ``ErasurePreviewAnswer`` describes it, with the ``echo_shapes`` of its echoes."""
     shape = {
         **asdict(preview),
+        "echoes": echoes,
         "messages": [f"m{key}" for key in preview.messages],
         "sessions": [f"s{key}" for key in preview.sessions],
     }
@@ -288,6 +358,7 @@ class StatusAnswer:
     latency: Mapping[str, Any]
     queues: Mapping[str, Any]
     memory: Mapping[str, int] | None
+    backup: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +386,6 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "daemon": status.get("daemon"),
         **{
             name: status[name]
-            for name in ("health", "owner", "files", "summaries", "facts", "latency", "queues", "memory")
+            for name in ("health", "owner", "files", "summaries", "facts", "latency", "queues", "memory", "backup")
         },
     }

@@ -55,6 +55,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         arguments.role,
         *_time_range(arguments),
         arguments.source,
+        arguments.include_archived,
     )
     (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
     session = access.readable_session(arguments.session) if arguments.session else None
@@ -68,6 +69,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         sources=[arguments.source] if arguments.source else None,
         since=arguments.since or None,
         until=arguments.until or None,
+        include_archived=arguments.include_archived,
     )
     hits = access.readable_hits(hits, session)
     lines = [_hit_line(hit) for hit in hits[start : start + arguments.limit]]

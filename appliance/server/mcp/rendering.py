@@ -168,12 +168,17 @@ def render_forget(result: schemas.ForgetResult) -> str:
     if result.files:
         noun = "file" if result.files == 1 else "files"
         files_text = f"{result.files:,} {noun} that it was read from will not be changed."
+    echoes_text = ""
+    if result.echoes:
+        echoes = _plural(result.echoes, "other item")
+        echoes_text = f"{echoes} (copies, answers, summaries, facts) may still say it; with_echoes erases them too."
     if not result.done:
         return _join(
             [
                 f"Preview: nothing has been erased. This would erase for good: {selection}.",
                 *map(render_message_line, result.sample),
                 "…" if result.messages > len(result.sample) else "",
+                echoes_text,
                 files_text,
                 "Show this to the person. Only if they agree, call memory_forget again with the same arguments and"
                 f' confirm "{result.confirm}".',
@@ -190,6 +195,7 @@ def render_forget(result: schemas.ForgetResult) -> str:
             f"Erased for good: {selection}.",
             f"Receipt {result.receipt}, {result.at}: {result.vectors:,} vectors erased,"
             f" {_plural(result.searched_files, 'file')} searched, {traces}.",
+            echoes_text,
             inbox,
             files_text,
         ]

@@ -59,6 +59,9 @@ class SearchArguments(ToolArguments, frozen=True):
     since: IsoDateText = ""
     until: IsoDateText = ""
     source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")] = ""
+    include_archived: Annotated[
+        bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
+    ] = False
     cursor: Cursor = ""
 
 
@@ -157,6 +160,12 @@ class ForgetArguments(ToolArguments, frozen=True):
         str, Meta(max_length=MAX_QUERY_CHARACTERS, description="Every message with these words as they stand.")
     ] = ""
     source: Annotated[str, Meta(max_length=1_000, description="Everything from a format such as whatsapp.")] = ""
+    with_echoes: Annotated[
+        bool,
+        Meta(
+            description="Also copies, answers that repeat it, summaries and facts, which the preview counts as echoes."
+        ),
+    ] = False
     confirm: Annotated[str, Meta(max_length=64, description="The code from the preview. Without: a preview.")] = ""
 
 
@@ -289,7 +298,8 @@ class FactsResult(ToolResult, frozen=True):
 
 
 class ForgetResult(ToolResult, frozen=True):
-    """A preview with its ``confirm`` code, or what was erased with its ``receipt``."""
+    """A preview with its ``confirm`` code, or what was erased with its ``receipt``. ``echoes`` counts what would
+    still say it, unless with_echoes erases that too."""
 
     done: bool
     messages: int
@@ -298,6 +308,7 @@ class ForgetResult(ToolResult, frozen=True):
     facts: int
     sources: dict[str, int] = {}
     files: int = 0
+    echoes: int = 0
     sample: list[MessageLine] = []
     confirm: str = ""
     receipt: str = ""

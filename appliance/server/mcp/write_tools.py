@@ -95,6 +95,7 @@ def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> schemas.For
         facts=preview.facts,
         sources=dict(preview.formats),
         files=len(preview.files),
+        echoes=0 if arguments.with_echoes else len(preview.echoes),
     )
     if not arguments.confirm:
         return msgspec.structs.replace(counts, sample=_preview_sample(access, preview), confirm=code)
@@ -134,11 +135,12 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
         else:
             access.session(id)
     preview = access.memory.erasure.preview(
-        *ids, source=arguments.source or None, query=arguments.query.strip() or None, user_id=access.user,
-        namespace=access.namespace,
+        *ids, source=arguments.source or None, query=arguments.query.strip() or None,
+        with_echoes=arguments.with_echoes, user_id=access.user, namespace=access.namespace,
     )  # fmt: skip
     # A session's external id can look like a message's id.
-    if ids and all(id[0] == "m" for id in ids) and not {f"m{key}" for key in preview.messages} <= set(ids):
+    named = {*ids, *(echo.id for echo in preview.echoes)} if arguments.with_echoes else set(ids)
+    if ids and all(id[0] == "m" for id in ids) and not {f"m{key}" for key in preview.messages} <= named:
         raise UsageError("The ids select more than these messages.", hint="Erase them with 'appliance forget'.")
     if not (preview.messages or preview.sessions or preview.facts):
         raise NotFound("Nothing matches.", hint="memory_search shows what is stored; query matches exact words.")
@@ -148,7 +150,7 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
 def _confirmation_code(access: McpAccess, arguments: schemas.ForgetArguments, preview: ErasurePreview) -> str:
     selection = (
         access.user, access.namespace, sorted(set(arguments.ids)), arguments.query.strip(), arguments.source,
-        preview.messages, preview.sessions, preview.characters, preview.facts,
+        arguments.with_echoes, preview.echoes, preview.messages, preview.sessions, preview.characters, preview.facts,
     )  # fmt: skip
     return hmac.new(_CODE_KEY, msgspec.json.encode(selection), hashlib.sha256).digest()[:CONFIRMATION_CODE_BYTES].hex()
 

@@ -51,6 +51,17 @@ def known(home: Home) -> list[KnownBackups]:
     return sorted(found, key=lambda one: one.times[-1], reverse=True)
 
 
+def latest(home: Home) -> tuple[str, str] | None:
+    """Return the path and the time of the latest backup outside the home, as the home noted it: no folder is looked
+    at."""
+    own = str(home.backups / BEFORE_MIGRATION)
+    noted = [(max(one.backups), one.path) for one in _read(home) if one.backups and one.path != own]
+    if not noted:
+        return None
+    id, path = max(noted)
+    return path, iso_from_microseconds(time_of(id))
+
+
 def holding(home: Home, forgotten_at: str) -> list[str]:
     """Return the paths of repositories with a backup from before something was forgotten, each with the time of its
     latest such backup."""

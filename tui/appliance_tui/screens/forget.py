@@ -45,11 +45,17 @@ MAX_LINE_CHARACTERS = 400
 
 FIELDS = {
     "words": ("Words", "messages that contain this text"),
+    "title": ("Title", "of conversations"),
+    "author": ("Author", "a name or a part of it"),
+    "since": ("Since", "2025-12-31"),
+    "until": ("Until", "2025-12-31"),
     "source": ("Source", "a format (whatsapp) or the path of a file"),
     "ids": ("Ids", "messages (m345) and conversations (s12)"),
 }
 
-NOTHING_NAMED_HINT = "Enter what to forget. Words, a source and ids narrow each other."
+FIELD_ROWS = (("words",), ("title", "author"), ("since", "until"), ("source",), ("ids",))
+
+NOTHING_NAMED_HINT = "Enter what to forget. The fields narrow each other."
 
 Stage = Literal["naming", "erasing", "done"]
 
@@ -93,15 +99,13 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="forgetting", classes="dialog"):
             with Vertical(id="forget-request"):
-                for name, (label, example) in FIELDS.items():
-                    with Horizontal(classes="forget-field"):
-                        yield Static(label)
-                        yield Input(
-                            " ".join(self._ids) if name == "ids" else "",
-                            placeholder=example,
-                            compact=True,
-                            id=f"forget-{name}",
-                        )
+                for names in FIELD_ROWS:
+                    with Horizontal(classes="forget-fields"):
+                        for name in names:
+                            label, example = FIELDS[name]
+                            value = " ".join(self._ids) if name == "ids" else ""
+                            yield Static(label)
+                            yield Input(value, placeholder=example, compact=True, id=f"forget-{name}")
                 with Horizontal(id="forget-marks"):
                     yield CheckMark("Everything", id="forget-everything", compact=True)
                     yield CheckMark("Also what repeats it", id="forget-echoes", compact=True)
@@ -133,11 +137,10 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
     def _build_request(self) -> ErasureRequest:
         values = {name: self.query_one(f"#forget-{name}", Input).value.strip() for name in FIELDS}
         return ErasureRequest(
-            tuple(values["ids"].replace(",", " ").split()),
-            values["source"],
-            values["words"],
-            self.query_one("#forget-everything", Checkbox).value,
-            self.query_one("#forget-echoes", Checkbox).value,
+            tuple(values.pop("ids").replace(",", " ").split()),
+            **values,
+            everything=self.query_one("#forget-everything", Checkbox).value,
+            with_echoes=self.query_one("#forget-echoes", Checkbox).value,
         )
 
     @on(Input.Changed)
@@ -156,8 +159,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         begin(self, partial(self._load_preview, self._build_request()), "preview", exclusive=True)
 
     async def _load_preview(self, request: ErasureRequest) -> None:
-        combined = request.everything and (request.ids or request.source or request.words)
-        if not request or combined:
+        if not request or (request.everything and request.is_narrowed):
             self._sample_rows.show([])
             self._show_text("Everything can't be combined: clear the fields above." if request else NOTHING_NAMED_HINT)
             return

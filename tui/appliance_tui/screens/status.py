@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from textual.widgets import Static
 from appliance_tui.frame import FrameScreen
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.charts import BarChart, Chart, LineSeries
-from appliance_tui.widgets.display_text import one_line
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, show_errors
 
 if TYPE_CHECKING:
@@ -204,14 +205,26 @@ class StatusScreen(FrameScreen):
 
 
 def _status_line(status: dict[str, Any]) -> Content:
-    """The first line: health, model, and memory of the process."""
+    """The first line: health, age of the latest backup, model, and memory of the process."""
     healthy = status["health"] == "ok"
     model, resident = status["model"], (status["memory"] or {}).get("anonymous")
-    about = [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
+    about = [_backup_age(status["backup"])]
+    about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
     about += [f"{format_bytes(resident)} of memory"] if resident else []
     about += ["daemon"] if status["daemon"] else []
     health = ("✓ healthy", "bold $text-success") if healthy else (f"! {one_line(status['health'])}", "$text-warning")
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
+
+
+def _backup_age(backup: dict[str, str] | None) -> str:
+    """How old the latest backup is."""
+    if backup is None:
+        return "no backup yet"
+    age = datetime.now(UTC) - datetime.fromisoformat(backup["at"])
+    hours, days = age // timedelta(hours=1), age.days
+    if not hours:
+        return "last backup within the hour"
+    return f"last backup {pluralize(days, 'day') if days else pluralize(hours, 'hour')} ago"
 
 
 def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:

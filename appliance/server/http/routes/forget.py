@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -26,12 +27,14 @@ REDACTED_FILE = "a file of the memory"
 @dataclass(frozen=True, slots=True)
 class ForgetAnswer:
     """``would_forget`` with ``dry_run``; ``forgotten`` if nothing matched; else the ``receipt``. ``files`` are exports
-    outside of the memory that still contain the messages; they are not changed."""
+    outside of the memory that still contain the messages; they are not changed. ``echoes`` still say it, or were
+    erased too (``with_echoes``)."""
 
     would_forget: responses.ErasurePreviewAnswer | None = None
     forgotten: responses.ErasurePreviewAnswer | None = None
-    receipt: Receipt | None = None
+    receipt: responses.ReceiptAnswer | None = None
     files: tuple[str, ...] = ()
+    echoes: tuple[responses.EchoAnswer, ...] = ()
 
 
 @router.post("/v1/forget", response_model=ForgetAnswer, responses=problem_responses(404, 409))
@@ -54,34 +57,45 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
         )
     if not caller.grant.is_owner:
         preview = replace(preview, files=())
+    texts = _readable_texts(caller, responses.message_echoes(preview.echoes))
+    echoes = responses.echo_shapes(preview.echoes, texts)
     if body.dry_run:
-        return json_response({"would_forget": responses.erasure_preview_shape(preview)})
+        return json_response({"would_forget": responses.erasure_preview_shape(preview, echoes)})
     if not (preview.messages or preview.sessions or preview.facts):
-        return json_response({"forgotten": responses.erasure_preview_shape(preview)})
-    receipt = caller.memory.erasure.forget(preview)
-    return json_response({"receipt": _redact(caller, receipt), "files": preview.files})
+        return json_response({"forgotten": responses.erasure_preview_shape(preview, echoes)})
+    receipt = responses.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
+    return json_response({"receipt": receipt, "files": preview.files, "echoes": echoes})
 
 
-@router.get("/v1/forget/receipts", response_model=Sequence[Receipt])
+@router.get("/v1/forget/receipts", response_model=Sequence[responses.ReceiptAnswer])
 def receipts(caller: Reader) -> Response:
     """The receipts, latest first: counts and proofs, no text. Owner only."""
     caller.require_owner("receipts")
-    return json_response(caller.memory.erasure.receipts())
+    return json_response([responses.receipt_shape(receipt) for receipt in caller.memory.erasure.receipts()])
 
 
-@router.get("/v1/forget/receipts/{id}", response_model=Receipt, responses=problem_responses(404))
+@router.get("/v1/forget/receipts/{id}", response_model=responses.ReceiptAnswer, responses=problem_responses(404))
 def receipt(caller: Reader, id: Annotated[str, Path(examples=["e3"])]) -> Response:
     """One receipt. Owner only."""
     caller.require_owner("receipts")
     matching = [item for item in caller.memory.erasure.receipts() if item.id == id]
     if not matching:
         raise NotFound(f"There is no receipt {id!r}.", hint="'appliance forget --receipts' lists the receipts.")
-    return json_response(matching[0])
+    return json_response(responses.receipt_shape(matching[0]))
 
 
 def _resolve_ids(caller: HttpCaller, body: ForgetBody) -> list[str]:
     """The named ids as they are for the owner, resolved for others."""
     return body.ids if caller.grant.is_owner else [caller.resolve_id(reference) for reference in body.ids]
+
+
+def _readable_texts(caller: HttpCaller, ids: Sequence[str]) -> dict[str, str]:
+    """The texts of those messages that the caller may read."""
+    texts = {}
+    for id in ids:
+        with suppress(NotFound):
+            texts[id] = caller.message(id).text
+    return texts
 
 
 def _redact(caller: HttpCaller, receipt: Receipt) -> Receipt:
