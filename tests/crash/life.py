@@ -1,111 +1,60 @@
 """One home that lives through many killed processes, and a record of what it must hold and must not hold.
 
-A worker process does one thing with the home and prints what it has acknowledged; it is killed at some moment. Then the
-home is opened here and compared with the record: what was acknowledged is there once, what was forgotten is nowhere.
+A process does one thing with the home and says what it has acknowledged; it is killed at some moment. Then the home is
+opened here and compared with the record: what was acknowledged is there once, what was forgotten is nowhere, and each
+receipt is true.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import sqlite3
-import subprocess
-import sys
-import threading
-import time
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import zstandard
-from ahocorasick_rs import BytesAhoCorasick
+from byte_scan import traces
+from workers import Outcome, Workers
 
-from appliance import Appliance
+from appliance import Appliance, Backups
 from appliance_models import HashEmbedder
 
-WORKER = Path(__file__).with_name("life_worker.py")
-ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
-ZLIB_STREAMS = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
-MAX_UNPACKED_BYTES = 1 << 26
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a worker had acknowledged when it ended, and whether it was killed before its end."""
-
-    acknowledged: list[list[Any]]
-    killed: bool
-    seconds: float
-
-
-def work(home: Path, action: str, *arguments: str, kill_after: float | None = None) -> Outcome:
-    """Let a process do one thing with the home, and kill it so many seconds after it has the home open."""
-    process = subprocess.Popen(
-        [sys.executable, str(WORKER), str(home), action, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    began = time.perf_counter()
-    acknowledged: list[list[Any]] = []
-    timer: threading.Timer | None = None
-    with process.stdout as lines:
-        for text in lines:
-            said = json.loads(text)
-            if said == ["open"]:
-                began = time.perf_counter()
-                if kill_after is not None:
-                    timer = threading.Timer(kill_after, process.kill)
-                    timer.start()
-            else:
-                acknowledged.append(said)
-    with process.stderr as errors:
-        stderr = errors.read()
-    code = process.wait()
-    if timer is not None:
-        timer.cancel()
-        timer.join()
-    assert code in (0, -signal.SIGKILL), f"{action} ended with {code}: {stderr}"
-    return Outcome(acknowledged, code != 0, time.perf_counter() - began)
+Texts = dict[str, set[str]]
+"""Texts by session."""
 
 
 @dataclass(slots=True)
 class Record:
-    """What the home must hold: the texts by session. What it must not hold: words of what was forgotten."""
+    """What the home must hold. What it must not hold: the names of sessions that were forgotten, which are part of all
+    that is said in them, their titles and the names of their files. ``deleted`` ones may have left words in free pages
+    until the next erasure. ``receipts`` are the messages of each erasure; ``backups`` what each backup holds, by id."""
 
-    sessions: dict[str, set[str]] = field(default_factory=dict)
+    sessions: Texts = field(default_factory=dict)
     forgotten: list[str] = field(default_factory=list)
-    receipts: int = 0
+    deleted: list[str] = field(default_factory=list)
+    receipts: list[int] = field(default_factory=list)
+    backups: dict[str, Texts] = field(default_factory=dict)
 
-    @property
-    def texts(self) -> set[str]:
-        return {text for texts in self.sessions.values() for text in texts}
+    def size(self) -> int:
+        return sum(map(len, self.sessions.values()))
 
-
-def words_of(text: str) -> list[str]:
-    """The words of a text that no other text has."""
-    return [word for word in text.split() if word.startswith("qz")]
+    def copy(self) -> Texts:
+        return {session: set(texts) for session, texts in self.sessions.items()}
 
 
 def conversation(session: str, count: int) -> list[str]:
-    """Texts each with a word of its own: "qz" with the session and the number."""
+    """Texts each with a word of its own, the name of the session and a number."""
     chance = random.Random(session)
     common = "river bridge lantern market violin harbour winter ticket garden engine letter copper".split()
-    return [f"{' '.join(chance.choices(common, k=chance.choice((2, 6, 15))))} qz{session}x{n}" for n in range(count)]
+    return [f"{' '.join(chance.choices(common, k=chance.choice((2, 6, 15))))} {session}x{n}" for n in range(count)]
 
 
 def write_export(path: Path, session: str, texts: Sequence[str]) -> Path:
     lines = (
         {"session_id": session, "message_id": f"{session}-{n}", "role": "user", "content": text,
-         "session_title": f"About {session}", "timestamp": f"2024-03-{1 + n % 28:02}T10:00:00Z"}
+         "author": f"Dr {session}", "session_title": f"About {session}", "metadata": {"place": f"at {session}"},
+         "timestamp": f"2024-03-{1 + n % 28:02}T10:00:00Z"}
         for n, text in enumerate(texts)
     )  # fmt: skip
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -116,199 +65,141 @@ def open_memory(home: Path) -> Appliance:
     return Appliance.open(home, worker=False, embedder=HashEmbedder())
 
 
-def check(home: Path, record: Record, possible: dict[str, set[str]]) -> None:
-    """Compare the home with the record. ``possible`` are texts by session that may be there or not, because nobody
-    acknowledged them; those that are there belong to the record from now on."""
+def texts_in(memory: Appliance) -> Texts:
+    """All messages of a memory, each of which is there once."""
+    there = Counter((line["session_id"], line["content"]) for line in memory.export())
+    assert set(there.values()) <= {1}, "nothing is there twice"
+    found: Texts = {}
+    for session, text in there:
+        found.setdefault(session, set()).add(text)
+    return found
+
+
+def check(home: Path, record: Record, possible: Texts, backups: Path) -> None:
+    """Compare the home with the record. ``possible`` are texts that may be there or not, because nobody acknowledged
+    them; those that are there belong to the record from now on."""
     with open_memory(home) as memory:
         memory.run_pending_jobs()
-        there = Counter((line["session_id"], line["content"]) for line in memory.export())
-        assert set(there.values()) <= {1}, "nothing is there twice"
-        must = {(session, text) for session, texts in record.sessions.items() for text in texts}
-        may = {(session, text) for session, texts in possible.items() for text in texts}
-        assert not must - set(there), "what was acknowledged is there"
-        assert not set(there) - must - may, "what was forgotten stays away, and nothing is invented"
-        for session, text in set(there) - must:
-            record.sessions.setdefault(session, set()).add(text)
+        there = texts_in(memory)
+        for session in record.sessions.keys() | there.keys() | possible.keys():
+            must, found = record.sessions.get(session, set()), there.get(session, set())
+            assert not must - found, f"lost of {session}: {sorted(must - found)[:3]}"
+            assert not found - must - possible.get(session, set()), f"came back or invented: {session}"
+        record.sessions = there
         report = memory.verify()
         assert not report.problems, report.problems
-        receipts = memory.erasure.receipts()
-        assert [receipt.state for receipt in receipts] == ["done"] * len(receipts)
+        check_found(memory, record)
 
 
-def traces(folders: Sequence[Path], words: Sequence[str]) -> list[tuple[Path, str]]:
-    """The words that stand in a file: as UTF-8 or UTF-16, as they are or within a compressed frame, or in a column of
-    a database."""
-    patterns = [(word, coded) for word in words for coded in (word.encode(), word.encode("utf-16-le"))]
-    if not patterns:
-        return []
-    automaton = BytesAhoCorasick([coded for _, coded in patterns])
-    return [
-        (path, patterns[index][0])
-        for folder in folders
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        for data in _contents(path)
-        for index, _, _ in automaton.find_matches_as_indexes(data.lower())
-    ]
+def check_found(memory: Appliance, record: Record) -> None:
+    """One message of the memory is found by its word, and nothing is found by that of a forgotten session."""
+    texts = min(record.sessions.values(), default=set())
+    for text in sorted(texts)[:1]:
+        found = memory.search(f'"{text.split()[-1]}"', include_archived=True, limit=3)
+        assert text in [hit.text for hit in found], text
+    for session in record.forgotten[-1:]:
+        found = memory.search(f'"{session}x0"', include_archived=True, limit=3)
+        assert not [hit for hit in found if session in hit.text]
 
 
-def _contents(path: Path) -> Iterator[bytes]:
-    data = path.read_bytes()
-    yield data
-    yield from _unpacked(data)
-    if data.startswith(b"SQLite format 3\0"):
-        for value in _values(path):
-            yield from _unpacked(value)
-
-
-def _unpacked(data: bytes) -> Iterator[bytes]:
-    for magic, unpack in ((ZSTD_FRAME, _unzstd), *((magic, _unzlib) for magic in ZLIB_STREAMS)):
-        at = data.find(magic)
-        while at >= 0:
-            yield unpack(data[at:])
-            at = data.find(magic, at + 1)
-
-
-def _unzstd(data: bytes) -> bytes:
-    try:
-        return zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    except zstandard.ZstdError:
-        return b""
-
-
-def _unzlib(data: bytes) -> bytes:
-    try:
-        return zlib.decompressobj().decompress(data, MAX_UNPACKED_BYTES)
-    except zlib.error:
-        return b""
-
-
-def _values(path: Path) -> Iterator[bytes]:
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    connection.text_factory = bytes
-    try:
-        tables = [row[0].decode() for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        for table in tables:
-            for row in connection.execute(f'SELECT * FROM "{table}"'):
-                yield from (value for value in row if isinstance(value, bytes))
-    except sqlite3.Error:
-        return
-    finally:
-        connection.close()
+def check_receipts(memory: Appliance, record: Record, backups: Path) -> None:
+    """The receipts claim what happened: all texts sought, no traces, and which backups still hold what was erased."""
+    receipts = memory.erasure.receipts()[::-1]
+    assert [receipt.messages for receipt in receipts] == record.receipts
+    made = [info.at for info in Backups.list(backups)] if backups.exists() else []
+    for receipt in receipts:
+        proof = receipt.proof
+        assert (receipt.state, proof.searched, proof.traces, proof.yours) == ("done", True, (), ())
+        assert proof.texts == proof.erased_texts == receipt.messages
+        older = [at for at in made if at <= receipt.at]
+        assert bool(receipt.backups) == bool(older), (receipt.backups, made, receipt.at)
 
 
 @dataclass(slots=True)
 class Life:
-    """A home, its record, and how long each action takes when nobody kills it."""
+    """A home, its record, and how long each verb takes when nobody kills it."""
 
     folder: Path
     chance: random.Random
+    workers: Workers
     record: Record = field(default_factory=Record)
     durations: dict[str, float] = field(default_factory=dict)
+    action: str = ""
     kills: Counter[str] = field(default_factory=Counter)
+    """By action; those of the ``jobs`` after one for themselves."""
+    forgets_beside_writers: int = 0
     number: int = 0
 
     @property
     def home(self) -> Path:
         return self.folder / "home"
 
-    def new_session(self) -> str:
-        self.number += 1
-        return f"s{self.number:05}e"
+    @property
+    def backups(self) -> Path:
+        return self.folder / "backups"
 
-    def kill_during(self, action: str, *arguments: str) -> Outcome:
-        """Do something that is killed at a moment of its usual duration; sometimes it comes to its end first."""
-        usual = self.durations.get(action, 0.3)
-        outcome = work(self.home, action, *arguments, kill_after=self.chance.random() * usual * 1.1)
-        if outcome.killed:
-            self.kills[action] += 1
-            self.durations[action] = usual * 1.2  # it takes longer than that
-        else:
-            self.durations[action] = outcome.seconds
+    def new_session(self) -> str:
+        """A name that is one word and has no ending: full text keeps it as it is."""
+        self.number += 1
+        return f"qz{self.number:05}k"
+
+    def some_session(self) -> str:
+        return self.chance.choice(sorted(session for session, texts in self.record.sessions.items() if texts))
+
+    def work(self, verb: str, *arguments: object) -> Outcome:
+        outcome = self.workers.run(f"life_verbs.{verb}", *arguments)
+        assert outcome.code == 0, f"{verb} ended with {outcome.code}: {outcome.errors}"
+        self.durations[verb] = outcome.seconds
         return outcome
+
+    def kill_during(self, verb: str, *arguments: object) -> Outcome:
+        """Do something that is killed at a moment of its usual duration; sometimes it comes to its end first."""
+        usual = self.durations.get(verb, 0.3)
+        outcome = self.workers.run(f"life_verbs.{verb}", *arguments, kill_after=self.chance.random() * usual * 1.1)
+        assert outcome.killed or outcome.code == 0, f"{verb} ended with {outcome.code}: {outcome.errors}"
+        if outcome.killed:
+            self.kills["jobs" if verb == "jobs" else self.action] += 1
+            self.durations[verb] = usual * 1.1  # it takes longer than that
+        else:
+            self.durations[verb] = outcome.seconds
+        return outcome
+
+    def check(self, possible: Texts | None = None) -> None:
+        """Open the home again, sometimes after a process that did so was killed too, and compare it with the record."""
+        if self.chance.random() < 0.2:
+            self.kill_during("jobs", str(self.home))
+        check(self.home, self.record, possible or {}, self.backups)
+
+    def check_receipts(self) -> None:
+        with open_memory(self.home) as memory:
+            check_receipts(memory, self.record, self.backups)
 
 
 Action = Callable[[Life], None]
 
 
-def add(life: Life) -> None:
-    session = life.new_session()
-    texts = conversation(session, 40)
-    outcome = life.kill_during("add", session, json.dumps(texts))
-    life.record.sessions[session] = {text for _, text in outcome.acknowledged}
-    check(life.home, life.record, {session: set(texts)})
+def acknowledged_texts(outcome: Outcome) -> Iterable[tuple[str, str]]:
+    return ((said[1], said[2]) for said in outcome.acknowledged if said[0] == "added")
 
 
-def ingest(life: Life) -> None:
-    session = life.new_session()
-    texts = conversation(session, 120)
-    export = write_export(life.folder / f"{session}.jsonl", session, texts)
-    outcome = life.kill_during("ingest", str(export))
-    for _, _, count in outcome.acknowledged:
-        life.record.sessions[session] = set(texts[:count])
-    check(life.home, life.record, {session: set(texts)})
-    export.unlink()
-
-
-def forget(life: Life, action: str = "forget") -> None:
-    session = life.chance.choice(sorted(session for session, texts in life.record.sessions.items() if texts))
-    texts = life.record.sessions.pop(session)
-    outcome = life.kill_during(action, session)
-    check(life.home, life.record, {} if outcome.acknowledged else {session: texts})
-    left = life.record.sessions.get(session)
-    if left is None or not left:
-        life.record.sessions.pop(session, None)
-        if action == "forget":  # what is only deleted may leave words in old pages, until the next erasure
-            words = [word for text in texts for word in words_of(text)]
-            life.record.forgotten.extend(words)
-            assert not traces([life.home], words)
-    else:
-        assert left == texts, "it is there whole or gone whole"
-
-
-def delete(life: Life) -> None:
-    forget(life, "delete")
-
-
-def reindex(life: Life) -> None:
-    life.kill_during("reindex")
-    check(life.home, life.record, {})
-
-
-def reindex_vectors(life: Life) -> None:
-    life.kill_during("vectors")
-    check(life.home, life.record, {})
-
-
-ACTIONS: dict[str, tuple[int, Action]] = {
-    "add": (4, add),
-    "ingest": (4, ingest),
-    "forget": (3, forget),
-    "delete": (1, delete),
-    "reindex": (1, reindex),
-    "vectors": (1, reindex_vectors),
-}
-"""What can be killed, and how often it is chosen."""
-
-
-def live(folder: Path, kills: int, seed: int) -> Life:
-    """Go on until so many processes were killed in the middle of something."""
-    life = Life(folder, random.Random(seed))
-    for _ in range(6):
+def live(life: Life, actions: dict[str, tuple[int, Action]], kills: int, *, sessions: int, max_messages: int) -> None:
+    """Go on until so many processes were killed in the middle of something. ``actions`` are what is done, each with its
+    weight: how many of the kills should be its own. At first, each is done once. ``sessions`` are there before."""
+    for _ in range(sessions):
         session = life.new_session()
         texts = conversation(session, 120)
-        whole = work(life.home, "ingest", str(write_export(folder / f"{session}.jsonl", session, texts)))
-        life.durations["ingest"] = whole.seconds
+        life.work("ingest", str(life.home), str(write_export(life.folder / f"{session}.jsonl", session, texts)))
         life.record.sessions[session] = set(texts)
-    names = list(ACTIONS)
-    weights = [ACTIONS[name][0] for name in names]
-    pending = list(names)  # each once, then as they come
-    while life.kills.total() < kills:
+    names = list(actions)
+    pending = list(names)
+    while life.kills.total() < kills or pending:
+        weights = [actions[name][0] / (1 + life.kills[name]) for name in names]
         name = pending.pop(0) if pending else life.chance.choices(names, weights)[0]
-        if len(life.record.sessions) < 4:
+        if len(life.record.sessions) < 3:
             name = "ingest"
-        elif len(life.record.texts) > 3_000:
+        elif life.record.size() > max_messages:
             name = "forget"
-        ACTIONS[name][1](life)
-    assert not traces([life.home], life.record.forgotten)
-    return life
+        life.action = name
+        actions[name][1](life)
+    assert not traces(life.home, life.record.forgotten)
+    life.check_receipts()

@@ -1,0 +1,93 @@
+"""Processes that do things with homes, and can be killed: ``process_server`` forks them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SERVER = Path(__file__).with_name("process_server.py")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a process had acknowledged when it ended, whether it was killed before its end, and what it said on the
+    standard error. ``code`` is its exit code, negative if a signal ended it."""
+
+    acknowledged: list[list[Any]]
+    code: int
+    seconds: float
+    errors: str
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+
+class Workers:
+    """Forks a process for each thing to do, one at a time."""
+
+    def __init__(self, errors: Path) -> None:
+        self._errors = errors
+        self._server = subprocess.Popen(
+            [sys.executable, str(SERVER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # Threads of a library that are there before the fork would be missing after it.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+        )
+
+    def run(self, function: str, *arguments: object, kill_after: float | None = None) -> Outcome:
+        """Let a process call a function ("module.name"), and kill it so many seconds after it has begun."""
+        assert self._server.stdin is not None and self._server.stdout is not None
+        self._server.stdin.write(json.dumps([function, str(self._errors), arguments]) + "\n")
+        self._server.stdin.flush()
+        acknowledged: list[list[Any]] = []
+        began = time.perf_counter()
+        killer: threading.Timer | None = None
+        for line in self._server.stdout:
+            said = json.loads(line)
+            if said[0] == "begun":
+                began = time.perf_counter()
+                if kill_after is not None:
+                    killer = threading.Timer(kill_after, _kill, (said[1],))
+                    killer.start()
+            elif said[0] == "ended":
+                if killer is not None:
+                    killer.cancel()
+                    killer.join()
+                seconds = time.perf_counter() - began
+                return Outcome(acknowledged, said[1], seconds, self._errors.read_text(errors="replace"))
+            else:
+                acknowledged.append(said)
+        raise AssertionError(f"the server of processes ended with {self._server.wait()}")
+
+    def close(self) -> None:
+        assert self._server.stdin is not None and self._server.stdout is not None
+        self._server.stdin.close()
+        self._server.wait()
+        self._server.stdout.close()
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+@contextmanager
+def workers(folder: Path) -> Iterator[Workers]:
+    found = Workers(folder / "stderr")
+    try:
+        yield found
+    finally:
+        found.close()
