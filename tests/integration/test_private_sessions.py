@@ -12,14 +12,13 @@ from appliance.errors import NotFound, UsageError
 from appliance.requests import ContextRequest
 from appliance.types import RemovalResult
 from tests.engines import engine_of
-from tests.homes import file_data
 
 SECRETS = ("Quetzalcoatlus", "Ouagadougou", "Eyjafjallajokull")
 
 
 def held(home: Path) -> dict[Path, bytes]:
     """Every byte of a home."""
-    return {path: file_data(path) for path in home.rglob("*") if path.is_file()}
+    return {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
-from tests.homes import file_data
 from tests.stored_sessions import ingest, line
 
 USE = """
@@ -93,7 +92,7 @@ def closed(home: Path, tmp_path: Path) -> Path:
 def test_a_read_only_memory_is_read_and_left_as_it_is(
     closed: Path, worker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {path: file_data(path) for path in closed.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in closed.rglob("*") if path.is_file()}
     monkeypatch.setenv("TMPDIR", str(tmp_path / "copies"))
     (tmp_path / "copies").mkdir()
     said = use(closed, worker)
@@ -103,7 +102,7 @@ def test_a_read_only_memory_is_read_and_left_as_it_is(
     assert "violin" in said["context"] and len(said["shown"]) == 9 and said["exported"] == 9
     assert said["problems"] == [] and said["health"] == "ok"
     assert len(said["refused"]) == 3 and all("read-only" in error for error in said["refused"])
-    assert {path: file_data(path) for path in closed.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in closed.rglob("*") if path.is_file()} == before
 
 
 def test_what_waits_for_the_index_is_found_by_its_words(home: Path, tmp_path: Path) -> None:
