@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,9 @@ settings.load_profile(QUICK)
 
 # A command line in this process would build its 65 commands anew each time: four fifths of its time.
 typer.testing._get_command = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
+
+# Clients load all certificates of the world for servers on loopback that speak plain HTTP.
+ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[method-assign]
 
 # A process that a test starts would compile the whole program anew each time.
 sys.dont_write_bytecode = False
