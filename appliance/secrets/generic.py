@@ -40,11 +40,32 @@ _PASSWORD_NAME = r"(?:pass(?:word|wort|phrase|code)|passwd|kennwort|contraseña|
 _STATES = r"(?:is|are|was|ist|lautet|war|es|era)"
 _PASSWORD = re.compile(
     rf"(?<![A-Za-z0-9]){_PASSWORD_NAME}(?![A-Za-z])[\"'`*]{{0,3}}"
-    rf"(?:[ \t]+(?:for|to|of|für|zum|zur|para|de|del)(?:[ \t]+[\w.@'-]{{1,30}}){{1,4}}?)?"
+    rf"(?:[ \t]+(?:for|to|of|für|fürs|vom|von|beim|im|zum|zur|para|de|del)(?:[ \t]+[\w.@'-]{{1,30}}){{1,4}}?)?"
     rf"(?:[ \t]*(?:[:=]|=>|->|→)[ \t]*|[ \t]+{_STATES}(?:[ \t]+(?:now|jetzt|ahora))?[: \t]\s*)"
     r"[\"'`*]{0,3}([^\s\"'`*]{4,128})",
     re.IGNORECASE,
 )
+_PASSWORD_NAMES_OF_OTHERS = (
+    "mot de passe", "mdp", "senha", "palavra-passe", "parola", "şifre", "hasło", "wachtwoord", "lösenord",
+    "adgangskode", "passord", "salasana", "jelszó", "jelszav", "heslo", "geslo", "lozinka", "mật khẩu", "kata sandi",
+    "пароль", "κωδικός", "סיסמה", "סיסמא", "סיסמת", "كلمة المرور", "كلمة السر",
+    "パスワード", "暗証番号", "密码", "密碼", "口令", "비밀번호", "पासवर्ड",
+)  # fmt: skip
+"""What a password is called in other languages; many of them add endings, and articles, to the word."""
+
+_STATES_OF_OTHERS = r"est|è|é|e|to|jest|je|är|er|on|is|là|это|είναι|הוא|היא|هي|هو"
+_PASSWORD_IN_OTHERS = re.compile(
+    rf"(?:{'|'.join(map(re.escape, _PASSWORD_NAMES_OF_OTHERS))})\w{{0,6}}[\"'`*]{{0,3}}"
+    r"(?:[ \t]+[^\s:=]{1,30}){0,5}?"
+    rf"(?:[ \t]*(?:[:=：＝]|=>|->|→)|[ \t]+(?:{_STATES_OF_OTHERS})(?=\s)|[ \t]*(?:は|が|是|은|는)|[ \t](?=\S*\d))"
+    r"\s{0,3}[\"'`*「『“]{0,3}([!#-&(-)+-_a-~]{4,128})",
+    re.IGNORECASE,
+)
+"""The value is written in ASCII, as most systems ask, so that words of these languages are none."""
+
+_SHORT_NAME = re.compile(r"(?:^|[\n,;/|(])[ \t]*pass[ \t]*[:=][ \t]*[\"'`]{0,3}([^\s\"'`*]{4,128})", re.IGNORECASE)
+"""A boarding pass has a number, too: the short name counts where a line or a part of it begins."""
+
 _URL_PASSWORD = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@[\w.-]", re.IGNORECASE
 )
@@ -85,6 +106,8 @@ _NAMED_KEY = re.compile(
     r"[\"'`*]{0,3}(?:[ \t]*(?::=|[:=]|=>|->)[ \t]*|[ \t]+(?:is|ist|es)[: \t][ \t]*)[\"'`*]{0,3}([\w+/=.~-]{16,256})",
     re.IGNORECASE,
 )
+_PREFIXED_KEY = re.compile(r"(?<![\w-])sk-(?:[a-z]{2,10}-)?([\w-]{20,250})")
+_AWS_SECRET = re.compile(r"\baws\b[^\n]{0,80}?\bsecret\b[^\n]{0,40}?(?<![\w/+=])([\w/+]{40})(?![\w/+=])", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer[ \t]+([\w+/=.~-]{16,2000})", re.IGNORECASE)
 _NO_SECRET_NAME = re.compile(
     r"(?:next|page|continuation|sync|cursor|csrf|xsrf|idempotency|public|primary|foreign|cache|sort|session|object|s3)"
@@ -108,7 +131,7 @@ def find_cards(text: str) -> Iterator[SecretSpan]:
     """Yield card numbers: of an issuer's form, with a correct check digit, and written or named as one."""
     for found in _CARD.finditer(text):
         digits = re.sub(r"\D", "", found[0])
-        if not _ISSUERS.match(digits) or not passes_luhn(digits) or len(set(digits)) < 4:
+        if not _ISSUERS.match(digits) or not passes_luhn(digits) or len(set(digits)) < 2:
             continue
         start, end = found.span()
         separated = bool(found[1] or found[2])
@@ -127,7 +150,15 @@ def passes_luhn(digits: str) -> bool:
 
 def find_passwords(text: str) -> Iterator[SecretSpan]:
     """Yield passwords, by what they are called."""
-    for found in _PASSWORD.finditer(text):
+    for pattern in (_PASSWORD, _SHORT_NAME):
+        for found in pattern.finditer(text):
+            if (end := _password_end(text, found)) is not None:
+                yield "password", found.start(1), end
+
+
+def find_passwords_in_other_languages(text: str) -> Iterator[SecretSpan]:
+    """Yield passwords, by what they are called outside English, German and Spanish."""
+    for found in _PASSWORD_IN_OTHERS.finditer(text):
         if (end := _password_end(text, found)) is not None:
             yield "password", found.start(1), end
 
@@ -163,12 +194,43 @@ def find_bearer_tokens(text: str) -> Iterator[SecretSpan]:
             yield "bearer-token", *found.span(1)
 
 
+def find_prefixed_keys(text: str) -> Iterator[SecretSpan]:
+    """Yield keys of model services, of which most begin alike, and which change their length from year to year."""
+    for found in _PREFIXED_KEY.finditer(text):
+        if _is_key(found[1]):
+            yield "api-key", *found.span()
+
+
+def find_aws_keys(text: str) -> Iterator[SecretSpan]:
+    """Yield secret access keys of AWS: 40 characters of base64 near the two words."""
+    for found in _AWS_SECRET.finditer(text):
+        if _is_key(found[1]) and not _HASH_OR_UUID.fullmatch(found[1]):
+            yield "aws-secret-key", *found.span(1)
+
+
 RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...] = (
-    (find_passwords, ("passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "clave secreta")),
+    (
+        find_passwords,
+        (
+            "passw",
+            "passphrase",
+            "passcode",
+            "pwd",
+            "kennwort",
+            "contraseña",
+            "clave secreta",
+            "pass:",
+            "pass=",
+            "pass :",
+        ),
+    ),
+    (find_passwords_in_other_languages, _PASSWORD_NAMES_OF_OTHERS),
     (find_url_passwords, ("://",)),
     (find_pins, ("pin ", "pin:", "pin=", "pin-", "pinc", "pinn", "geheimzahl")),
     (find_keys, ("key", "secret", "token")),
     (find_bearer_tokens, ("bearer",)),
+    (find_prefixed_keys, ("sk-",)),
+    (find_aws_keys, ("aws",)),
 )
 """Functions that find secrets, and the words without which a text has none of theirs."""
 

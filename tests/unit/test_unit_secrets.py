@@ -21,6 +21,8 @@ OPENAI = (
     + "a1B2c3D4e5F6g7H8i9J0" * 3
     + "k1L2m3N4o5P6q7"
 )
+SHORT_KEY = "sk-proj-" + "Zt4mQ9xL2vB7nK1pR8sW3yD6"
+AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYzz9pq3Rt7u"
 SLACK = "xoxb-" + "263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1"
 JWT = (
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkphbmUifQ."
@@ -55,6 +57,19 @@ CARD = "4539 1488 0343 6467"
         ("the pin code: 48213", "pin", "48213"),
         ("API_KEY=f3Zk29sLqP0xYt7Rw1Vb", "api-key", "f3Zk29sLqP0xYt7Rw1Vb"),
         ("api key: 9f86d081884c7d659a2feaa0c55ad015", "api-key", "9f86d081884c7d659a2feaa0c55ad015"),
+        ("das Passwort fürs WLAN ist Zx9!kk2pQ", "password", "Zx9!kk2pQ"),
+        ("mot de passe : Bonjour2024", "password", "Bonjour2024"),
+        ("le mot de passe du wifi est Lune7890", "password", "Lune7890"),
+        ("user: ana, pass: Zx9!kk2", "password", "Zx9!kk2"),
+        ("Şifrem: Kedi4ever!", "password", "Kedi4ever!"),
+        ("הסיסמה: Kelev1234", "password", "Kelev1234"),
+        ("パスワードはNeko2024です", "password", "Neko2024"),
+        ("密码：Mao12345，不要告诉别人", "password", "Mao12345"),
+        ("Пароль от почты: Koshka77", "password", "Koshka77"),
+        ("비밀번호는 Goyangi99", "password", "Goyangi99"),
+        ("the aws one: key id AKIA…, secret " + AWS_SECRET, "aws-secret-key", AWS_SECRET),
+        (f"use {SHORT_KEY} for now", "api-key", SHORT_KEY),
+        ("pay with 4111111111111111 visa", "card-number", "4111111111111111"),
         ("curl -H 'X: Bearer f3Zk29sLqP0xYt7Rw1Vb'", "bearer-token", "f3Zk29sLqP0xYt7Rw1Vb"),
     ],
 )
@@ -79,6 +94,14 @@ def test_a_secret_is_found_where_it_stands(text: str, kind: str, secret: str) ->
         "https://example.org/item?id=4539148803436467",
         "4539 1488 0343 6468 is not a card",
         "message 1111 1111 1111 1117",
+        "boarding pass: QF7781K2, gate 12",
+        "Я забыл пароль вчера в 17:30, встретимся в 2024 году",
+        "パスワードを忘れました。2024年にまた",
+        "密码学是一门 2024 年的课程",
+        "Il mio parola d'ordine è libertà",
+        "j'ai changé de mot de passe, voir https://example.org/aide2",
+        "on the parola is 12 people",
+        "sk-learn-pipeline-with-many-parts is a name",
         "IBAN DE89 3704 0044 0532 0130 00",
         "I forgot my password again, the password is wrong",
         "password: string;",
