@@ -24,7 +24,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state, tombstones
+from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state_import, tombstones
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
@@ -261,12 +261,9 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
 def _apply_state(tx: sqlite3.Connection, record: StateRecord, context: IngestContext, tally: FileTally) -> None:
     """Write what an export of this program says besides messages; what can't be written becomes a problem."""
     scope = record.scope if context.keep_owners and record.scope else context.scope
-    kind = record.values["record"]
-    try:
-        reason = state.apply(tx, scope, record.values)
-    except (KeyError, TypeError, ValueError, sqlite3.IntegrityError, sqlite3.ProgrammingError):
-        reason = "it has another form than this program writes"
+    reason = state_import.apply(tx, scope, record.values)
     if reason is not None:
+        kind = record.values["record"]
         tally.errors.append(InputProblem(record.where, f"the record {kind!r} is left out: {reason}"))
 
 

@@ -1,27 +1,22 @@
 """What a memory holds besides messages, as records of an export: how its sessions are set, earlier forms of messages,
 what a person decided about facts, and what was forgotten.
 
-``records`` reads them and ``apply`` writes them into another memory, after the messages that they belong to. A record
-names sessions and messages as their sources do, because ids differ from memory to memory.
+A record names sessions and messages as their sources do, because ids differ from memory to memory. ``state_import``
+writes records into another memory.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from appliance.store import digests, facts, messages, sessions, statements
+from appliance.store import facts, messages, sessions
 from appliance.store.sql import from_json, pages, to_json
-from appliance.store.statements import Decision
-from appliance.timestamps import iso_from_microseconds, to_microseconds
-from appliance.types import Scope, SessionRecord
+from appliance.timestamps import iso_from_microseconds
+from appliance.types import Scope
 
 _SESSION_ORDER = "s.user_id, s.namespace, s.format, s.external_id"
-
-Apply = Callable[[sqlite3.Connection, Scope, Mapping[str, Any]], str | None]
-"""Writes a record of a scope. Returns why it could not, or None."""
 
 
 def records(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
@@ -160,127 +155,3 @@ def _forgotten(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
         found = [digest.hex() for (digest,) in db.execute("SELECT digest FROM forgotten ORDER BY digest")]
         for page in pages(found):
             yield {"record": "forgotten", "key": row[0].hex(), "digests": list(page)}
-
-
-# --- writing ------------------------------------------------------------------------------------------------
-
-
-def apply(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    """Write a record. Doing it twice changes nothing more. Returns why it could not be written, or None.
-
-    Raises:
-        KeyError, TypeError, ValueError: The record has another form.
-    """
-    return _APPLY[record["record"]](tx, scope, record)
-
-
-def _microseconds(text: str) -> int:
-    return to_microseconds(datetime.fromisoformat(text))
-
-
-def _session(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> int | None:
-    row = tx.execute(
-        "SELECT id FROM session WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?",
-        (scope.user_id, scope.namespace, record["source"], record["session_id"]),
-    ).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _message(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> int | None:
-    session = _session(tx, scope, record)
-    row = tx.execute(
-        "SELECT id FROM message WHERE session_id = ? AND external_id = ?", (session, record["message_id"])
-    ).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _apply_session(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    title = record.get("title")
-    new = SessionRecord(record["session_id"], title, metadata=record.get("metadata", {}))
-    key, _ = sessions.upsert(tx, scope, record["source"], new)
-    if record.get("agent_id"):
-        sessions.update(tx, key, agent_id=record["agent_id"])
-    for agent in record.get("agents", ()):
-        sessions.add_agent(tx, key, agent)
-    columns: dict[str, str | int | None] = {
-        name: record[name] for name in ("storage_scope", "ttl", "started_at") if name in record
-    }
-    columns |= {name: _microseconds(record[name]) for name in ("active_at", "expires_at") if name in record}
-    if record.get("title_by") == "person":
-        columns |= {"titled": "person", "title": title}
-    if record.get("pinned"):
-        columns["pinned"] = 1
-    if "options" in record:
-        columns["options"] = to_json(record["options"])
-    if columns:
-        sessions.update(tx, key, **columns)
-    return None
-
-
-def _apply_branch(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    parent, at = _session(tx, scope, record["parent"]), _message(tx, scope, record["at"])
-    if parent is None or at is None:
-        return "the conversation that it branches from is missing"
-    key = _session(tx, scope, record)
-    if key is None:  # a branch without messages of its own
-        key, _ = sessions.upsert(tx, scope, record["source"], SessionRecord(record["session_id"]))
-    sessions.update(tx, key, parent_id=parent, branch_at=at)
-    return None
-
-
-def _apply_revision(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    key, form = _message(tx, scope, record), record["form"]
-    if key is None:
-        return "the message that it is an earlier form of is missing"
-    number = int(record["number"])
-    (current,) = tx.execute("SELECT revision FROM message WHERE id = ?", (key,)).fetchone()
-    if current > number:
-        return None  # the memory has earlier forms of its own
-    tx.execute(
-        "INSERT INTO revision (message_id, number, role, author, sent_at, reply_to, replaced_at, text, metadata)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            key, number, form.get("role"), form.get("author"), form.get("timestamp"), form.get("reply_to"),
-            _microseconds(record["replaced_at"]), form["content"], to_json(form.get("metadata", {})),
-        ),
-    )  # fmt: skip
-    intact = digests.intact(tx, [key])
-    tx.execute("UPDATE message SET revision = ? WHERE id = ?", (number + 1, key))
-    digests.refresh(tx, intact)
-    digests.refresh_revisions(tx, [key])
-    return None
-
-
-def _apply_decision(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    decision = Decision(
-        kind=record["kind"], subject=record["subject"], attribute=record["attribute"], value=record["value"],
-        how=record["how"], since=record.get("since"), at=_microseconds(record["at"]),
-    )  # fmt: skip
-    statements.restore_decision(tx, scope.user_id, scope.namespace, record["slot"], decision)
-    return None
-
-
-def _apply_rejection(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    statements.reject_digests(tx, scope.user_id, scope.namespace, [bytes.fromhex(record["digest"])])
-    statements.mark_all_stale(tx, scope)
-    return None
-
-
-def _apply_forgotten(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
-    key = bytes.fromhex(record["key"])
-    tx.execute("INSERT OR IGNORE INTO forgotten_key VALUES (1, ?)", (key,))
-    if tx.execute("SELECT key FROM forgotten_key").fetchone() != (key,):
-        return "this memory has forgotten messages of its own, and can't tell those of another one by their digests"
-    tx.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(bytes.fromhex(one),) for one in record["digests"]])
-    return None
-
-
-_APPLY: Mapping[str, Apply] = {
-    "session": _apply_session,
-    "branch": _apply_branch,
-    "revision": _apply_revision,
-    "decision": _apply_decision,
-    "rejection": _apply_rejection,
-    "fact": lambda tx, scope, record: None,  # derived again
-    "forgotten": _apply_forgotten,
-}

@@ -63,6 +63,22 @@ def remove(tx: sqlite3.Connection, origins: Iterable[MessageOrigin]) -> None:
         tx.executemany("DELETE FROM forgotten WHERE digest = ?", _digests(key, origins))
 
 
+def adopt(tx: sqlite3.Connection, key: bytes, digests: Iterable[bytes]) -> bool:
+    """Store the tombstones of another memory, with its key. Returns False if this one has another key.
+
+    Raises:
+        ValueError: The key or a digest is not of its length.
+    """
+    found = list(digests)
+    if len(key) != KEY_BYTES or any(len(digest) != DIGEST_BYTES for digest in found):
+        raise ValueError("These are no tombstones.")
+    tx.execute("INSERT OR IGNORE INTO forgotten_key VALUES (1, ?)", (key,))
+    if _key(tx) != key:
+        return False
+    tx.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", [(digest,) for digest in found])
+    return True
+
+
 def path_tombstones(tx: sqlite3.Connection, paths: Sequence[bytes]) -> list[bytes]:
     """Return the keyed digests of paths."""
     key = _ensure_key(tx)

@@ -72,8 +72,8 @@ class InputProblem:
 
 @dataclass(frozen=True, slots=True)
 class StateRecord:
-    """What an export of this program says besides messages; ``store.state`` knows the kinds of ``values``. ``scope`` is
-    the owner that the export names."""
+    """What an export of this program says besides messages; ``store.state_import`` knows the kinds of ``values``.
+    ``scope`` is the owner that the export names."""
 
     values: Mapping[str, Any]
     scope: Scope | None

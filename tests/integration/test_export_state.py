@@ -157,3 +157,34 @@ def test_a_record_of_another_form_is_named_and_the_rest_is_read(memory: Applianc
     (file,) = memory.ingest(write(tmp_path / "bad.jsonl", [*bad, line("new", 0, "hello")])).files
     assert (file.new, file.status) == (1, "partial")
     assert [error.where for error in file.errors] == ["line 1", "line 2"]
+
+
+OTHER_FORMS: list[dict[str, Any]] = [
+    {"record": "session", "session_id": "new", "storage_scope": "everything"},
+    {"record": "session", "session_id": "home", "ttl": "long"},
+    {"record": "session", "session_id": "home", "ttl": 10**30},
+    {"record": "session", "session_id": "home", "expires_at": "tomorrow"},
+    {"record": "session", "session_id": "home", "agents": "Ada"},
+    {"record": "branch", "session_id": "home", "parent": {"session_id": "home", "source": "native"},
+     "at": {"session_id": "home", "source": "native", "message_id": "home-0"}},
+    {"record": "revision", "session_id": "home", "message_id": "home-0", "number": 10**30,
+     "replaced_at": "2024-01-01T00:00:00+00:00", "form": {"content": "earlier"}},
+    {"record": "revision", "session_id": "home", "message_id": "home-0", "number": 1,
+     "replaced_at": "2024-01-01T00:00:00+00:00", "form": {"content": 5}},
+    {"record": "decision", "slot": "city", "kind": "weather"},
+    {"record": "rejection", "digest": "not hexadecimal"},
+    {"record": "forgotten", "key": "00" * 100, "digests": []},
+]  # fmt: skip
+
+
+def test_records_of_another_form_are_left_out_as_a_whole_and_named(tmp_path: Path) -> None:
+    # An export may have been edited or damaged. A session that was its own branch never ended, a key of another length
+    # made every later ingest fail.
+    path = write(tmp_path / "edited.jsonl", [*TALK, *({"source": "native", **one} for one in OTHER_FORMS)])
+    with opened(tmp_path / "home") as memory:
+        (report,) = memory.ingest(path).files
+        assert len(report.errors) == len(OTHER_FORMS) and report.messages == len(TALK)
+        assert all("is left out" in error.message for error in report.errors)
+        assert {session.external_id for session in memory.sessions.list()} == {"home", "plan", "tied", "also"}
+        assert memory.verify().problems == []
+        assert memory.ingest(write(tmp_path / "more.jsonl", [line("more", 0, "Something else.")])).complete

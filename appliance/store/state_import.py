@@ -1,0 +1,214 @@
+"""Writes the records of an export (``state``) into a memory, after the messages that they belong to.
+
+An export may have been edited or damaged since. A record of another form, or one that fits nothing in the memory, is
+left out as a whole.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from appliance.runtime.decoding import convert
+from appliance.store import branches, digests, sessions, statements, tombstones
+from appliance.store.sql import to_json
+from appliance.store.statements import Decision
+from appliance.timestamps import to_microseconds
+from appliance.types import FactKind, Role, Scope, SessionRecord, StorageScope
+
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 48)]
+
+ANOTHER_FORM = "it has another form than this program writes"
+
+
+class _Session(msgspec.Struct, frozen=True):
+    """A session by the names of its source. ``key`` is None for one that the memory does not have."""
+
+    session_id: str
+    source: str
+
+    def key(self, tx: sqlite3.Connection, scope: Scope) -> int | None:
+        row = tx.execute(
+            "SELECT id FROM session WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?",
+            (scope.user_id, scope.namespace, self.source, self.session_id),
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+
+class _Message(_Session, frozen=True):
+    """A message by the names of its source."""
+
+    message_id: str
+
+    def message_key(self, tx: sqlite3.Connection, scope: Scope) -> int | None:
+        row = tx.execute(
+            "SELECT id FROM message WHERE session_id = ? AND external_id = ?", (self.key(tx, scope), self.message_id)
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+
+class _SessionState(_Session, frozen=True):
+    title: str | None = None
+    title_by: Literal["person"] | None = None
+    started_at: str | None = None
+    pinned: bool = False
+    storage_scope: StorageScope | None = None
+    ttl: _Count | None = None
+    active_at: str | None = None
+    expires_at: str | None = None
+    options: dict[str, Any] | None = None
+    agent_id: str = ""
+    agents: list[str] = []
+    metadata: dict[str, Any] = {}
+
+
+class _Branch(_Session, frozen=True):
+    parent: _Session
+    at: _Message
+
+
+class _Form(msgspec.Struct, frozen=True):
+    content: str
+    role: Role | None = None
+    author: str | None = None
+    timestamp: str | None = None
+    reply_to: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class _Revision(_Message, frozen=True):
+    number: _Count
+    replaced_at: str
+    form: _Form
+
+
+class _Decision(msgspec.Struct, frozen=True):
+    slot: str
+    kind: FactKind
+    subject: str
+    attribute: str
+    value: str
+    how: str
+    at: str
+    since: str | None = None
+
+
+class _Rejection(msgspec.Struct, frozen=True):
+    digest: str
+
+
+class _Forgotten(msgspec.Struct, frozen=True):
+    key: str
+    digests: list[str]
+
+
+def apply(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> str | None:
+    """Write a record of a scope. Doing it twice changes nothing more. Returns why it was left out, or None."""
+    if record["record"] == "fact":
+        return None  # derived again from messages and decisions
+    kind, write = _KINDS[record["record"]]
+    tx.execute("SAVEPOINT record")
+    try:
+        reason = write(tx, scope, convert(record, kind))
+    except (msgspec.ValidationError, ValueError, OverflowError, sqlite3.IntegrityError):
+        reason = ANOTHER_FORM
+    if reason is not None:
+        tx.execute("ROLLBACK TO record")
+    tx.execute("RELEASE record")
+    return reason
+
+
+def _write_session(tx: sqlite3.Connection, scope: Scope, record: _SessionState) -> str | None:
+    new = SessionRecord(record.session_id, record.title, metadata=record.metadata)
+    key, _ = sessions.upsert(tx, scope, record.source, new)
+    for agent in record.agents:
+        sessions.add_agent(tx, key, agent)
+    is_titled = record.title_by == "person"
+    columns: dict[str, str | int | None] = {
+        "agent_id": record.agent_id or None,
+        "storage_scope": record.storage_scope,
+        "ttl": record.ttl,
+        "started_at": record.started_at,
+        "active_at": _microseconds(record.active_at),
+        "expires_at": _microseconds(record.expires_at),
+        "titled": record.title_by,
+        "title": record.title if is_titled else None,
+        "pinned": 1 if record.pinned else None,
+        "options": None if record.options is None else to_json(record.options),
+    }
+    if given := {name: value for name, value in columns.items() if value is not None}:
+        sessions.update(tx, key, **given)
+    return None
+
+
+def _write_branch(tx: sqlite3.Connection, scope: Scope, record: _Branch) -> str | None:
+    parent, at = record.parent.key(tx, scope), record.at.message_key(tx, scope)
+    if parent is None or at is None:
+        return "the conversation that it branches from is missing"
+    key = record.key(tx, scope)
+    if key is None:  # a branch without messages of its own
+        key, _ = sessions.upsert(tx, scope, record.source, SessionRecord(record.session_id))
+    if key in {part.session for part in branches.session_parts(tx, parent)}:
+        return "it would be a branch of itself"
+    sessions.update(tx, key, parent_id=parent, branch_at=at)
+    return None
+
+
+def _write_revision(tx: sqlite3.Connection, scope: Scope, record: _Revision) -> str | None:
+    key, form, number = record.message_key(tx, scope), record.form, record.number
+    if key is None:
+        return "the message that it is an earlier form of is missing"
+    (current,) = tx.execute("SELECT revision FROM message WHERE id = ?", (key,)).fetchone()
+    if current > number:
+        return None  # the memory has earlier forms of its own
+    tx.execute(
+        "INSERT INTO revision (message_id, number, role, author, sent_at, reply_to, replaced_at, text, metadata)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            key, number, form.role, form.author, form.timestamp, form.reply_to, _microseconds(record.replaced_at),
+            form.content, to_json(form.metadata),
+        ),
+    )  # fmt: skip
+    intact = digests.intact(tx, [key])
+    tx.execute("UPDATE message SET revision = ? WHERE id = ?", (number + 1, key))
+    digests.refresh(tx, intact)
+    digests.refresh_revisions(tx, [key])
+    return None
+
+
+def _write_decision(tx: sqlite3.Connection, scope: Scope, record: _Decision) -> str | None:
+    at = to_microseconds(datetime.fromisoformat(record.at))
+    decision = Decision(record.kind, record.subject, record.attribute, record.value, record.how, record.since, at)
+    statements.restore_decision(tx, scope.user_id, scope.namespace, record.slot, decision)
+    return None
+
+
+def _write_rejection(tx: sqlite3.Connection, scope: Scope, record: _Rejection) -> str | None:
+    statements.reject_digests(tx, scope.user_id, scope.namespace, [bytes.fromhex(record.digest)])
+    statements.mark_all_stale(tx, scope)
+    return None
+
+
+def _write_forgotten(tx: sqlite3.Connection, scope: Scope, record: _Forgotten) -> str | None:
+    if not tombstones.adopt(tx, bytes.fromhex(record.key), map(bytes.fromhex, record.digests)):
+        return "this memory has forgotten messages of its own, and can't tell those of another one by their digests"
+    return None
+
+
+def _microseconds(text: str | None) -> int | None:
+    return None if text is None else to_microseconds(datetime.fromisoformat(text))
+
+
+_KINDS: Mapping[str, tuple[Any, Callable[[sqlite3.Connection, Scope, Any], str | None]]] = {
+    "session": (_SessionState, _write_session),
+    "branch": (_Branch, _write_branch),
+    "revision": (_Revision, _write_revision),
+    "decision": (_Decision, _write_decision),
+    "rejection": (_Rejection, _write_rejection),
+    "forgotten": (_Forgotten, _write_forgotten),
+}
+"""The form of each kind of record, and what writes it."""
