@@ -92,7 +92,10 @@ class ArchiveService:
         self._write_counts = write_counts
         self._publish = publish
         self._looked_at = float("-inf")
-        self._checked_index: object = None
+        self._completed: object = None
+        """The archive index that has been completed."""
+        self._purged: tuple[int, int] | None = None
+        """The archived messages and the rows of the archive index when it was last looked at for superfluous rows."""
 
     # --- requests -------------------------------------------------------------------------------------
 
@@ -206,12 +209,16 @@ class ArchiveService:
         with self._context() as context:
             if context is None:
                 return done
-            if self._checked_index is not context.index:
+            if self._completed is not context.index:
                 done += archiver.complete_index(context)
-                self._checked_index = context.index
+                self._completed = context.index
             while should_continue() and (refreshed := archiver.refresh_index(context)):
                 done += refreshed
-            archiver.purge_index(context)
+            # This job runs after every change of the memory, and to count the chunks takes a second per million.
+            rows = archive.count(self._database.read()), context.index.written_rows
+            if rows != self._purged:
+                archiver.purge_index(context)
+                self._purged = rows
         return done
 
     # --- steps ----------------------------------------------------------------------------------------
@@ -232,7 +239,8 @@ class ArchiveService:
             with self._context() as context:
                 if context is None:
                     return
-                yield archiver.archive_messages(context, [one.message for one in found], policy, at)
+                moved = archiver.archive_messages(context, [one.message for one in found], policy, at)
+            yield moved  # without the lease, for which an erasure and all searches behind it would wait
 
     @contextmanager
     def _context(self) -> Iterator[ArchivingContext | None]:

@@ -97,12 +97,18 @@ def missing_messages(context: ArchivingContext) -> list[int]:
     return sorted({message for chunk, message in found.items() if chunk not in present})
 
 
-def purge_index(context: ArchivingContext, max_dead_share: float = MAX_DEAD_SHARE) -> None:
+def purge_index(context: ArchivingContext) -> None:
     """Write the archive index anew without the rows of messages that came back or were deleted, if there are many."""
+    written = context.index.written_rows
+    if written and 1 - chunks.count_archived(context.database.read(), context.generation) / written > MAX_DEAD_SHARE:
+        _retain_archived(context)
+
+
+def _retain_archived(context: ArchivingContext) -> None:
+    """Write the archive index anew if it has any rows but those of archived messages."""
     with context.database.write() as tx:  # nothing is archived meanwhile
         archived = np.fromiter(chunks.archived_chunks(tx, context.generation), np.int64)
-        written = context.index.written_rows
-        if written and 1 - len(archived) / written > max_dead_share:
+        if int(np.isin(context.index.ids(), archived).sum()) < context.index.written_rows:
             context.index.retain(lambda ids: np.isin(ids, archived))
 
 
@@ -113,7 +119,7 @@ def erase_traces(database: Database, stores: DerivedStores | None) -> None:
     context = ArchivingContext.of(database, stores)
     while refresh_index(context):
         pass
-    purge_index(context, max_dead_share=0.0)
+    _retain_archived(context)
 
 
 def rebuild_index(database: Database, stores: DerivedStores | None) -> None:

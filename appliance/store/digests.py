@@ -40,6 +40,12 @@ def _as_bytes(table: str, columns: Sequence[str]) -> str:
     return ", ".join(f"CAST({table}.{one} AS BLOB)" if one in _TEXT_COLUMNS else f"{table}.{one}" for one in columns)
 
 
+_GONE_SQL = (
+    f"(CASE d.revision WHEN {CURRENT} THEN NOT EXISTS (SELECT 1 FROM message WHERE id = d.message_id)"
+    " ELSE NOT EXISTS (SELECT 1 FROM revision WHERE message_id = d.message_id AND number = d.revision) END)"
+)
+"""Whether the row is lost whose digest is ``message_digest d``."""
+
 _MESSAGE_SQL = _as_bytes("m", MESSAGE_COLUMNS)
 _REVISION_SQL = _as_bytes("r", _REVISION_COLUMNS)
 
@@ -95,7 +101,7 @@ def intact(tx: sqlite3.Connection, keys: Collection[int]) -> list[int]:
 
 def fill(database: Database, should_continue: Callable[[], bool]) -> int:
     """Compute digests for what an earlier version stored, a page of rows a transaction. Returns their number."""
-    pending = "SELECT message_id, revision FROM message_digest WHERE digest IS NULL LIMIT ?"
+    pending = f"SELECT message_id, revision FROM message_digest d WHERE digest IS NULL AND NOT {_GONE_SQL} LIMIT ?"
     done = 0
     while should_continue() and has_row(database.read(), pending, (1,)):
         with database.write() as tx:
@@ -134,9 +140,5 @@ def disagreements(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
             yield values[0], f"the digest of its revision {values[1]} is missing"
         elif digest is not None and digest != row_digest(values):
             yield values[0], f"its revision {values[1]} is not what was stored"
-    for key, revision in db.execute(
-        "SELECT d.message_id, d.revision FROM message_digest d WHERE CASE d.revision"
-        f" WHEN {CURRENT} THEN NOT EXISTS (SELECT 1 FROM message WHERE id = d.message_id)"
-        " ELSE NOT EXISTS (SELECT 1 FROM revision WHERE message_id = d.message_id AND number = d.revision) END"
-    ):
+    for key, revision in db.execute(f"SELECT d.message_id, d.revision FROM message_digest d WHERE {_GONE_SQL}"):
         yield key, f"its revision {revision} is gone" if revision else "the message is gone"

@@ -255,7 +255,8 @@ def erase_orphaned_vectors(home: Home, database: Database, generation: Generatio
 
 
 def remove_orphaned_files(home: Home, database: Database) -> None:
-    """Delete the files of generations that no longer exist, left over from a rebuild that was killed at its end."""
+    """Delete what processes that were killed have left over: the files of generations that no longer exist, and files
+    that were to replace others. Called while the stores are closed."""
     if database.is_read_only:
         return
     # List the files first: a new generation is in the database before it has files.
@@ -265,6 +266,8 @@ def remove_orphaned_files(home: Home, database: Database) -> None:
         match = _GENERATION.fullmatch(path.name)
         if match and int(match[1]) not in known:
             remove_files(home, int(match[1]))
+        if match and path.name.endswith(".new"):
+            path.unlink(missing_ok=True)
 
 
 def remove_index_for_rebuild(home: Home, database: Database, generation: Generation) -> None:

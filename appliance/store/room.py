@@ -41,6 +41,11 @@ def no_room(folder: Path, needed: int, purpose: str, free: int | None = None) ->
     return DiskFull(message, where=str(folder), hint=ROOM_HINT)
 
 
+def is_disk_full(error: OSError) -> bool:
+    """Whether an error of the system says that the disk, or this user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 @contextmanager
 def file_errors(where: Path, what: str) -> Iterator[None]:
     """Raise errors of the system about a file or folder of the home as those of this program.
@@ -57,7 +62,7 @@ def file_errors(where: Path, what: str) -> Iterator[None]:
         yield
     except OSError as error:
         named = str(error.filename or where)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_disk_full(error):
             raise DiskFull(f"It can't be {what}: the disk is full.", where=named, hint=ROOM_HINT) from error
         hint = "Check what is there and its permissions. A file or folder of another kind under this name must go."
         raise HomeError(f"It can't be {what}: {error.strerror or error}.", where=named, hint=hint) from error

@@ -11,7 +11,7 @@ import pytest
 from index_points import DIMENSION
 from numpy.typing import NDArray
 
-from appliance.errors import StoreError
+from appliance.errors import DiskFull
 from appliance.store.index.archive_index import MAX_SEGMENTS, ArchiveIndex
 from appliance.store.index.archive_segments import ArchivedPoint
 from appliance.store.index.edge import EdgeIndex, open_edge
@@ -163,9 +163,13 @@ def test_a_full_disk_is_said_and_leaves_the_file_as_it_was(
         return int(real(descriptor, data, offset))
 
     monkeypatch.setattr("os.pwrite", full)
-    with pytest.raises(StoreError, match="No space left"):
+    with pytest.raises(DiskFull, match="No space left"):
         archive.append(every[10:20])
     monkeypatch.setattr("os.pwrite", real)
     assert len(ArchiveIndex(archive.path, DIMENSION, reader(every))) == 10
     archive.append(every[10:20])
     assert len(archive) == 20
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(DiskFull):
+        archive.merge_all()
+    assert [path.name for path in tmp_path.iterdir()] == [archive.path.name] and len(archive) == 20

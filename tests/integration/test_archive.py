@@ -13,6 +13,7 @@ import pytest
 from appliance import Appliance
 from appliance.config import ArchiveSettings
 from appliance.errors import NotFound, UsageError
+from appliance.requests import RunArchiveRequest
 from appliance.types import VerifyReport
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -183,6 +184,48 @@ def frames_say_nothing_of(home: Path, word: str) -> None:
     texts = [text for (text,) in database.read().execute("SELECT text FROM message")]
     assert texts and not any(word in text for text in texts)
     database.close()
+
+
+def test_a_forgotten_row_goes_also_where_others_are_missing(memory: Appliance) -> None:
+    archive_most(memory)
+    index_service = engine_of(memory)._index_service
+    with index_service.lease_stores() as stores:
+        assert stores is not None
+        stores.archive.retain(lambda ids: ids > 20)
+    memory.erasure.forget(memory.erasure.preview("m200"))
+    with index_service.lease_stores() as stores:
+        assert stores is not None
+        assert sorted(stores.archive.ids().tolist()) == [chunk for chunk in range(21, COUNT + 1) if chunk != 200]
+
+
+def test_superfluous_rows_are_counted_only_after_a_change(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive_most(memory)
+    calls: list[object] = []
+    monkeypatch.setattr("appliance.engine.archive.archiver.purge_index", calls.append)
+    for _ in range(3):
+        engine_of(memory).archive.maintain(lambda: True)
+    assert len(calls) == 1
+    memory.archive.restore(["m5"])
+    engine_of(memory).archive.maintain(lambda: True)
+    assert len(calls) == 2
+
+
+def test_a_caller_that_reads_the_progress_slowly_holds_no_stores(memory: Appliance) -> None:
+    index_service, leases = engine_of(memory)._index_service, []
+    engine_of(memory).archive.run(
+        RunArchiveRequest(importance=1.0), lambda progress: leases.append(index_service._readers)
+    )
+    assert leases == [0]
+
+
+def test_what_a_killed_process_has_begun_to_write_goes(memory: Appliance, home: Path) -> None:
+    archive_most(memory)
+    memory.close()
+    left = home / "index" / "g1.archive.new"
+    left.write_bytes(b"half an index")
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
+        again.search("number17")
+        assert not left.exists()
 
 
 def test_a_damaged_or_lost_archive_index_is_named_and_made_again(memory: Appliance, home: Path) -> None:

@@ -153,6 +153,16 @@ def test_digests_are_filled_in_steps(home: Path, tmp_path: Path, monkeypatch: py
     assert not problems(home)
 
 
+def test_filling_ends_beside_a_digest_whose_message_is_lost(home: Path, tmp_path: Path) -> None:
+    with opened(home) as memory:
+        ingest(memory, tmp_path, [line("a", number, f"text {number}") for number in range(3)])
+    damage(home, "UPDATE message_digest SET digest = NULL", "DELETE FROM message WHERE id = 2")
+    database = Database(home / "recall.db")
+    steps = iter([True] * 5)
+    assert digests.fill(database, lambda: next(steps)) == 2
+    database.close()
+
+
 def test_the_span_of_a_session_is_not_reversed_by_a_clock(memory: Appliance, clock: Callable[[float], None]) -> None:
     session = memory.sessions.create()
     before = session.add("user", "before")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import portalocker
 
 from appliance.errors import DiskFull, NotFound, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, FOLDER_MODE, sync_folder, write_file_atomically
+from appliance.store.room import is_disk_full
 
 REPOSITORY = "repository.json"
 PACKS = "packs"
@@ -219,7 +219,7 @@ def _new_archive(path: Path) -> Iterator[Storage]:
 
 def unwritable(path: Path, error: OSError) -> StoreError:
     """The error of a backup that can't be written."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         hint = "Make room there, or remove older backups (--keep), then try again. Earlier backups there are kept."
         return DiskFull("The disk has no room for the backup.", where=str(path), hint=hint)
     hint = "Check that the disk works and has room, then try again. Earlier backups there are kept."

@@ -18,7 +18,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,13 +26,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import StoreError
+from appliance.errors import DiskFull, StoreError
 from appliance.paths import FILE_MODE, sync_folder
 from appliance.runtime.decoding import decode
 from appliance.store.index import conditions, sparse
 from appliance.store.index.archive_segments import POSTINGS_LEGS, ArchivedPoint, Array, Mask, Segment, encode, merge
 from appliance.store.index.conditions import Condition
 from appliance.store.index.protocol import SCHEMA_VERSION, Leg, LegQuery, ScoredPoint
+from appliance.store.room import is_disk_full
 from appliance.types import Filters, Scope
 
 MAGIC = b"appliance archive index\n"
@@ -112,7 +113,8 @@ class ArchiveIndex:
         """Add or replace points, and return once they would survive a power cut.
 
         Raises:
-            StoreError: The disk is full or fails.
+            DiskFull: The disk is full.
+            StoreError: It fails.
         """
         if not points:
             return
@@ -157,16 +159,21 @@ class ArchiveIndex:
 
     def _replace(self, segments: Sequence[Segment]) -> None:
         temporary = self.path.with_name(f"{self.path.name}.new")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
         try:
-            end = _write(descriptor, MAGIC, 0)
-            for segment in segments:
-                for part in _encoded(segment, self.dimension, end, sealed=True):
-                    end = _write(descriptor, part, end)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(temporary, self.path)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+            try:
+                end = _write(descriptor, MAGIC, 0)
+                for segment in segments:
+                    for part in _encoded(segment, self.dimension, end, sealed=True):
+                        end = _write(descriptor, part, end)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(temporary, self.path)
+        except OSError:
+            with suppress(OSError):  # half a file would take the room that everything else needs
+                temporary.unlink()
+            raise
         sync_folder(self.path.parent)
         self._open()
 
@@ -177,7 +184,8 @@ class ArchiveIndex:
         except OSError as error:
             hint = "Make room on the disk. Nothing was archived by this step, and nothing is lost."
             message = f"The archive index can't be written: {error.strerror}."
-            raise StoreError(message, where=str(self.path), hint=hint) from error
+            kind = DiskFull if is_disk_full(error) else StoreError
+            raise kind(message, where=str(self.path), hint=hint) from error
 
     # --- reading --------------------------------------------------------------------------------------
 

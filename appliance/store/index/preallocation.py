@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from appliance.paths import file_entries
-from appliance.store.room import allocated_bytes, free_bytes, no_room, require_room
+from appliance.store.room import allocated_bytes, free_bytes, is_disk_full, no_room, require_room
 
 SPARE_BYTES = 4_000_000
 """Room for the files that the engine begins by itself: of a segment that holds nothing yet, or of its next log."""
@@ -77,7 +77,7 @@ def preallocate(shard: Path, log_growth: int, purpose: str) -> None:
                 if allocated_bytes(stat) < stat.st_size:
                     _fill_holes(entry, stat.st_size, log_growth, file_growth)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_disk_full(error):
             raise no_room(shard, needed, purpose) from error
         raise
 
