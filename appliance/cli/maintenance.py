@@ -48,6 +48,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
             "disk": disk,
+            "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }

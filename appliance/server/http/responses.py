@@ -288,6 +288,7 @@ class StatusAnswer:
     latency: Mapping[str, Any]
     queues: Mapping[str, Any]
     memory: Mapping[str, int] | None
+    apparent_bytes: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +316,16 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "daemon": status.get("daemon"),
         **{
             name: status[name]
-            for name in ("health", "owner", "files", "summaries", "facts", "latency", "queues", "memory")
+            for name in (
+                "health",
+                "owner",
+                "files",
+                "summaries",
+                "facts",
+                "latency",
+                "queues",
+                "memory",
+                "apparent_bytes",
+            )
         },
     }

@@ -148,6 +148,7 @@ class StatusScreen(FrameScreen):
             chart.show(self._latency_lines(step), ticks)
         self._queue_chart.show(self._queue_lines(), ticks)
         disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
+        self._disk_chart.border_title = f"Disk usage (apparent size {_apparent_size(status)})"
         self._disk_chart.show([(name, size, format_bytes(size)) for name, size in disk])
         self._count_chart.show(_stored_counts(status))
 
@@ -183,7 +184,13 @@ class StatusScreen(FrameScreen):
             ("Stored", [(name, text) for name, _, text in _stored_counts(status)]),
             ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
             ("Messages by month", _month_rows(self._activity)),
-            ("Disk usage", [(name, format_bytes(size)) for name, size in status["disk_bytes"].items()]),
+            (
+                "Disk usage",
+                [
+                    *((name, format_bytes(size)) for name, size in status["disk_bytes"].items()),
+                    ("apparent size", _apparent_size(status)),
+                ],
+            ),
             ("Latency, milliseconds", latency),
             ("Queues", [(label, f"{status['queues'].get(name, 0):,}") for name, label in QUEUE_LABELS.items()]),
         )
@@ -212,6 +219,11 @@ def _status_line(status: dict[str, Any]) -> Content:
     about += ["daemon"] if status["daemon"] else []
     health = ("✓ healthy", "bold $text-success") if healthy else (f"! {one_line(status['health'])}", "$text-warning")
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
+
+
+def _apparent_size(status: dict[str, Any]) -> str:
+    """The size of all files with their holes: what a copy without holes would take."""
+    return format_bytes(sum(status["apparent_bytes"].values()))
 
 
 def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
