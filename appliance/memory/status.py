@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -32,7 +33,8 @@ def status(
     damaged: Sequence[DamagedRow] = (),
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
-    of all which messages are ``damaged``.
+    of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
+    but in a copy without holes; the index has them while it is open.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = chunks.generation(db)
@@ -40,6 +42,11 @@ def status(
     file_counts = watched_files.counts(db)
     chunk_count = chunks.count(db, generation.id) if generation else 0
     failures = watched_files.failures(db, MAX_LISTED_FAILURES)
+    file_sizes = {
+        "database": [*_stats(*home.root.glob("recall.db*"))],
+        "vectors": [*file_stats(home.vectors)],
+        "index": [*file_stats(home.index)],
+    }
     return {
         "counts": {
             "sources": _count(db, "source"),
@@ -62,11 +69,8 @@ def status(
             **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
             "troubles": [{"path": path, "reason": reason} for path, reason in failures],
         },
-        "disk_bytes": {
-            "database": sum(_disk_bytes(p) for p in home.root.glob("recall.db*")),
-            "vectors": _disk_bytes(home.vectors),
-            "index": _disk_bytes(home.index),
-        },
+        "disk_bytes": {name: sum(map(allocated_bytes, stats)) for name, stats in file_sizes.items()},
+        "apparent_bytes": {name: sum(stat.st_size for stat in stats) for name, stats in file_sizes.items()},
         "owner": _owner(home),
         "daemon": _daemon(home),
         "latency": latency(metrics),
@@ -160,11 +164,7 @@ def _is_ledger_truncated(home: Home, db: sqlite3.Connection, generation: Generat
     return rows > 0 and file_bytes < vectors.min_file_bytes(generation.dimension, rows)
 
 
-def _disk_bytes(path: Path) -> int:
-    """The bytes that a file, or all files of a folder, take on the disk. The index reserves more than it uses."""
-    if path.is_dir():
-        return sum(allocated_bytes(file_stat) for file_stat in file_stats(path))
-    try:
-        return allocated_bytes(path.stat())
-    except FileNotFoundError:  # SQLite removes its log when that is empty
-        return 0
+def _stats(*paths: Path) -> Iterator[os.stat_result]:
+    for path in paths:
+        with suppress(FileNotFoundError):  # SQLite removes its log when that is empty
+            yield path.stat()

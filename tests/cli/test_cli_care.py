@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -33,7 +34,18 @@ COUNTS = [
 def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     report = document(run("status", "--json"))
     contract = ["version", "home", "counts", "model", "disk_bytes", "daemon", "health"]
-    assert list(report) == [*contract, "owner", "files", "summaries", "facts", "latency", "queues", "memory", "backup"]
+    assert list(report) == [
+        *contract,
+        "owner",
+        "files",
+        "summaries",
+        "facts",
+        "latency",
+        "queues",
+        "memory",
+        "apparent_bytes",
+        "backup",
+    ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
     assert (report["version"], report["home"]) == (__version__, str(kept))
@@ -46,6 +58,18 @@ def test_status_reads_well(run: Run, kept: Path) -> None:
     shown = run("status").stdout
     assert "health     ok\n" in shown
     assert f"model      {PACK}, 384 dimensions" in shown
+
+
+def test_status_shows_disk_use_and_apparent_size(run: Run, kept: Path) -> None:
+    before = document(run("status", "--json"))
+    hole = kept / "index" / "g1" / "hole"
+    hole.touch()
+    os.truncate(hole, 300_000_000)
+    after = document(run("status", "--json"))
+    assert after["disk_bytes"].keys() == after["apparent_bytes"].keys() == {"database", "vectors", "index"}
+    assert after["apparent_bytes"]["index"] == before["apparent_bytes"]["index"] + 300_000_000
+    assert after["disk_bytes"]["index"] < before["disk_bytes"]["index"] + 1_000_000
+    assert re.search(r"\ndisk       database .+\napparent   30\d MB, holes in files included\n", run("status").stdout)
 
 
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:

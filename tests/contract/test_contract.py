@@ -37,7 +37,7 @@ REQUESTS = [
 
 TRANSPORTS = ("local", "daemon", "memory")
 
-VOLATILE = {"took_ms", "times", "seconds", "latency", "disk_bytes", "memory", "daemon"}
+VOLATILE = {"took_ms", "times", "seconds", "latency", "disk_bytes", "apparent_bytes", "memory", "daemon"}
 """Parts of a result that say how long something took, or what the process is."""
 
 VOLATILE_OF = {

@@ -36,7 +36,7 @@ COMMAND: Any = get_command(app)
 
 _FOLDERS = {str(SAMPLES[0].parents[1]): "<samples>"}
 
-_NOT_FROZEN = {"took_ms", "seconds", "disk_bytes", "memory", "latency", "pid"}
+_NOT_FROZEN = {"took_ms", "seconds", "disk_bytes", "apparent_bytes", "memory", "latency", "pid"}
 """Keys of what no two runs have in common."""
 
 DIGITS = 4

@@ -16,27 +16,39 @@ from appliance.store.room import require_room
 
 needs_holes = pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="files can't be preallocated here")
 
+LIST_BLOCKS = 8
+"""A file system may take a block of its own to list the pieces of a file, once some of them have been written."""
+
 
 def allocated(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_blocks for path in folder.rglob("*") if path.is_file()}
 
 
 @needs_holes
-@pytest.mark.parametrize("count", [1, 250])
-def test_an_update_writes_into_nothing_but_what_was_allocated(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize(("count", "reopened"), [(1, True), (250, False), (250, True)])
+def test_an_update_writes_into_nothing_but_what_was_allocated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, reopened: bool
+) -> None:
     index = open_edge(tmp_path / "index", DIMENSION)
     index.upsert([point(id) for id in range(1, 30)])  # the files that the first points begin are there now
     index.flush()
+    if reopened:  # with files that were cut meanwhile
+        index.close()
+        index = open_edge(tmp_path / "index", DIMENSION)
     texts = " ".join(f"word{number}" for number in range(60))
     points = [point(id, texts, texts) for id in range(100, 100 + count)]
     preallocation.preallocate(
         tmp_path, preallocation.upsert_log_bytes(count, DIMENSION, 2 * count * len(texts)), "be tried"
     )
     before = allocated(tmp_path)
-    index.upsert(points)
-    index.delete([2, 3])
-    index.flush()
-    written = {path: blocks for path, blocks in allocated(tmp_path).items() if blocks > before.get(path, 0)}
+    with monkeypatch.context() as patched:
+        patched.setattr(preallocation, "preallocate", lambda *arguments: None)
+        index.upsert(points)
+        index.delete([2, 3])
+        index.flush()
+    written = {
+        path: blocks for path, blocks in allocated(tmp_path).items() if blocks > before.get(path, 0) + LIST_BLOCKS
+    }
     assert not [path for path in written if Path(path).suffix in (".dat", ".mmap") and "journal" not in path], written
     assert not [path for path in written if "/wal/open" in path], written
     index.close()

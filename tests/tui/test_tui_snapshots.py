@@ -175,6 +175,7 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
         **real(),
         "latency": {"search": measured, "context": measured, "embedding": measured},
         "disk_bytes": {"database": 500_000, "vectors": 150_000, "index": 1_300_000},
+        "apparent_bytes": {"database": 500_000, "vectors": 150_000, "index": 330_000_000},
         "memory": {"anonymous": 60_000_000, "files": 60_000_000},
         "backup": {"path": "/media/usb/memory", "at": (datetime.now(UTC) - timedelta(days=3)).isoformat()},
     }

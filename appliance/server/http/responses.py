@@ -358,6 +358,7 @@ class StatusAnswer:
     latency: Mapping[str, Any]
     queues: Mapping[str, Any]
     memory: Mapping[str, int] | None
+    apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
 
 
@@ -386,6 +387,17 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "daemon": status.get("daemon"),
         **{
             name: status[name]
-            for name in ("health", "owner", "files", "summaries", "facts", "latency", "queues", "memory", "backup")
+            for name in (
+                "health",
+                "owner",
+                "files",
+                "summaries",
+                "facts",
+                "latency",
+                "queues",
+                "memory",
+                "apparent_bytes",
+                "backup",
+            )
         },
     }

@@ -25,7 +25,7 @@ from appliance.runtime.address_space import available_bytes, require_memory
 from appliance.store.index import conditions, preallocation, sparse, validation
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
-from appliance.store.index.shard import REINDEX_HINT, open_shard, translate_errors
+from appliance.store.index.shard import REINDEX_HINT, close_shard, open_shard, translate_errors
 from appliance.store.room import free_bytes
 from appliance.types import LEVELS, Filters, Scope
 
@@ -212,9 +212,7 @@ class EdgeIndex:
         with self._lock:
             shard, self._shard = self._shard, None
             if shard is not None:
-                with translate_errors("close", self.folder):
-                    shard.flush()
-                    shard.close()
+                close_shard(shard, self.folder, self.dimension)
 
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """The texts over which the inverse document frequency is computed; None for all texts, which is the same and

@@ -85,10 +85,10 @@ def preallocate(shard: Path, log_growth: int, purpose: str) -> None:
 def _fill_holes(entry: os.DirEntry[str], size: int, log_growth: int, file_growth: int) -> None:
     descriptor = os.open(entry.path, os.O_RDWR)
     try:
-        holes = list(_holes(descriptor, size))
-        data_end = holes[-1][0] if holes and holes[-1][1] == size else size
+        found = list(holes(descriptor, size))
+        data_end = found[-1][0] if found and found[-1][1] == size else size
         stop = _allocated_end(entry, size, data_end, log_growth, file_growth)
-        for start, end in holes:
+        for start, end in found:
             if start < stop:
                 os.posix_fallocate(descriptor, start, min(end, stop) - start)
     finally:
@@ -109,7 +109,7 @@ def _allocated_end(entry: os.DirEntry[str], size: int, data_end: int, log_growth
     return data_end + _FRONT_BYTES
 
 
-def _holes(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+def holes(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
     """The holes of a file, from and to, in order."""
     at = 0
     while at < size:

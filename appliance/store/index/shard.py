@@ -1,6 +1,6 @@
 """The embedded index on disk: creates, opens and discards its folder.
 
-    <folder>/engine.json    engine version, dimension and schema number
+    <folder>/engine.json    engine version, dimension and schema number; the full lengths of files that are cut
     <folder>/shard/         the files of the engine
 
 The folder can always be discarded: database and vector ledger have everything that is in it.
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 
@@ -29,9 +30,9 @@ from appliance.errors import (
 )
 from appliance.paths import FOLDER_MODE, file_stats, write_file_atomically
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
-from appliance.store.index import preallocation, readahead, sparse
+from appliance.store.index import preallocation, readahead, sparse, trimming
 from appliance.store.index.protocol import SCHEMA_VERSION
-from appliance.store.room import ROOM_HINT, free_bytes, require_room
+from appliance.store.room import ROOM_HINT, file_errors, free_bytes, require_room
 
 REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
 
@@ -68,10 +69,27 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
         return _create(folder, dimension), True
-    _check_marker(folder / _MARKER, dimension)
+    lengths = _check_marker(folder / _MARKER, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
+    with file_errors(shard, "opened"):
+        trimming.restore(shard, lengths)
     return _load(shard), False
+
+
+def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
+    """Flush and close the shard in ``folder``, and cut its files behind their content.
+
+    Raises:
+        DiskFull, OutOfMemory, StoreError: The engine says so.
+    """
+    with translate_errors("close", folder):
+        shard.flush()
+        shard.close()
+    with suppress(OSError):  # files that are not cut are only longer
+        trims = trimming.plan(folder / _SHARD_FOLDER)
+        _write_marker(folder / _MARKER, dimension, {trim.name: trim.length for trim in trims})
+        trimming.cut(folder / _SHARD_FOLDER, trims)
 
 
 def discard(folder: Path) -> None:
@@ -138,7 +156,7 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
             for operation in _field_indexes():
                 shard.update(operation)
             shard.flush()
-        write_file_atomically(folder / _MARKER, json.dumps(_identity(dimension)).encode() + b"\n")
+        _write_marker(folder / _MARKER, dimension, {})
     except OSError as error:
         raise HomeError(f"The index can't be created: {error}.", where=str(folder)) from error
     return shard
@@ -171,19 +189,37 @@ def _identity(dimension: int) -> dict[str, str | int]:
     }
 
 
-def _check_marker(path: Path, dimension: int) -> None:
+def _write_marker(path: Path, dimension: int, lengths: Mapping[str, int]) -> None:
+    marker = {**_identity(dimension), "lengths": lengths, "checksum": _checksum(lengths)}
+    data = json.dumps(marker).encode() + b"\n"
+    if not path.exists() or path.read_bytes() != data:
+        write_file_atomically(path, data)
+
+
+def _checksum(lengths: Mapping[str, int]) -> int:
+    """The engine would not notice a wrong length before it writes there."""
+    return zlib.crc32(json.dumps(lengths, sort_keys=True).encode())
+
+
+def _check_marker(path: Path, dimension: int) -> dict[str, int]:
+    """Check what made the index; returns the lengths that its files had before they were cut."""
     try:
-        identity = json.loads(path.read_text(encoding="utf-8"))
+        marker = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = "is missing" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
         raise StoreCorrupt(f"The marker of the index {reason}.", where=str(path), hint=REINDEX_HINT) from error
     expected = _identity(dimension)
-    if not isinstance(identity, dict) or identity.keys() != expected.keys():
+    known = {*expected, "lengths", "checksum"}
+    if not isinstance(marker, dict) or marker.keys() not in (expected.keys(), known):
         raise StoreCorrupt("The marker of the index is invalid.", where=str(path), hint=REINDEX_HINT)
     for name, value in expected.items():
-        if _comparable(name, identity[name]) != _comparable(name, value):
-            message = f"The index was made with {name} {identity[name]}, but this program uses {name} {value}."
+        if _comparable(name, marker[name]) != _comparable(name, value):
+            message = f"The index was made with {name} {marker[name]}, but this program uses {name} {value}."
             raise StoreVersion(message, where=str(path), hint=REINDEX_HINT)
+    lengths: dict[str, int] = marker.get("lengths", {})  # earlier versions cut nothing
+    if lengths and marker["checksum"] != _checksum(lengths):
+        raise StoreCorrupt("The marker of the index is damaged.", where=str(path), hint=REINDEX_HINT)
+    return lengths
 
 
 def _comparable(name: str, value: object) -> object:

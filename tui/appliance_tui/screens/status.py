@@ -149,6 +149,7 @@ class StatusScreen(FrameScreen):
             chart.show(self._latency_lines(step), ticks)
         self._queue_chart.show(self._queue_lines(), ticks)
         disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
+        self._disk_chart.border_title = f"Disk usage (apparent size {_apparent_size(status)})"
         self._disk_chart.show([(name, size, format_bytes(size)) for name, size in disk])
         self._count_chart.show(_stored_counts(status))
 
@@ -184,7 +185,13 @@ class StatusScreen(FrameScreen):
             ("Stored", [(name, text) for name, _, text in _stored_counts(status)]),
             ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
             ("Messages by month", _month_rows(self._activity)),
-            ("Disk usage", [(name, format_bytes(size)) for name, size in status["disk_bytes"].items()]),
+            (
+                "Disk usage",
+                [
+                    *((name, format_bytes(size)) for name, size in status["disk_bytes"].items()),
+                    ("apparent size", _apparent_size(status)),
+                ],
+            ),
             ("Latency, milliseconds", latency),
             ("Queues", [(label, f"{status['queues'].get(name, 0):,}") for name, label in QUEUE_LABELS.items()]),
         )
@@ -225,6 +232,11 @@ def _backup_age(backup: dict[str, str] | None) -> str:
     if not hours:
         return "last backup within the hour"
     return f"last backup {pluralize(days, 'day') if days else pluralize(hours, 'hour')} ago"
+
+
+def _apparent_size(status: dict[str, Any]) -> str:
+    """The size of all files with their holes: what a copy without holes would take."""
+    return format_bytes(sum(status["apparent_bytes"].values()))
 
 
 def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
