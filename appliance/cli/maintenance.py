@@ -48,8 +48,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
             "disk": disk,
-            "backup": _backup_text(shape["backup"]),
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
+            "backup": _backup_text(shape["backup"]),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
