@@ -17,9 +17,8 @@ from typing import Any, Self
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
 from appliance.runtime.address_space import MEMORY_HINT
-from appliance.store import text_frames
+from appliance.store import migrations, text_frames
 from appliance.store.damage import decode_text, is_utf8
-from appliance.store.migrations import migrate
 from appliance.store.room import ROOM_HINT, free_bytes
 from appliance.store.scripts import searchable
 
@@ -55,13 +54,16 @@ class Database:
         with as_store_errors(path):
             self._writer = self._connect()
             try:
-                migrate(self._writer, str(path))
+                self._settle_schema()
             except BaseException:
                 self._writer.close()
                 raise
 
     def _create_file(self) -> None:
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+
+    def _settle_schema(self) -> None:
+        migrations.migrate(self._writer, str(self.path))
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -282,6 +284,9 @@ class ReadOnlyDatabase(Database):
                 where=str(log),
                 hint="Open it once where it can be written, or copy the folder to such a place.",
             )
+
+    def _settle_schema(self) -> None:
+        migrations.require_latest(self._writer, str(self.path))
 
     def _connect(self, kind: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
         # "immutable" does without the files beside the database that WAL mode would create.

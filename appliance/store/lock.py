@@ -62,18 +62,14 @@ class OwnerLock:
         self._write_note(Owner(os.getpid(), self._purpose, str(socket)))
 
     def _write_note(self, owner: Owner) -> None:
-        if self._descriptor is None:
-            return
-        with contextlib.suppress(OSError):  # a full disk: the lock holds without its note
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, msgspec.json.encode(owner), 0)
+        if self._descriptor is not None:
+            _replace_note(self._descriptor, msgspec.json.encode(owner))
 
     def release(self) -> None:
         if self._descriptor is None:
             return
         self._stop_listening()
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._descriptor, 0)
+        _replace_note(self._descriptor, b"")
         with contextlib.suppress(OSError, portalocker.exceptions.LockException):
             portalocker.unlock(self._descriptor)
         os.close(self._descriptor)
@@ -95,6 +91,18 @@ def read_owner(path: Path) -> Owner | None:
 def describe_owner(owner: Owner | None) -> str:
     """An owner as an error names it."""
     return f"'{owner.purpose}' (process {owner.pid})" if owner else "another process"
+
+
+def _replace_note(descriptor: int, note: bytes) -> None:
+    """Write a note over the one that is there, with blanks behind it: the file keeps its block, so that the next note
+    has room on a full disk. If there is none, the lock holds without a note, and not with one of the last owner."""
+    try:
+        length = max(len(note), min(os.fstat(descriptor).st_size, MAX_NOTE_BYTES))
+        os.pwrite(descriptor, note.ljust(length), 0)
+        os.ftruncate(descriptor, length)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
 
 
 def _read_note(descriptor: int) -> Owner | None:

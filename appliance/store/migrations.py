@@ -258,23 +258,8 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
     Raises:
         StoreVersion: The store was written by a newer version of this program, or by one that was never released.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version == latest():
+    if _known_version(connection, where) == latest():
         return
-    if version > latest():
-        raise StoreVersion(
-            f"A newer version of this program wrote this store (schema {version}; this version reads {latest()}).",
-            where=where,
-            hint="Update the program. Nothing was changed.",
-        )
-    # sqlite-utils creates its table of migrations before it applies the first one.
-    others = "SELECT 1 FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
-    if version < FIRST and (version or connection.execute(others).fetchone()):
-        raise StoreVersion(
-            f"No released version wrote this store (schema {version}; the first released one is {FIRST}).",
-            where=where,
-            hint="Move the file away and ingest the exports again. Nothing was changed.",
-        )
     from sqlite_utils import Database, Migrations
 
     numbered = Migrations("recall")
@@ -289,6 +274,46 @@ def migrate(connection: sqlite3.Connection, where: str) -> None:
     database = Database(connection)
     with database.atomic():
         numbered.apply(database)
+
+
+def require_latest(connection: sqlite3.Connection, where: str) -> None:
+    """Check the schema of a store that can't be written; errors name the database as ``where``.
+
+    Raises:
+        StoreVersion: It is not the schema of this program.
+    """
+    version = _known_version(connection, where)
+    if version < latest():
+        raise StoreVersion(
+            f"The memory is of an older version of this program (schema {version}; this version reads {latest()}), "
+            "and it can't be brought up to date where nothing can be written.",
+            where=where,
+            hint="Open it once where it can be written, or copy the folder to such a place.",
+        )
+
+
+def _known_version(connection: sqlite3.Connection, where: str) -> int:
+    """The number of the store's schema; 0 if it is empty.
+
+    Raises:
+        StoreVersion: The store was written by a newer version of this program, or by one that was never released.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > latest():
+        raise StoreVersion(
+            f"A newer version of this program wrote this store (schema {version}; this version reads {latest()}).",
+            where=where,
+            hint="Update the program. Nothing was changed.",
+        )
+    # sqlite-utils creates its table of migrations before it applies the first one.
+    others = "SELECT 1 FROM sqlite_schema WHERE tbl_name <> '_sqlite_migrations'"
+    if version < FIRST and (version or connection.execute(others).fetchone()):
+        raise StoreVersion(
+            f"No released version wrote this store (schema {version}; the first released one is {FIRST}).",
+            where=where,
+            hint="Move the file away and ingest the exports again. Nothing was changed.",
+        )
+    return version
 
 
 def schema() -> Iterator[str]:

@@ -78,12 +78,16 @@ def read_address(home: Home) -> DaemonAddress | None:
 
 
 def find_address(home: Home) -> SocketAddress | None:
-    """Where the owner of a home listens, if one wrote so. It may have ended since."""
+    """Where the owner of a home listens, if one wrote so or found no room to. It may have ended since."""
     owner = read_owner(home.lock)
     if owner is not None and owner.socket is not None:
         return SocketAddress(owner.socket, is_daemon=False)
     daemon = read_address(home)
-    return SocketAddress(daemon.socket, is_daemon=True) if daemon is not None else None
+    if daemon is not None:
+        return SocketAddress(daemon.socket, is_daemon=True)
+    if owner is None and home.socket.exists():  # elsewhere, it may be another user's
+        return SocketAddress(str(home.socket), is_daemon=False)
+    return None
 
 
 def connect(home: Home, *, model: str | None = None) -> tuple[DaemonTransport, Settings] | None:

@@ -189,7 +189,8 @@ class SharedTransport:
 
     def _attach(self) -> Settings | None:
         owner = read_owner(self._home.lock)
-        if not (owner and owner.socket) and not self._home.daemon.exists():
+        may_listen = owner.socket is not None if owner else self._home.socket.exists()
+        if not may_listen and not self._home.daemon.exists():
             return None
         from appliance.transports import daemon
 

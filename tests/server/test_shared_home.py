@@ -100,6 +100,16 @@ def test_two_programs_have_one_memory(home: Path) -> None:
         assert not second.verify().problems
 
 
+def test_an_owner_whose_note_found_no_room_is_found_by_its_socket(home: Path) -> None:
+    with Appliance.open(home, worker=False) as first:
+        os.truncate(Home(home).lock, 0)
+        assert first.owner is None
+        if not Home(home).socket.exists():
+            pytest.skip("the path of the home is too long for a socket in it")
+        with Appliance.open(home, worker=False) as second:
+            assert second.is_attached
+
+
 def test_the_socket_is_private_and_goes_with_its_owner(home: Path) -> None:
     mask = os.umask(0)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from appliance.errors import HomeLocked
-from appliance.store.lock import OwnerLock
+from appliance.store.lock import OwnerLock, read_owner
+from appliance.types import Owner
 
 HOLDER = """
 import sys, time
@@ -76,6 +78,53 @@ def test_a_note_that_can_t_be_read_does_not_hide_the_refusal(tmp_path: Path) -> 
         with pytest.raises(HomeLocked, match="in use by another process"):
             OwnerLock(path).acquire("y")
     first.release()
+
+
+class FullDisk:
+    """``os.pwrite`` where the disk has no block left: files that have none stay empty (``blocks`` of 0), or, where a
+    block is never written over, all stay as they are (-1)."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, blocks: int) -> None:
+        self._pwrite, self._blocks = os.pwrite, blocks
+        monkeypatch.setattr(os, "pwrite", self.write)
+
+    def write(self, descriptor: int, data: bytes, offset: int) -> int:
+        if self._blocks < 0 or not os.fstat(descriptor).st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._pwrite(descriptor, data, offset)
+
+
+def test_the_owner_is_named_though_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = OwnerLock(tmp_path / "lock")
+    lock.acquire("before")
+    lock.release()
+    assert read_owner(tmp_path / "lock") is None
+    FullDisk(monkeypatch, blocks=0)
+    lock.acquire("an import of many files")
+    assert read_owner(tmp_path / "lock") == Owner(os.getpid(), "an import of many files")
+    lock.announce(tmp_path / "socket", lambda: None)
+    with pytest.raises(HomeLocked, match="in use by 'an import of many files'"):
+        OwnerLock(tmp_path / "lock").acquire("a search")
+    lock.release()
+    assert read_owner(tmp_path / "lock") is None
+
+
+@pytest.mark.parametrize("blocks", [0, -1])
+def test_an_owner_that_can_t_be_named_is_not_called_by_the_name_of_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(b'{"pid": 1, "purpose": "one that was killed"}' if blocks else b"")
+    with monkeypatch.context() as patched:
+        FullDisk(patched, blocks)
+        lock = OwnerLock(path)
+        lock.acquire("an import")
+        assert read_owner(path) is None
+        with pytest.raises(HomeLocked, match=r"in use by another process\."):
+            OwnerLock(path).acquire("a search")
+    lock.announce(tmp_path / "socket", lambda: None)
+    assert read_owner(path) == Owner(os.getpid(), "an import", str(tmp_path / "socket"))
+    lock.release()
 
 
 def test_the_file_is_private(tmp_path: Path) -> None:

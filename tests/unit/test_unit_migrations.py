@@ -115,6 +115,19 @@ def test_an_earlier_store_opens_whole_and_goes_on(
     assert version(path)[0] == LATEST + migrated
 
 
+@pytest.mark.parametrize("name", ["first", "development"])
+def test_an_earlier_store_where_nothing_can_be_written_says_what_to_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = put(name, home)
+    before = path.read_bytes()
+    monkeypatch.setattr("appliance.paths.is_read_only", lambda home: True)
+    with pytest.raises(StoreVersion, match=rf"older version .*schema {migrations.FIRST}; .*{LATEST}") as refused:
+        Appliance.open(home, worker=False, embedder=HashEmbedder())
+    assert "Open it once where it can be written" in (refused.value.hint or "")
+    assert path.read_bytes() == before and not list(home.glob("recall.db-*"))
+
+
 def test_the_first_schema_is_not_edited(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A change of schema.sql would reach new homes only: others get it by a migration."""
     monkeypatch.setattr(migrations, "MIGRATIONS", ())
