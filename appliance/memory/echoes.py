@@ -25,7 +25,11 @@ MAX_RARE_MESSAGES = 20
 """A word is rare if no more messages have it, the erased ones not counted."""
 
 MAX_WORDS = 5_000
-"""Words of the erased messages that are looked up, which takes a quarter of a second. It bounds a preview's time."""
+"""Words of the erased messages that are looked up, which takes a quarter of a second for a few messages."""
+
+MAX_ERASED_POSTINGS = 1_000
+"""A word that more of the erased messages have is not looked up further: it is no evidence of any one of them. With
+``MAX_WORDS``, this bounds a preview's time however many messages are meant."""
 
 MAX_ECHOES = 200
 
@@ -124,17 +128,19 @@ class _RareWords:
             for stem, word in words.items():
                 if stem not in counted and len(counted) < MAX_WORDS:
                     counted[stem] = self._is_rare(db, word, erased_keys)
-                if counted.get(stem):
+            if rare := [stem for stem in words if counted.get(stem)]:
+                for stem in rare:
                     self._texts_by_stem[stem].append(len(self._words_by_text))
-            self._words_by_text.append(words.keys())
+                self._words_by_text.append(words.keys())
 
     def _is_rare(self, db: sqlite3.Connection, word: str, erased: Set[int]) -> bool:
         query = "SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?"
-        limit = MAX_RARE_MESSAGES + len(erased) + 1
-        found = {key for (key,) in db.execute(query, (lexical.quote_fts(split_unspaced(word)), limit))} - erased
-        if len(found) > MAX_RARE_MESSAGES:
+        limit = MAX_RARE_MESSAGES + min(len(erased), MAX_ERASED_POSTINGS) + 1
+        found = {key for (key,) in db.execute(query, (lexical.quote_fts(split_unspaced(word)), limit))}
+        others = found - erased
+        if len(found) == limit or len(others) > MAX_RARE_MESSAGES:
             return False
-        self.messages |= found
+        self.messages |= others
         return True
 
     def with_a_rare_word(self, rows: Iterable[tuple[int, Role, str]]) -> Iterator[tuple[int, Role, str]]:

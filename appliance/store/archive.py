@@ -8,7 +8,7 @@ archived exactly if it has a row in ``archived``; moving it, either way, is one 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import ahocorasick_rs
@@ -252,26 +252,34 @@ def sample_archived(db: sqlite3.Connection, limit: int) -> list[str]:
     return [text for (text,) in rows]
 
 
-def texts_of(tx: sqlite3.Connection, keys: Collection[int]) -> list[str]:
-    """Return the texts of messages, with those of their earlier revisions."""
+def texts_of(tx: sqlite3.Connection, keys: Collection[int]) -> Iterator[str]:
+    """Yield the texts of messages, with those of their earlier revisions."""
     selected = json_keys(keys)
     rows = tx.execute(
         f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
         f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
         (selected, selected),
     )
-    return [text for (text,) in rows]
+    return (text for (text,) in rows)
 
 
-def retire_dictionaries(tx: sqlite3.Connection, deleted_texts: Sequence[str]) -> None:
-    """Retire the dictionaries that hold a piece of a deleted text which no message has any more."""
-    pieces = {piece for text in deleted_texts for piece in _pieces(text)}
-    found = dictionaries(tx, retired=False) if pieces else []
-    shared = {one.id: pieces & set(_pieces(one.content.decode("utf-8", "replace"))) for one in found}
-    distinctive = _without_present(tx, set().union(*shared.values()))
+def learned_pieces(tx: sqlite3.Connection, keys: Collection[int]) -> dict[int, set[str]]:
+    """Return the pieces of the texts of messages that stand in a dictionary, by the number of the dictionary."""
+    known = {one.id: set(_pieces(one.content.decode("utf-8", "replace"))) for one in dictionaries(tx, retired=False)}
+    every = set().union(*known.values())
+    said: set[str] = set()
+    for text in texts_of(tx, keys) if every else ():
+        said.update(every.intersection(_pieces(text)))
+    return {number: pieces & said for number, pieces in known.items()}
+
+
+def retire_dictionaries(tx: sqlite3.Connection, learned: Mapping[int, set[str]]) -> None:
+    """Retire the dictionaries that hold a piece of a deleted text which no message has any more. ``learned`` is what
+    ``learned_pieces`` returned before the texts were deleted."""
+    distinctive = _without_present(tx, set().union(*learned.values()))
     tx.executemany(
         "UPDATE archive_dictionary SET retired = 1 WHERE id = ?",
-        [(number,) for number, some in shared.items() if some & distinctive],
+        [(number,) for number, pieces in learned.items() if pieces & distinctive],
     )
 
 

@@ -74,12 +74,11 @@ def remove_messages(tx: sqlite3.Connection, keys: Collection[int]) -> None:
 
 
 def _delete_messages(tx: sqlite3.Connection, keys: Collection[int]) -> None:
-    has_dictionaries = bool(archive.dictionaries(tx, retired=False))
-    texts = archive.texts_of(tx, keys) if has_dictionaries else []
+    learned = archive.learned_pieces(tx, keys)
     lexical.remove_from_index(tx, keys)
     chunks.delete(tx, keys)
     tx.execute(f"DELETE FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),))
-    archive.retire_dictionaries(tx, texts)
+    archive.retire_dictionaries(tx, learned)
 
 
 def _transfer_to_branch(tx: sqlite3.Connection, session: int) -> RemovalResult:

@@ -14,8 +14,9 @@ import pytest
 
 from appliance import Appliance, Backups
 from appliance.errors import DiskFull, HomeError, NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
+from appliance.paths import Home
 from appliance.store import migrations
-from appliance.store.backup import making, retention
+from appliance.store.backup import catalogue, making, retention
 from appliance.store.backup.storage import FolderStorage
 from appliance_models import HashEmbedder
 
@@ -407,3 +408,25 @@ def test_nothing_is_removed_while_a_kept_backup_cannot_be_read(
     with pytest.raises(StoreCorrupt, match="manifest"):
         memory.backup(tmp_path / "backups", keep="1d")
     assert len(list((tmp_path / "backups" / "backups").iterdir())) == 3
+
+
+def test_nothing_is_removed_while_a_pack_that_is_written_anew_is_damaged(memory: Appliance, tmp_path: Path) -> None:
+    memory.backup(tmp_path / "backups")
+    memory.ingest(write(tmp_path / "b.jsonl", lines(300, "b")))
+    memory.backup(tmp_path / "backups")
+    memory.sessions.get("b").delete()
+    for pack in (tmp_path / "backups" / "packs").iterdir():
+        flip(pack, pack.stat().st_size // 2)
+    with pytest.raises(StoreCorrupt):
+        memory.backup(tmp_path / "backups", keep="1d")
+    assert len(list((tmp_path / "backups" / "backups").iterdir())) == 3
+
+
+def test_a_backup_is_known_although_its_maker_was_ended_after_it(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("appliance.store.backup.previous.remember", lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        memory.backup(tmp_path / "backups")
+    (known,) = catalogue.known(Home(tmp_path / "home"))
+    assert known.path == str(tmp_path / "backups") and len(known.times) == 1

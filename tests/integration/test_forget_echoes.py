@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from appliance import Appliance
 from appliance.store import archive
 from tests.engines import engine_of
@@ -47,6 +49,17 @@ def test_what_is_forgotten_together_is_no_echo(memory: Appliance) -> None:
     session.add("user", KEYS)
     session.add("assistant", "Saved: spare keys with Mrs. Aydın")
     assert echoes(memory, session.id) == set()
+
+
+def test_a_word_of_very_many_erased_messages_is_no_evidence(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance.memory.echoes.MAX_ERASED_POSTINGS", 3)
+    monkeypatch.setattr("appliance.memory.echoes.MAX_RARE_MESSAGES", 1)
+    session = memory.sessions.create()
+    said = [session.add("user", f"The harbour clock is broken again, note {number}.").id for number in range(5)]
+    rare = session.add("user", KEYS)
+    memory.sessions.create().add("user", "The harbour clock is broken again.")
+    repeated = memory.sessions.create().add("user", f"{KEYS}.")
+    assert {id for _, id in echoes(memory, *said, rare.id)} == {repeated.id}
 
 
 def test_numbers_are_repeated_in_few_words(memory: Appliance) -> None:

@@ -72,7 +72,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def move(database: Database, keys: range) -> Dictionary | None:
     with database.write() as tx:
-        dictionary = archive.add_dictionary(tx, archive.texts_of(tx, keys))
+        dictionary = archive.add_dictionary(tx, [*archive.texts_of(tx, keys)])
         archive.archive(tx, archive.archivable(tx, keys), dictionary, 0)
     return dictionary
 
@@ -152,10 +152,10 @@ def test_damage_is_named_and_ends_nothing(database: Database) -> None:
 
 
 def forget(tx: sqlite3.Connection, key: int) -> None:
-    gone = archive.texts_of(tx, [key])
+    learned = archive.learned_pieces(tx, [key])
     lexical.remove_from_index(tx, [key])
     tx.execute("DELETE FROM message WHERE id = ?", (key,))
-    archive.retire_dictionaries(tx, gone)
+    archive.retire_dictionaries(tx, learned)
 
 
 def test_a_dictionary_is_retired_for_a_text_that_only_it_has_left(database: Database) -> None:

@@ -74,6 +74,9 @@ def make(
         if keep is not None and written.backup_ids():
             written.manifest(written.backup_ids()[-1])  # an encrypted one can be read, before anything is written
         _remove_unfinished(written)
+        if not storage.is_archive(target):
+            # Before there is a backup: a receipt has to name it also if this process ends before it comes to the end.
+            catalogue.note(home, target, written.head.id, written.backup_ids())
         with snapshot.take(home) as taken:
             manifest, digests = _write(written, taken, previous.find(home, written), progress)
         removed: Sequence[str] = ()

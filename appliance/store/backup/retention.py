@@ -70,7 +70,8 @@ def parse_policy(text: str) -> RetentionPolicy:
 def remove_others(written: Repository, policy: RetentionPolicy, forgotten_at: int | None) -> list[str]:
     """Remove the backups that a policy does not keep, and what only they need. Returns their ids.
 
-    If this is interrupted, all remaining backups are complete; what is left over is removed the next time.
+    If this is interrupted, all remaining backups are complete; what is left over is removed the next time. Nothing is
+    removed before everything that is kept has been read and written.
 
     Args:
         written: The repository.
@@ -78,15 +79,14 @@ def remove_others(written: Repository, policy: RetentionPolicy, forgotten_at: in
         forgotten_at: When something was last forgotten. Packs from before then lose everything that is not needed.
 
     Raises:
-        StoreCorrupt: A manifest that is kept is damaged. Nothing was removed.
+        StoreCorrupt: A manifest that is kept is damaged, or a pack that has to be written anew. Nothing was removed.
     """
     ids = written.backup_ids()
     kept = policy.kept(ids)
-    kept_manifests = [written.manifest(id) for id in ids if id in kept]
+    kept_manifests = _repack(written, [written.manifest(id) for id in ids if id in kept], forgotten_at)
     removed = [id for id in ids if id not in kept]
     for id in removed:
         written.storage.remove(f"{BACKUPS}/{id}")
-    kept_manifests = _repack(written, kept_manifests, forgotten_at)
     needed = {pack.name for manifest in kept_manifests for pack in manifest.packs}
     for name in written.storage.names(PACKS):
         if name not in needed:
