@@ -9,13 +9,18 @@ The format is described at https://www.sqlite.org/fileformat2.html.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 DEFAULT_PAGE_BYTES = 4096
 """The size of a page where the file does not say it any more; this program has always used it."""
+
+CACHED_PAGES = 256
+"""Pages that are held in memory: each row asks for its page several times, and the next row for the same."""
 
 _MAGIC = b"SQLite format 3\0"
 _FILE_HEADER_BYTES = 100
@@ -50,24 +55,38 @@ class Tree:
 
 
 class PageFile:
-    """A database's pages by number, from 1."""
+    """A database's pages by number, from 1. A page that the disk can't read is as one that is missing."""
 
     def __init__(self, path: Path) -> None:
-        self._content = path.read_bytes()
+        self._file = os.open(path, os.O_RDONLY)
+        self._bytes = os.fstat(self._file).st_size
         log = path.with_name(f"{path.name}-wal")
         self._log = _committed(log.read_bytes()) if log.is_file() else {}
-        self.page_bytes = _page_bytes(self._content, self._log)
-        self.count = max([len(self._content) // self.page_bytes, *self._log])
+        self._read = lru_cache(CACHED_PAGES)(self._read_page)
+        self.page_bytes = _page_bytes(self._read_at(0, _FILE_HEADER_BYTES), self._log)
+        self.count = max([self._bytes // self.page_bytes, *self._log])
         self._used: set[int] = set()
         self.roots = self._find_roots()
         """The root pages of all tables and indexes that the schema still names, by name."""
+
+    def close(self) -> None:
+        os.close(self._file)
 
     def page(self, number: int) -> bytes:
         """Return a page; empty if the file has none of this number."""
         if number in self._log:
             return self._log[number]
-        page = self._content[(number - 1) * self.page_bytes : number * self.page_bytes]
+        return self._read(number) if number >= 1 else b""
+
+    def _read_page(self, number: int) -> bytes:
+        page = self._read_at((number - 1) * self.page_bytes, self.page_bytes)
         return page if len(page) == self.page_bytes else b""
+
+    def _read_at(self, start: int, size: int) -> bytes:
+        try:
+            return os.pread(self._file, size, start)
+        except OSError:
+            return b""
 
     def _find_roots(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -187,7 +206,7 @@ class PageFile:
         except IndexError:
             return []
         left = size - self._local_bytes(number, size)
-        if left <= 0 or size > len(self._content) + len(self._log) * self.page_bytes:
+        if left <= 0 or size > self._bytes + len(self._log) * self.page_bytes:
             return []
         at += size - left
         following = int.from_bytes(page[at : at + 4], "big")

@@ -84,10 +84,9 @@ def recover(source: Path, database: Database, owner: str) -> Recovered:
         StoreCorrupt: The file does not begin as a database does, and holds no message.
         StoreVersion: A newer version of this program wrote it.
     """
-    file = PageFile(source)
-    _check_version(file, source)
     report = Recovered()
-    with database.write() as tx:
+    with closing(PageFile(source)) as file, database.write() as tx:
+        _check_version(file, source)
         tx.execute("PRAGMA defer_foreign_keys = ON")
         tables = {table.name: table for table in _tables(tx)}
         scan = _Scan.of(file, tables, report)
@@ -102,12 +101,12 @@ def recover(source: Path, database: Database, owner: str) -> Recovered:
         _derive(tx)
         _report_lost_messages(tx, scan, report)
         (report.messages,) = tx.execute("SELECT count(*) FROM message").fetchone()
-    if not report.messages and not _is_database(file):
-        raise StoreCorrupt(
-            "This file is no database, and no message can be read in it.",
-            where=str(source),
-            hint="Name a home, or its file recall.db; 'appliance restore' gets a memory back from a backup.",
-        )
+        if not report.messages and not _is_database(file):
+            raise StoreCorrupt(
+                "This file is no database, and no message can be read in it.",
+                where=str(source),
+                hint="Name a home, or its file recall.db; 'appliance restore' gets a memory back from a backup.",
+            )
     return report
 
 

@@ -77,11 +77,11 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
 
 
 def _stored(path: Path) -> Iterator[tuple[int, Stored]]:
-    file = PageFile(path)
     pages: dict[int, frozenset[int]] = {}
-    for number in file.walk(file.roots["message"]).pages:
-        for row, used in file.rows_with_pages(number):
-            pages[row.rowid or 0] = frozenset(used)
+    with closing(PageFile(path)) as file:
+        for number in file.walk(file.roots["message"]).pages:
+            for row, used in file.rows_with_pages(number):
+                pages[row.rowid or 0] = frozenset(used)
     with closing(sqlite3.connect(path)) as db:
         for key, text in db.execute("SELECT id, body FROM message"):
             yield key, Stored(text, pages[key])

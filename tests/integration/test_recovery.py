@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -62,6 +64,23 @@ def test_a_sound_memory_is_recovered_whole(closed: Path, tmp_path: Path) -> None
         assert new.sessions.create().add("user", "hello").id == old.sessions.create().add("user", "hello").id
         ingest(new, tmp_path, [line("gone", 1, f"{SECRET}, 1")])
         assert not any(SECRET in one["content"] for one in new.export())
+
+
+def test_a_page_that_the_disk_cannot_read_is_left_out(
+    closed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, size = pages_of(closed, "message")[1], page_size(closed)
+    real = os.pread
+
+    def failing(descriptor: int, count: int, start: int) -> bytes:
+        if start == (page - 1) * size:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(descriptor, count, start)
+
+    monkeypatch.setattr("appliance.store.pages.os.pread", failing)
+    report = recover(closed, tmp_path / "new")
+    assert 0 < len(LINES) - report.messages <= size // 50
+    assert any(part.where == f"page {page}" for part in report.lost)
 
 
 def test_what_is_only_in_the_log_is_recovered(home: Path, tmp_path: Path) -> None:
