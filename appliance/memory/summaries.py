@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from appliance.memory.extractive import EXTRACTIVE, Embed
 from appliance.memory.facts.contradictions import find_contradictions
 from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, SummaryPlan, Transcript
 from appliance.runtime.workers import within
+from appliance.secrets.masking import mask_texts
 from appliance.store import facts, messages, sessions, summaries, summary_chunks
 from appliance.store.chunks import ChunkableMessage, ChunkSpan
 from appliance.store.database import Database
@@ -174,6 +176,7 @@ class SummaryService:
             # In this order, a message that arrives in between is summarised and still counts as pending.
             pending_changes = summaries.pending_changes(db, key)
             rows, tool_records = messages.conversation_and_tools(db, key)
+            rows = _without_secrets(rows)
             existing = summaries.of_session(db, key)
             stopped, unstored = self._stopped
             self._stopped = (key, unstored if stopped == key else {})
@@ -182,7 +185,7 @@ class SummaryService:
             )
             transcript = summary_planner.build_transcript(rows, tool_records)
             plan = summary_planner.plan(transcript, existing, tools)
-            summary_planner.add_procedures(transcript, existing, lambda keys: messages.texts(db, keys), plan)
+            summary_planner.add_procedures(transcript, existing, partial(_texts_without_secrets, db), plan)
             plan.new = _flag_contradictions(db, key, context.name, transcript, plan.new)
             written = self._store_plan(key, pending_changes, plan)
             if written:
@@ -221,6 +224,16 @@ class SummaryService:
         db = self._context.database.read()
         info = sessions.find(db, session_id, user_id, owner=self._context.owner)
         return Scope(info.user_id, info.namespace), sessions.key(info)
+
+
+def _without_secrets(rows: Sequence[MessageRow]) -> list[MessageRow]:
+    texts = mask_texts([row.text for row in rows])
+    return [row if text == row.text else replace(row, text=text) for row, text in zip(rows, texts, strict=True)]
+
+
+def _texts_without_secrets(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    texts = messages.texts(db, keys)
+    return dict(zip(texts, mask_texts([*texts.values()]), strict=True))
 
 
 def _flag_contradictions(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
-from appliance.secrets.detector import find_in_texts
+from appliance.secrets.detector import find_in_texts, find_secrets
 from appliance.secrets.generic import SecretSpan
 
 T = TypeVar("T")
@@ -33,6 +33,30 @@ def drop(text: str, spans: Sequence[SecretSpan]) -> str:
     return _replace(text, spans, lambda kind, length: f"[secret: {kind}]")
 
 
+def mask_texts(texts: Sequence[str]) -> list[str]:
+    """Return texts with their secrets hidden, also where one of them repeats a secret of another, or is cut within it.
+
+    What is made of texts, such as the names in them, is made of these: a part of a secret is not recognised any more
+    where it stands alone."""
+    found = find_in_texts(texts)
+    secrets = {texts[number][start:end] for number, spans in found.items() for _, start, end in spans}
+    masked = []
+    for number, text in enumerate(texts):
+        hidden = mask(text, found.get(number, ()))
+        for secret in secrets:
+            hidden = _mask_parts(hidden.replace(secret, MASK * len(secret)), secret)
+        masked.append(hidden)
+    return masked
+
+
+def shares_secret(value: str, text: str) -> bool:
+    """Whether a value that was taken out of a text has a part of one of its secrets."""
+    secrets = [text[start:end] for _, start, end in find_secrets(text)]
+    last = len(value) - MIN_PART_CHARACTERS
+    parts = {value[at : at + MIN_PART_CHARACTERS] for at in range(last + 1)}
+    return value in secrets or any(part in secret for secret in secrets for part in parts)
+
+
 def drop_secrets(value: T) -> T:
     """Return a value with the secrets of all its texts dropped."""
     texts = list(_texts(value))
@@ -48,18 +72,8 @@ def mask_secrets(value: T) -> T:
     stay as they are, since requests name them.
     """
     texts = list(dict.fromkeys(_texts(value)))
-    found = find_in_texts(texts)
-    if not found:
-        return value
-    secrets = {texts[number][start:end] for number, spans in found.items() for _, start, end in spans}
-    masked = {}
-    for number, text in enumerate(texts):
-        hidden = mask(text, found.get(number, ()))
-        for secret in secrets:
-            hidden = _mask_parts(hidden.replace(secret, MASK * len(secret)), secret)
-        if hidden != text:
-            masked[text] = hidden
-    return cast(T, _with_texts(value, masked))
+    masked = {text: hidden for text, hidden in zip(texts, mask_texts(texts), strict=True) if text != hidden}
+    return cast(T, _with_texts(value, masked)) if masked else value
 
 
 def _replace(text: str, spans: Sequence[SecretSpan], instead: Callable[[str, int], str]) -> str:

@@ -141,3 +141,23 @@ def test_a_repeated_or_cut_secret_is_hidden_too() -> None:
 def test_what_has_no_secret_is_the_same_value() -> None:
     value = {"text": "nothing", "more": [1, None, ("a",)]}
     assert mask_secrets(value) is value
+
+
+def test_nothing_that_is_made_of_a_message_has_a_part_of_its_secret(memory: Appliance) -> None:
+    session = memory.sessions.create(title="Harbour")
+    session.add("user", "I live in Lisbon. My wifi password is Marigold!7732, please keep it. My name is Ana.")
+    session.add("assistant", f"Noted. The token is {GITHUB}. Do you want to rotate it in March?")
+    session.add("user", "My password is Marigold!7732 at work too. I decided to rotate it on 5 March with Bruno Lopes.")
+    for _ in range(8):
+        session.add(
+            "user", f"The github token {GITHUB} works, and Marigold!7732 as password does too: password: Marigold!7732."
+        )
+    made = memory.summaries.make(session.id)
+    assert made and memory.facts.list()
+    masked = memory.masked()
+    answers = [masked.summaries.list(session_id=session.id), masked.search("password wifi token", limit=20)]
+    stored = [memory.facts.list(), memory.sessions.list(), *((summary.text, summary.metadata) for summary in made)]
+    for shown in (*answers, *stored):
+        text = str(shown)
+        assert "Marigold" not in text and "7732" not in text
+        assert not any(GITHUB[at : at + 8] in text for at in range(len(GITHUB) - 8))

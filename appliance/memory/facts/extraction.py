@@ -13,6 +13,7 @@ from datetime import date
 
 from appliance.memory.facts import phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
+from appliance.secrets.masking import shares_secret
 from appliance.store import facts as store
 from appliance.store import statements as stated
 from appliance.store.database import Database
@@ -170,9 +171,11 @@ def _normalize_name(name: str) -> str:
 def to_statements(
     message: PendingStatements, found: Iterable[FactMention], model: str | None = None
 ) -> Iterable[Statement]:
-    """Yield the facts found in a message in the form in which they are stored; ``model`` is the model that found
-    them."""
+    """Yield the facts found in a message in the form in which they are stored, but for those that say a secret;
+    ``model`` is the model that found them."""
     for mention in found:
+        if shares_secret(mention.value, message.text):
+            continue
         slot = timeline.slot_key(mention.subject, mention.kind, mention.attribute, mention.value)
         quote = message.text[mention.start : mention.end]
         yield Statement(
