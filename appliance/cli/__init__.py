@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.umask(PRIVATE_UMASK)
     try:
         from appliance.cli.app import run
-    except KeyboardInterrupt:
+
+        return run(arguments)
+    except KeyboardInterrupt:  # before a verb runs, or when it has ended
         return 130
-    return run(arguments)
