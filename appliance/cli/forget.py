@@ -180,7 +180,7 @@ def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:
 
 def _say_files(preview: ErasurePreview) -> None:
     for path in preview.files:
-        output.say(f"note: The original file {path} still contains it; it was not changed.")
+        output.say(f"note: The file {path} was not changed, and may still contain it.")
 
 
 def _print_receipts(receipts: list[Receipt], json: bool) -> None:

@@ -242,6 +242,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if source is None:  # the name of a file whose messages were all forgotten is not noted
                 source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
+            messages.link_source(tx, source, session)
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
                 found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])

@@ -41,6 +41,7 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
         names = erased_texts.read_names(tx, preview.messages, preview.sessions)
         tombstones.add(tx, tombstones.origins(tx, preview.messages))
         source_keys = _source_keys(tx, preview.messages)
+        copies = messages.linked_sources(tx, preview.touched).keys() - source_keys
         stated_values = statements.stated_values(tx, preview.messages)
         # A title made of a message's words goes with the message, also from the session's branches.
         tx.execute(
@@ -57,7 +58,7 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
         extraction.retract_facts(tx, stated_values)
-        names |= _forget_files(tx, source_keys, preview.all_of)
+        names |= _forget_files(tx, source_keys, copies, preview.all_of)
         texts = replace(texts, names=sorted(names))
         counts = {
             "messages": len(preview.messages),
@@ -74,14 +75,24 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
     return int(key), texts
 
 
-def _forget_files(tx: sqlite3.Connection, source_keys: Collection[int], all_of: Scope | None) -> set[str]:
-    """Forget the names of files from which no message is left: they often name the other person of a conversation. With
-    a whole scope, files go too from which none ever came. Returns the names."""
+def _forget_files(
+    tx: sqlite3.Connection, source_keys: Collection[int], copies: Collection[int], all_of: Scope | None
+) -> set[str]:
+    """Forget the names of files from which no message is left: they often name the other person of a conversation. A
+    copy, whose messages were all known from another file, goes with the last message of its conversations. With a
+    whole scope, files go too from which none ever came. Returns the names."""
     unused = (
         "id NOT IN (SELECT source_id FROM message WHERE source_id IS NOT NULL"
         " UNION SELECT source_id FROM revision WHERE source_id IS NOT NULL)"
     )
-    where, values = (unused, ()) if all_of else (f"{unused} AND id IN {JSON_KEYS_SQL}", (json_keys(source_keys),))
+    without_session = (
+        "NOT EXISTS (SELECT 1 FROM source_session l JOIN message m ON m.session_id = l.session_id"
+        " WHERE l.source_id = source.id)"
+    )
+    where = f"{unused} AND (id IN {JSON_KEYS_SQL} OR id IN {JSON_KEYS_SQL} AND {without_session})"
+    values: tuple[str, ...] = (json_keys(source_keys), json_keys(copies))
+    if all_of is not None:
+        where, values = f"{unused} AND {without_session}", ()
     paths = {path for (path,) in tx.execute(f"DELETE FROM source WHERE {where} RETURNING path", values).fetchall()}
     watched = watched_files.without_source(tx, all_of, paths)
     watched_files.forget(tx, watched)

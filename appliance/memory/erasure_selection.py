@@ -121,7 +121,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         touched=tuple(sorted(touched_sessions | named_sessions)),
         characters=sum(row.characters for row in rows),
         formats=dict(Counter(row.format for row in rows)),
-        files=tuple(sorted({row.path for row in rows if row.path and Path(row.path).is_file()})),
+        files=_existing_files(db, rows, touched_sessions),
         facts=statements.count_facts(db, scope) if everything else len(facts),
         all_of=scope if everything else None,
         found_in={place: len(found_keys.intersection(keys)) for place, found_keys in found.messages.items()},
@@ -246,6 +246,13 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
         "facts": statements.messages_of_facts(db, facts),
     }
     return FoundWords(by_place, titled | about, frozenset(facts))
+
+
+def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:
+    """The files from which messages were read, and those that have messages of the same sessions, as far as they are
+    still there."""
+    paths = {row.path for row in rows if row.path} | {*messages.linked_sources(db, sessions).values()}
+    return tuple(sorted(path for path in paths if Path(path).is_file()))
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:

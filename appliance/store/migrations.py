@@ -232,7 +232,21 @@ CREATE TABLE retention (
 )""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION)
+_SOURCE_SESSIONS = (
+    """
+-- Which sessions a source has messages of, also where each of them was known already from another source.
+CREATE TABLE source_session (
+    session_id INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    source_id INTEGER NOT NULL REFERENCES source ON DELETE CASCADE,
+    PRIMARY KEY (session_id, source_id)
+) WITHOUT ROWID""",
+    "CREATE INDEX source_session_source ON source_session (source_id)",
+    "INSERT INTO source_session SELECT DISTINCT session_id, source_id FROM message WHERE source_id IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS,
+)  # fmt: skip
 """The statements of each migration after the schema."""
 
 

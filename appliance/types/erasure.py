@@ -22,11 +22,11 @@ class Echo:
 @dataclass(frozen=True, slots=True)
 class ErasurePreview:
     """What an erasure would remove. ``sessions`` would become empty; ``touched`` are all sessions that would lose a
-    message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read from.
-    ``facts`` counts those that rest on nothing else or are among ``named_facts``, which have the words themselves.
-    ``all_of`` is the scope if its whole memory would be erased. ``found_in`` are the places where words were looked
-    for, with the number of messages that each leads to. ``echoes`` would stay and still say it; with echoes,
-    they are among what is erased, and ``summaries`` too."""
+    message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read
+    from, and others that have messages of the same sessions. ``facts`` counts those that rest on nothing else or
+    are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
+    be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
+    to. ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]

@@ -65,6 +65,28 @@ def test_no_name_of_a_forgotten_file_stays(memory: Appliance, home: Path, inbox:
     assert not memory.verify().problems
 
 
+def test_a_copy_whose_messages_were_all_known_is_forgotten_and_named_too(
+    memory: Appliance, home: Path, inbox: Path, tmp_path: Path
+) -> None:
+    (inbox / "notes of Zorn.txt").unlink()
+    original = tmp_path / "export.jsonl"
+    original.write_bytes((inbox / FILE).read_bytes())
+    memory.ingest(original)
+    watch(memory)  # the copy in the inbox brings nothing new
+    first, *rest = memory.sessions.get("Talk with Dr Zorn").messages()
+    preview = memory.erasure.preview(first.id)
+    assert preview.files == (str(original), str(inbox / FILE))
+    memory.erasure.forget(preview)
+    assert names_left(home), "what is left of the conversation is in it"
+    receipt = memory.erasure.forget(memory.erasure.preview("Talk with Dr Zorn"))
+    assert receipt.messages == len(rest) > 0
+    assert not names_left(home) and receipt.proof.traces == ()
+    assert [Path(file.path).name for file in memory.overview.files()] == ["market.jsonl"]
+    assert not memory.verify().problems
+    watch(memory)
+    assert not names_left(home), "it is still there, and is not read again"
+
+
 def test_everything_is_the_names_of_files_without_messages_too(memory: Appliance, home: Path, inbox: Path) -> None:
     watch(memory)
     memory.ingest(chat(inbox.parent.parent / "Zorn again.jsonl", "Talk with Dr Zorn", "the results are in"))

@@ -135,7 +135,7 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
 
 
 def kept_file_note(path: str) -> str:
-    return f"The original file {path} still contains it; it was not changed."
+    return f"The file {path} was not changed, and may still contain it."
 
 
 def place_note(preview: ErasurePreview) -> str:
