@@ -209,7 +209,8 @@ class ArchiveService:
         with self._context() as context:
             if context is None:
                 return done
-            if self._completed is not context.index:
+            # A damaged index that a search discarded is empty.
+            if self._completed is not context.index or not context.index.written_rows:
                 done += archiver.complete_index(context)
                 self._completed = context.index
             while should_continue() and (refreshed := archiver.refresh_index(context)):
