@@ -109,7 +109,7 @@ class Appliance:
 
     @classmethod
     def attach(cls, home: paths.Home) -> Self | None:
-        """Attach to the process that owns a home; None if nobody does.
+        """Attach to the process that owns a home; None if no process does.
 
         Raises:
             HomeLocked: The owner is of another version.

@@ -66,7 +66,7 @@ class ContextInputs:
     """A request for a context with what the settings add to it.
 
     Attributes:
-        request: The request. Without a user, a session is used whoever owns it.
+        request: The request. Without a user, the session may be of any user.
         scope: Whose memory is used.
         budget: The most tokens.
         counter: Counts them.

@@ -42,13 +42,13 @@ STEP_MESSAGES = 200
 """Messages that the background archives in one transaction, which takes about 0.1 s."""
 
 RUN_STEP_MESSAGES = 2_000
-"""The same for a run that somebody waits for: fewer segments of the archive index have to be merged."""
+"""The same for a run that a caller waits for: fewer segments of the archive index have to be merged."""
 
 LOOK_INTERVAL_SECONDS = 3600.0
 """How often the background looks for messages that may be archived: they become old by the day."""
 
 SETTLED_DAYS = 7
-"""How long the background leaves a new message alone: who imports ten years today looks at them this week."""
+"""How long the background leaves a new message alone: a person who imports ten years reads in them this week."""
 
 MIN_BATCH = 100
 """The background waits until so many messages may be archived: each step is a segment of the archive index."""
@@ -209,7 +209,8 @@ class ArchiveService:
         with self._context() as context:
             if context is None:
                 return done
-            if self._completed is not context.index:
+            # A damaged index that a search discarded is empty.
+            if self._completed is not context.index or not context.index.written_rows:
                 done += archiver.complete_index(context)
                 self._completed = context.index
             while should_continue() and (refreshed := archiver.refresh_index(context)):
@@ -271,7 +272,7 @@ class ArchiveService:
         free, total = (fetch_int(self._database.read(), f"PRAGMA {one}") for one in ("freelist_count", "page_count"))
         self._optimize_index(done)
         if free > COMPACT_FREE_SHARE * total:
-            # Somebody reads, or the disk has no room for a copy: the pages are used again.
+            # A reader is active, or the disk has no room for a copy. The free pages are then used again.
             with suppress(StoreError), self._index_service.exclusive():
                 self._database.compact()
 

@@ -38,7 +38,7 @@ class ErasureService:
         self._owner = owner
         self._publish = publish
         self._running = threading.Lock()
-        """Held by a running erasure, whose receipt is nobody else's to close."""
+        """Held by a running erasure, so that ``finish_interrupted`` does not close its receipt."""
 
     def preview(self, request: r.PreviewErasureRequest) -> ErasurePreview:
         """See ``PreviewErasureRequest``."""

@@ -206,7 +206,7 @@ class IndexService:
 
     def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
-        would not end beside somebody who adds steadily. Queries go first, see ``AdmissionControl``."""
+        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
         return self._drain(lambda: True, progress, only_present=True)
 
     def drain_while(self, should_continue: Callable[[], bool]) -> int:

@@ -6,31 +6,38 @@ database.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
+
 from appliance.ingest.chunk import Chunker
 from appliance.store import chunks, summary_chunks
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 
 
 def messages(database: Database, generation: int, chunker: Chunker) -> None:
     """Chunk every message that has no chunks in a generation."""
-    after = 0
-    while True:
-        # Read and written in one transaction: a message could change in between.
-        with database.write() as tx:
-            page = chunks.messages_without_chunks(tx, generation, after)
-            if not page:
-                return
-            chunks.insert(tx, generation, [*zip(page, chunker.split(page), strict=True)])
-        after = page[-1].id
+    _chunk_all(database, generation, chunker, chunks.messages_without_chunks, chunks.insert)
 
 
 def summaries(database: Database, generation: int, chunker: Chunker) -> None:
     """Chunk every summary that has no chunks in a generation."""
+    _chunk_all(database, generation, chunker, summary_chunks.summaries_without_chunks, summary_chunks.insert)
+
+
+def _chunk_all(
+    database: Database,
+    generation: int,
+    chunker: Chunker,
+    without_chunks: Callable[[sqlite3.Connection, int, int], list[ChunkableMessage]],
+    insert: Callable[..., object],
+) -> None:
     after = 0
     while True:
+        # Read and written in one transaction: a text could change in between.
         with database.write() as tx:
-            page = summary_chunks.summaries_without_chunks(tx, generation, after)
+            page = without_chunks(tx, generation, after)
             if not page:
                 return
-            summary_chunks.insert(tx, generation, [*zip(page, chunker.split(page), strict=True)])
+            insert(tx, generation, [*zip(page, chunker.split(page), strict=True)])
         after = page[-1].id

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from appliance import paths
+from appliance.store import messages
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
 
 MAX_CHARACTERS = 64_000_000
@@ -32,14 +33,10 @@ def read(db: sqlite3.Connection, keys: Sequence[int], characters: int) -> Erased
     """Return the texts of messages that are about to go, with those of their earlier revisions. The messages have so
     many ``characters``."""
     step = -(-characters // MAX_CHARACTERS) or 1
-    chosen_keys = json_keys(keys[::step])
-    rows = db.execute(
-        f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
-        f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
-        (chosen_keys, chosen_keys),
-    )
     query = f"SELECT count(*) FROM revision WHERE message_id IN {JSON_KEYS_SQL}"
-    return ErasedTexts([text for (text,) in rows], len(keys) + fetch_int(db, query, (json_keys(keys),)))
+    return ErasedTexts(
+        [*messages.texts_with_revisions(db, keys[::step])], len(keys) + fetch_int(db, query, (json_keys(keys),))
+    )
 
 
 def read_names(db: sqlite3.Connection, keys: Sequence[int], sessions: Sequence[int]) -> set[str]:

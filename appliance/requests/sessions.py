@@ -172,7 +172,7 @@ class AddMessageRequest(Request[Message]):
     Args:
         role: user, assistant, system or tool.
         text: What was said.
-        author: The name of whoever said it.
+        author: The name of the person or program that said it.
         external_id: The caller's own id. One that the session already has makes this an edit: the message keeps its
             time unless another is given, and its earlier form is kept as a revision.
         timestamp: When it was said; by default now. A time without a zone is kept as local time of an unknown zone.

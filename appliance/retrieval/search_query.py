@@ -71,7 +71,7 @@ def resolve_filters(
 ) -> Filters:
     """The filters of a search request.
 
-    A request without a user finds a session whoever owns it. With one, a session of another user finds nothing, and
+    A request without a user finds the session of any user. With one, a session of another user finds nothing, and
     does not reveal whether it exists.
 
     Raises:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import ahocorasick_rs
 
-from appliance.store import chunks, digests, lexical, text_frames
+from appliance.store import chunks, digests, lexical, messages, text_frames
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys
 from appliance.store.text_frames import FrameDamaged, FrameReader, FrameWriter
@@ -252,23 +252,12 @@ def sample_archived(db: sqlite3.Connection, limit: int) -> list[str]:
     return [text for (text,) in rows]
 
 
-def texts_of(tx: sqlite3.Connection, keys: Collection[int]) -> Iterator[str]:
-    """Yield the texts of messages, with those of their earlier revisions."""
-    selected = json_keys(keys)
-    rows = tx.execute(
-        f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
-        f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
-        (selected, selected),
-    )
-    return (text for (text,) in rows)
-
-
 def learned_pieces(tx: sqlite3.Connection, keys: Collection[int]) -> dict[int, set[str]]:
     """Return the pieces of the texts of messages that stand in a dictionary, by the number of the dictionary."""
     known = {one.id: set(_pieces(one.content.decode("utf-8", "replace"))) for one in dictionaries(tx, retired=False)}
     every = set().union(*known.values())
     said: set[str] = set()
-    for text in texts_of(tx, keys) if every else ():
+    for text in messages.texts_with_revisions(tx, keys) if every else ():
         said.update(every.intersection(_pieces(text)))
     return {number: pieces & said for number, pieces in known.items()}
 

@@ -1,7 +1,7 @@
 """Digests of messages and of their revisions, by which ``verify`` recognises a row that the program did not change.
 
 A digest covers every column of a row except the importance, which is derived. It lies in a table of its own, so that a
-page of messages that was lost or is an old one does not bring digests along that fit it. Whoever changes a message
+page of messages that was lost or is an old one does not bring digests along that fit it. Code that changes a message
 calls ``refresh`` in the same transaction; what an earlier version stored gets its digests by ``fill``.
 """
 
@@ -65,8 +65,8 @@ def add(tx: sqlite3.Connection, rows: Iterable[Sequence[Any]]) -> None:
 def refresh(tx: sqlite3.Connection, keys: Collection[int]) -> None:
     """Store the digests of messages, by key, as they are now.
 
-    Whoever writes a message calls this in the same transaction. Who changes only a part of it passes the keys that
-    ``intact`` gave before the change: damage in the other parts must not get a digest that fits.
+    Code that writes a message calls this in the same transaction. If it changes only a part of the message, it passes
+    the keys that ``intact`` returned before the change: damage in the other parts must not get a digest that fits.
     """
     rows = tx.execute(f"SELECT {_MESSAGE_SQL} FROM message m WHERE m.id IN {JSON_KEYS_SQL}", (json_keys(keys),))
     tx.executemany(

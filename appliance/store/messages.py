@@ -290,6 +290,17 @@ def texts(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     return dict(read_by_halves(lambda part: db.execute(query, (json_keys(part),)).fetchall(), list(keys)))
 
 
+def texts_with_revisions(db: sqlite3.Connection, keys: Iterable[int]) -> Iterator[str]:
+    """Yield the texts of the messages with the given keys, and those of their earlier forms."""
+    encoded_keys = json_keys(keys)
+    rows = db.execute(
+        f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL} UNION ALL"
+        f" SELECT text FROM revision WHERE message_id IN {JSON_KEYS_SQL}",
+        (encoded_keys, encoded_keys),
+    )
+    return (text for (text,) in rows)
+
+
 @dataclass(frozen=True, slots=True)
 class MessageExcerpt:
     """The author, the session and the first characters of a message."""

@@ -1,5 +1,5 @@
 """Marks of secrets: which parts of messages are keys, tokens, card numbers or passwords. The database deletes them with
-their message; who changes a text calls ``replace_marks``."""
+their message; code that changes a text calls ``replace_marks``."""
 
 from __future__ import annotations
 

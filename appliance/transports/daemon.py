@@ -385,7 +385,7 @@ class _ItemStream(Generic[T]):
         raise self._transport.gone()
 
     def close(self) -> None:
-        """End the stream; the owner notices that nobody listens."""
+        """End the stream; the owner notices that it is no longer read."""
         self._closed = True
         self._connection.hang_up()
         with self._reading:  # a reader that waited has noticed

@@ -32,4 +32,4 @@ class LocalTransport:
 
 
 def _unheard(progress: Progress) -> None:
-    """Progress that nobody follows."""
+    """Ignore the progress."""

@@ -1,6 +1,6 @@
 """The transport of ``Appliance.open``: it owns the home or attaches to its owner, and changes when the owner leaves.
 
-Every owner answers the others over the home's socket, so that nobody is refused. When an owner leaves, its callers take
+Every owner answers the others over the home's socket, so that none is refused. When an owner leaves, its callers take
 the lock: one becomes the owner, the others attach to it, and requests that were under way go on there.
 """
 
@@ -59,7 +59,7 @@ class SharedTransport:
         Args:
             home: The home.
             open_engine: How this process opens the home when it becomes the owner.
-            worker: Take over as soon as the owner leaves, though nobody asks anything, so that its jobs go on.
+            worker: Take over as soon as the owner leaves, also without a request, so that its jobs go on.
             model: The embedding model that this process would use; None for the owner's.
         """
         self._home = home
@@ -85,7 +85,7 @@ class SharedTransport:
         return self
 
     def attach(self) -> Self | None:
-        """Attach to the home's owner; None if nobody owns it.
+        """Attach to the home's owner; None if it has none.
 
         Raises:
             HomeLocked: The owner is of another version, or has another embedder.
@@ -222,7 +222,7 @@ class SharedTransport:
         return engine.settings
 
     def _follow_owner(self, remote: DaemonTransport) -> None:
-        """Take over as soon as the owner leaves, so that background work goes on though nobody asks anything."""
+        """Take over as soon as the owner leaves, also without a request, so that background work goes on."""
         remote.wait_until_gone()
         if not self._closed.is_set():
             with suppress(ApplianceError):  # the next request reports it

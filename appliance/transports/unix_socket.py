@@ -68,7 +68,7 @@ def _bind(unix: socket.socket, path: Path) -> None:
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a socket that nobody listens on any more, and the temporary folder of sockets if it was the last one."""
+    """Remove a socket that is not listened on any more, and the temporary folder of sockets if it was the last one."""
     with suppress(OSError):
         path.unlink(missing_ok=True)
         if path.parent == _temporary_folder():

@@ -244,6 +244,22 @@ def test_a_damaged_or_lost_archive_index_is_named_and_made_again(memory: Applian
             assert again.search("number17", include_archived=True)[0].tier == "archived"
 
 
+def test_a_search_that_meets_damage_answers_and_the_index_is_made_again(memory: Appliance, home: Path) -> None:
+    archive_most(memory)
+    with engine_of(memory)._index_service.lease_stores() as stores:
+        assert stores is not None
+        stores.archive.retain(lambda ids: ids > 0)  # a whole file, of which no checksum is compared at each opening
+    memory.close()
+    (path,) = (home / "index").glob("*.archive")
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
+        again.search("number17")
+        again.run_pending_jobs()
+        assert again.search("number17", include_archived=True)[0].tier == "archived"
+        assert problems(again) == []
+
+
 def test_a_lost_archive_index_is_made_again_in_the_background(memory: Appliance, home: Path) -> None:
     archive_most(memory)
     memory.close()

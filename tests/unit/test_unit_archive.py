@@ -72,7 +72,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def move(database: Database, keys: range) -> Dictionary | None:
     with database.write() as tx:
-        dictionary = archive.add_dictionary(tx, [*archive.texts_of(tx, keys)])
+        dictionary = archive.add_dictionary(tx, [*messages.texts_with_revisions(tx, keys)])
         archive.archive(tx, archive.archivable(tx, keys), dictionary, 0)
     return dictionary
 

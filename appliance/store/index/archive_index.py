@@ -7,7 +7,8 @@
 A segment is appended and flushed before the messages in it are archived, so that none is ever missing; a torn one at
 the end is cut off. Rows of messages that came back do no harm: the database decides which tier a message is in. When
 there are too many segments, they are merged into a new file. The file can always be discarded: the database and the
-ledger have everything that is in it.
+ledger have everything that is in it. A damaged one is discarded when a search meets the damage, and is made again in
+the background.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import DiskFull, StoreError
+from appliance.errors import DiskFull, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, sync_folder
 from appliance.runtime.decoding import decode
 from appliance.store.index import conditions, sparse
@@ -121,7 +122,7 @@ class ArchiveIndex:
         segment = encode(points)
         with self._lock, self._writing():
             if len(self._segments) >= MAX_SEGMENTS:
-                self._replace([merge(self._segments, lambda ids: np.ones(len(ids), bool))])
+                self._merge(lambda ids: np.ones(len(ids), bool))
             created = not self.path.exists()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE)
@@ -144,7 +145,7 @@ class ArchiveIndex:
         """Write the file anew with only the points that ``wanted`` chooses from their ids."""
         with self._lock, self._writing():
             if self._segments:
-                self._replace([merge(self._segments, wanted)])
+                self._merge(wanted)
 
     def merge_all(self) -> None:
         """Write the file anew as one segment, unless it is one."""
@@ -157,15 +158,31 @@ class ArchiveIndex:
             self._opened, self._length = (), 0
             self.path.unlink(missing_ok=True)
 
-    def _replace(self, segments: Sequence[Segment]) -> None:
+    def _merge(self, wanted: Callable[[Array], Mask]) -> None:
+        """Write the file anew as one segment of the points that ``wanted`` chooses. Discards a damaged file."""
+        merged = None
+        with self._discarding_damage():
+            merged = merge(self._segments, wanted)
+        if merged is not None:
+            self._replace(merged)
+
+    @contextmanager
+    def _discarding_damage(self) -> Iterator[None]:
+        """Within it, a number in the file that leads outside of it, or of the ledger, has the file discarded."""
+        try:
+            yield
+        except (IndexError, ValueError, StoreCorrupt):
+            with suppress(OSError):  # nothing is deleted in a memory that is read-only
+                self.discard()
+
+    def _replace(self, segment: Segment) -> None:
         temporary = self.path.with_name(f"{self.path.name}.new")
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
             try:
                 end = _write(descriptor, MAGIC, 0)
-                for segment in segments:
-                    for part in _encoded(segment, self.dimension, end, sealed=True):
-                        end = _write(descriptor, part, end)
+                for part in _encoded(segment, self.dimension, end, sealed=True):
+                    end = _write(descriptor, part, end)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -223,7 +240,9 @@ class ArchiveIndex:
     ) -> list[ScoredPoint]:
         """The best ``limit`` points of one leg, best first. ``weights`` are those of the query's terms."""
         required = conditions.filter_conditions(filters)
-        found = [self._search_segment(s, query, s.mask(required), limit, weights) for s in self._segments]
+        found: list[list[ScoredPoint]] = []
+        with self._discarding_damage():
+            found = [self._search_segment(s, query, s.mask(required), limit, weights) for s in self._segments]
         return sorted((one for some in found for one in some), key=lambda one: (-one.score, one.id))[:limit]
 
     def _search_segment(
@@ -247,26 +266,29 @@ class ArchiveIndex:
     def score(self, query: LegQuery, ids: Collection[int], weights: Mapping[int, float]) -> dict[int, float]:
         """The exact scores of given points in one leg, without those that share no term with it."""
         found: dict[int, float] = {}
-        for segment in self._segments:
-            rows = segment.places(ids)
-            if not len(rows):
-                continue
-            if query.leg == "dense":
-                assert query.vector is not None
-                scores = self._exact(segment, rows, query.vector)
-            elif query.leg in POSTINGS_LEGS:
-                scores = segment.bm25(query.leg, weights)[rows]
-                rows, scores = rows[scores > 0], scores[scores > 0]
-            else:
-                continue
-            found |= dict(_scored(segment.arrays["ids"][rows], scores))
+        with self._discarding_damage():
+            for segment in self._segments:
+                rows = segment.places(ids)
+                if not len(rows):
+                    continue
+                if query.leg == "dense":
+                    assert query.vector is not None
+                    scores = self._exact(segment, rows, query.vector)
+                elif query.leg in POSTINGS_LEGS:
+                    scores = segment.bm25(query.leg, weights)[rows]
+                    rows, scores = rows[scores > 0], scores[scores > 0]
+                else:
+                    continue
+                found |= dict(_scored(segment.arrays["ids"][rows], scores))
         return found
 
     def statistics(self, leg: Leg, terms: Collection[int], scope: Scope | None) -> TermStatistics:
         """How often terms occur in the texts of a scope, of all if it is None."""
         required: list[Condition] = [] if scope is None else conditions.statistics_conditions(scope)
         texts, documents = 0, dict.fromkeys(terms, 0)
-        if leg in POSTINGS_LEGS:
+        if leg not in POSTINGS_LEGS:
+            return TermStatistics(texts, documents)
+        with self._discarding_damage():
             for segment in self._segments:
                 mask = segment.mask(required)
                 texts += len(segment) if mask is None else int(mask.sum())

@@ -117,4 +117,4 @@ class TieredIndex:
         return False
 
     def close(self) -> None:
-        """The two tiers are closed by who opened them."""
+        """Does nothing: the two tiers are closed where they were opened."""
