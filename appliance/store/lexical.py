@@ -187,10 +187,12 @@ def search(
             " WHERE c.message_id = {} AND o.generation = ? AND o.work = 'put')"
         )
         values = (*values, pending_in)
+    # CROSS JOIN makes SQLite begin with the words. Newer versions (3.51) begin with the user's sessions otherwise, and
+    # look the words up anew for each message.
     matched = fetch_in_one_step(
         db,
         "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
-        " JOIN message m ON m.id = message_fts.rowid JOIN session s ON s.id = m.session_id"
+        " CROSS JOIN message m ON m.id = message_fts.rowid CROSS JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {filter_sql}{pending_sql.format('message_fts.rowid')}"
         " ORDER BY score DESC, m.id LIMIT ?",
         (" OR ".join(map(quote_fts, chosen)), *values, CANDIDATES_PER_HIT * limit),
@@ -254,8 +256,8 @@ def containing_phrases(
     filter_sql, values = filter_conditions(filters)
     match = " AND ".join(quote_fts(" ".join(words)) for words in phrase_words)
     rows = db.execute(
-        "SELECT m.id, m.text FROM message_fts JOIN message m ON m.id = message_fts.rowid"
-        f" JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {filter_sql} ORDER BY m.id DESC",
+        "SELECT m.id, m.text FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
+        f" CROSS JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {filter_sql} ORDER BY m.id DESC",
         (match, *values),
     )
     # FTS5 compares stems ("pool" finds "pools"); the text decides.
@@ -345,7 +347,7 @@ def sessions_by_title(db: sqlite3.Connection, terms: Sequence[str], scope: Scope
     if scope.agent_id is not None:
         scope_sql, owner = f"{scope_sql} AND {AGENT_PARTICIPATES_SQL}", [*owner, scope.agent_id]
     rows = db.execute(
-        "SELECT s.id, s.title FROM session_fts JOIN session s ON s.id = session_fts.rowid"
+        "SELECT s.id, s.title FROM session_fts CROSS JOIN session s ON s.id = session_fts.rowid"
         f" WHERE session_fts MATCH ? AND {scope_sql} AND {_GIVEN_TITLE_SQL}"
         " ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
         (" OR ".join(map(quote_fts, terms)), *owner, MAX_COMPARED_TITLES),
