@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from appliance.errors import HomeError
+from appliance.errors import DiskFull, HomeError
 
 APP_NAME = "appliance"
 HOME_VARIABLE = "APPLIANCE_HOME"
@@ -121,6 +122,7 @@ def create_home(home: Home) -> Home:
 
     Raises:
         HomeError: The path is a file, or can't be created, read or written.
+        DiskFull: The disk has no room for it.
     """
     if is_read_only(home) and os.access(home.root, os.R_OK | os.X_OK):
         return home
@@ -129,9 +131,13 @@ def create_home(home: Home) -> Home:
             if not folder.is_dir():
                 folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
+        named = str(error.filename or home.root)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "Make room on the disk, then try again. Everything that was acknowledged is kept."
+            raise DiskFull("This folder can't be created: the disk is full.", where=named, hint=hint) from error
         raise HomeError(
             f"This folder can't be created: {error.strerror}.",
-            where=str(error.filename or home.root),
+            where=named,
             hint=f"Name a folder that you can write to with --home or {HOME_VARIABLE}.",
         ) from error
     if not os.access(home.root, os.R_OK | os.W_OK | os.X_OK):

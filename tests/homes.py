@@ -45,6 +45,8 @@ def _extents(descriptor: int) -> Iterator[tuple[int, int]]:
 
 
 def _copy(source: str, target: str) -> None:
+    if not Path(source).is_file():
+        return  # the socket of an owner
     with Path(source).open("rb") as old, Path(target).open("wb") as new:
         for start, end in _extents(old.fileno()):
             for at in range(start, end, PIECE):

@@ -133,18 +133,23 @@ def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
 def _vectors(
     context: IndexingContext, pending: Sequence[OutboxItem]
 ) -> tuple[dict[bytes, int], dict[bytes, NDArray[np.float32]]]:
-    """The new ledger rows and all vectors, by digest; computes vectors that are not in the ledger, only some of them if
-    a caller waits for the batch."""
-    stored_rows = {item.digest: item.row for item in pending if item.row is not None}
+    """The new ledger rows and all vectors, by digest; computes vectors that are missing or damaged in the ledger, only
+    some of them if a caller waits for the batch."""
+    rows = {item.digest: item.row for item in pending if item.row is not None}
+    damaged = context.ledger.damaged_rows(rows.values())
+    stored_rows = {digest: row for digest, row in rows.items() if row not in damaged}
     vectors = dict(zip(stored_rows, context.ledger.read(list(stored_rows.values())), strict=True))
-    missing = {item.digest: item.passage for item in pending if item.row is None}
+    missing = {item.digest: item.passage for item in pending if item.digest not in stored_rows}
     computed: dict[bytes, NDArray[np.float32]] = {}
     for step in _steps(context, list(missing), EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES):
         with context.metrics.time_embedding(len(step)):
             computed.update(zip(step, context.embed([missing[digest] for digest in step]), strict=True))
         if context.throttle.is_awaited():
             break
-    done = [digest for digest in missing if digest in computed]
+    for digest in rows.keys() & computed.keys():
+        context.ledger.rewrite(rows[digest], digest, computed[digest])
+        vectors[digest] = round_to_stored(computed[digest])
+    done = [digest for digest in missing if digest in computed and digest not in rows]
     if not done:
         return {}, vectors
     fresh = np.stack([computed[digest] for digest in done])

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 from appliance import paths
@@ -57,15 +59,22 @@ def keep(folder: Path, key: int, erased: ErasedTexts) -> None:
     forgetting comes first, and a receipt can say that nothing was searched."""
     with suppress(OSError):
         folder.mkdir(mode=paths.FOLDER_MODE, exist_ok=True)
-        paths.write_file_atomically(_path(folder, key), json.dumps(asdict(erased)).encode())
+        content = json.dumps(asdict(erased)).encode()
+        paths.write_file_atomically(_path(folder, key), b"%s\n%s" % (_digest(content), content))
 
 
 def kept(folder: Path, key: int) -> ErasedTexts | None:
-    """Return the texts of the receipt ``key``; None if they were not kept."""
+    """Return the texts of the receipt ``key``; None if they were not kept, or are not those any more."""
     try:
-        return ErasedTexts(**json.loads(_path(folder, key).read_bytes()))
-    except (OSError, ValueError, TypeError):
+        digest, _, content = _path(folder, key).read_bytes().partition(b"\n")
+    except OSError:
         return None
+    # A search for other texts would find nothing, and its receipt would not be true.
+    return ErasedTexts(**json.loads(content)) if digest == _digest(content) else None
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).hexdigest().encode()
 
 
 def discard_all(folder: Path) -> None:
@@ -80,7 +89,7 @@ def discard_all(folder: Path) -> None:
         finally:
             os.close(descriptor)
         path.unlink()
-    folder.rmdir()
+    shutil.rmtree(folder)
     paths.sync_folder(folder.parent)
 
 

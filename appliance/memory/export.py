@@ -7,9 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from appliance.errors import IncompleteExport
-from appliance.store import damage, messages, state
+from appliance.store import archive, damage, messages, state
 from appliance.store.database import Database
-from appliance.store.messages import MessageRow
+from appliance.store.messages import MessageRow, message_id
 from appliance.store.sql import from_json
 from appliance.types import SessionInfo
 
@@ -69,6 +69,7 @@ def _readable_messages(db: sqlite3.Connection, user_id: str | None) -> Iterator[
             suspect_sessions.add(row.session_id)
     found = damage.damaged_messages(db, suspects) + damage.damaged_sessions(db, sorted(suspect_sessions))
     damaged |= {one.where: one.reason for _, one in found}
+    damaged |= {message_id(key): "its archived text is damaged" for key in archive.damaged_frames(db, suspects)}
     if damaged:
         raise _incomplete(damaged)
 

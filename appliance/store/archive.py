@@ -10,12 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import ahocorasick_rs
 
 from appliance.store import chunks, digests, lexical, messages, text_frames
 from appliance.store.database import Database
-from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys, read_by_halves
 from appliance.store.text_frames import FrameDamaged, FrameReader, FrameWriter
 from appliance.timestamps import now
 from appliance.types import Role, Scope
@@ -196,13 +197,17 @@ def size(db: sqlite3.Connection) -> ArchiveSize:
     )
 
 
+def damaged_frames(db: sqlite3.Connection, keys: Sequence[int]) -> list[int]:
+    """Return those of the messages that are archived with a damaged frame, without those on damaged pages."""
+    return [key for key, text in read_by_halves(partial(_archived_texts, db), keys) if text is None]
+
+
 def damage(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Yield each message whose text and tier do not agree, or whose frame is damaged, with what is wrong."""
     after = 0
     while keys := keys_after(db, after):
-        for key, text in _archived_texts(db, keys):
-            if text is None:
-                yield key, "its archived text is damaged: restore a backup, or ingest its export again"
+        for key in damaged_frames(db, keys):
+            yield key, "its archived text is damaged: restore a backup, or ingest its export again"
         after = keys[-1]
     query = (
         "SELECT m.id FROM message m WHERE typeof(m.body) = 'blob'"

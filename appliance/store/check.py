@@ -142,9 +142,10 @@ def check_coverage(
     paths: dict[int | None, str] = {None: MANUAL_SOURCE, **dict(db.execute("SELECT id, path FROM source"))}
     queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
     for message in _messages_with_chunks(db, generation):
-        where, length = message_id(message.id), len(message.text)
+        where = message_id(message.id)
         if where in damaged:
             continue
+        length = len(message.text)
         passages: dict[str, int] = {}
         covered = 0
         for chunk, start, stop, digest in message.spans:

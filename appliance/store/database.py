@@ -198,7 +198,7 @@ class Database:
         with self._lock:
             self._writer.close()
 
-    def _searchable(self, text: str | bytes) -> str:
+    def _searchable(self, text: str | bytes | None) -> str:
         try:
             return searchable(text)
         except BaseException as error:
@@ -219,7 +219,7 @@ class Database:
             raise
 
     @staticmethod
-    def _prepare(connection: sqlite3.Connection, words: Callable[[str | bytes], str]) -> None:
+    def _prepare(connection: sqlite3.Connection, words: Callable[[str | bytes | None], str]) -> None:
         """Let a connection read damaged text, and know the functions of the program."""
         connection.text_factory = decode_text
         connection.create_function("is_utf8", 1, is_utf8, deterministic=True)

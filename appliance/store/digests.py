@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from appliance.store.damage import message_keys
 from appliance.store.database import Database
-from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys, read_by_halves
 
 DIGEST_BYTES = 16
 
@@ -119,19 +120,20 @@ def count_pending(db: sqlite3.Connection) -> int:
 
 def disagreements(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Yield the messages that are not as they were stored, and why."""
-    after = 0
-    while page := db.execute(
+    query = (
         f"SELECT d.digest, d.message_id, {_MESSAGE_SQL} FROM message m"
-        f" LEFT JOIN message_digest d ON d.message_id = m.id AND d.revision = {CURRENT}"
-        " WHERE m.id > ? ORDER BY m.id LIMIT ?",
-        (after, PAGE_ROWS),
-    ).fetchall():
-        for digest, known, *values in page:
+        f" LEFT JOIN message_digest d ON d.message_id = m.id AND d.revision = {CURRENT} WHERE m.id IN {JSON_KEYS_SQL}"
+    )
+    after = 0
+    while keys := message_keys(db, after, PAGE_ROWS):
+        for digest, known, *values in read_by_halves(
+            lambda part: db.execute(query, (json_keys(part),)).fetchall(), keys
+        ):
             if known is None:
                 yield values[0], "its digest is missing"
             elif digest is not None and digest != row_digest(values):
                 yield values[0], "its text, author, time, metadata or place is not what was stored"
-        after = page[-1][2]
+        after = keys[-1]
     for digest, known, *values in db.execute(
         f"SELECT d.digest, d.message_id, {_REVISION_SQL} FROM revision r"
         " LEFT JOIN message_digest d ON d.message_id = r.message_id AND d.revision = r.number"

@@ -45,16 +45,19 @@ def split_unspaced(text: str) -> str:
     return text if text.isascii() else _RUN.sub(_character_pairs, text)
 
 
-def searchable(text: str | bytes) -> str:
+def searchable(text: str | bytes | None) -> str:
     """Return the text as full text indexes it: composed, runs as pairs, and each of their characters alone.
 
-    The schema gives it the bytes of the text, because Python's ``sqlite3`` refuses text that is not UTF-8.
+    The schema gives it the bytes of the text, because Python's ``sqlite3`` refuses text that is not UTF-8; of a damaged
+    row it may give nothing.
 
     >>> searchable("黒い猫")
     ' 黒い い猫  黒 い 猫'
     """
     if isinstance(text, bytes):
         text = decode_text(text)
+    if text is None:
+        return ""
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFKC", text)

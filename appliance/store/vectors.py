@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,19 @@ class VectorLedger:
         Raises:
             StoreError: The disk is full or fails.
         """
+        self._write(self._block(digests, vectors), self.rows)
+        return self.rows
+
+    def _block(self, digests: Sequence[bytes], vectors: NDArray[np.float32]) -> bytes:
         block = np.zeros(len(digests), self._row_dtype)
         block["vector"] = vectors.astype("<f2")
         block["digest"] = [np.void(digest) for digest in digests]
         block["crc"] = [_crc(row) for row in block]
-        data = memoryview(block.tobytes())
-        offset = HEADER_BYTES + self.rows * self._row_dtype.itemsize
+        return block.tobytes()
+
+    def _write(self, block: bytes, row: int) -> None:
+        data = memoryview(block)
+        offset = HEADER_BYTES + row * self._row_dtype.itemsize
         try:
             while data:
                 written = os.pwrite(self._file, data, offset)
@@ -94,7 +101,6 @@ class VectorLedger:
                 where=str(self.path),
                 hint="Make room on the disk. Stored messages are kept; their vectors are computed later.",
             ) from error
-        return self.rows
 
     def acknowledge(self, rows: int) -> None:
         """Set the number of rows that count, after the database has committed them."""
@@ -117,6 +123,19 @@ class VectorLedger:
             )
         vectors: NDArray[np.float32] = self._map()["vector"][index].astype(np.float32)
         return vectors
+
+    def damaged_rows(self, rows: Iterable[int]) -> set[int]:
+        """Return those of the rows that are not as they were written."""
+        view = self._map() if self.rows else ()
+        return {number for number in rows if number < self.rows and _crc(view[number]) != int(view[number]["crc"])}
+
+    def rewrite(self, number: int, digest: bytes, vector: NDArray[np.float32]) -> None:
+        """Write a damaged row again, and make it survive a power cut.
+
+        Raises:
+            StoreError: The disk is full or fails.
+        """
+        self._write(self._block([digest], vector[np.newaxis]), number)
 
     def check(self) -> Iterator[tuple[int, bytes | None]]:
         """Yield the number and the digest of every row, in order; None as the digest of a damaged row."""

@@ -21,32 +21,34 @@ Dictionaries = dict[int, zstandard.ZstdCompressionDict]
 
 
 def traces(folder: Path, words: Sequence[str]) -> list[tuple[str, str]]:
-    """The files that hold words, in their contents or their names, each with the word. Words are in lower case."""
+    """The places that hold words, in the contents or the names of files, each with the word, in lower case."""
     patterns = [(word, word.encode(coding)) for word in words for coding in CODINGS]
     if not patterns:
         return []
     automaton = BytesAhoCorasick([coded for _, coded in patterns])
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     dictionaries = _dictionaries(folder / "recall.db")
     return sorted(
         {
-            (str(path), patterns[number][0])
-            for path in files
-            for data in _contents(path, folder, dictionaries)
+            (place, patterns[number][0])
+            for path in folder.rglob("*")
+            if path.is_file()
+            for place, data in _contents(path, str(path.relative_to(folder)), dictionaries)
             for number, _, _ in automaton.find_matches_as_indexes(data.lower())
         }
     )
 
 
-def _contents(path: Path, folder: Path, dictionaries: Dictionaries) -> Iterator[bytes]:
-    yield str(path.relative_to(folder)).encode()
+def _contents(path: Path, name: str, dictionaries: Dictionaries) -> Iterator[tuple[str, bytes]]:
+    """What a file holds, in parts, each with its place."""
+    yield f"the name of {name}", name.encode()
     for data in _extents(path):
-        yield data
-        yield from _unpacked(data, dictionaries)
+        yield name, data
+        yield from ((f"a frame in {name}", content) for content in _unpacked(data, dictionaries))
     if path.name == "recall.db":
-        for value in _values(path):
-            yield from _unpacked(value, dictionaries)
-        yield from _full_text_terms(path)
+        for table, value in _values(path):
+            yield f"table {table}", value
+            yield from ((f"a frame in table {table}", content) for content in _unpacked(value, dictionaries))
+        yield from (("full text", term) for term in _full_text_terms(path))
 
 
 def _extents(path: Path) -> Iterator[bytes]:
@@ -114,10 +116,10 @@ def _dictionaries(path: Path) -> Dictionaries:
     return {one.dict_id(): one for one in found}
 
 
-def _values(path: Path) -> Iterator[bytes]:
+def _values(path: Path) -> Iterator[tuple[str, bytes]]:
     for table in _tables(path):
         for row in _read(path, f'SELECT * FROM "{table}"'):
-            yield from (value for value in row if isinstance(value, bytes))
+            yield from ((table, value) for value in row if isinstance(value, bytes))
 
 
 # --- the terms of FTS5: https://sqlite.org/fts5.html, and the head of fts5_index.c --------------------------------

@@ -201,5 +201,5 @@ def live(life: Life, actions: dict[str, tuple[int, Action]], kills: int, *, sess
             name = "forget"
         life.action = name
         actions[name][1](life)
-    assert not traces(life.home, life.record.forgotten)
+    assert traces(life.home, life.record.forgotten) == []
     life.check_receipts()

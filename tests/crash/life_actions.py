@@ -49,7 +49,7 @@ def forget(life: Life) -> None:
     life.record.receipts.append(gone[1])
     life.record.forgotten += [gone[0], *life.record.deleted]
     life.record.deleted.clear()
-    assert not traces(life.home, life.record.forgotten)
+    assert traces(life.home, life.record.forgotten) == []
     life.check_receipts()
 
 

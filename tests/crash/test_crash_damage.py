@@ -299,3 +299,13 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
         memory.ingest(more)
         assert memory.status()["counts"]["messages"] == 2_651
         assert not memory.verify().problems
+
+
+def test_a_damaged_vector_is_computed_again_when_the_index_needs_it(home: Path, expected: Content) -> None:
+    with ledger(home).open("r+b") as file:
+        file.seek(HEADER_BYTES + 100)
+        file.write(bytes(5_000))
+    with open_memory(home) as memory:
+        assert any("is damaged" in problem.message for problem in memory.verify().problems)
+        memory.reindex()
+        assert content(memory) == expected

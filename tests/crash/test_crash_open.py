@@ -63,6 +63,24 @@ def test_a_folder_in_place_of_the_vectors_leaves_the_search_by_words(built: Path
             memory.embed_pending() or memory.reindex()
 
 
+def test_a_folder_in_place_of_the_archive_index_is_named(built: Path, home: Path) -> None:
+    with open_memory(copied(built, home)) as memory:
+        memory.archive.run(days=0, importance=1.0)
+    (archive,) = (home / "index").glob("*.archive")
+    folder_instead(archive)
+    with open_memory(home) as memory, pytest.raises(HomeError, match="archive"):
+        memory.search("violin", include_archived=True)
+
+
+def test_a_folder_in_place_of_the_list_of_backups_hides_no_search(built: Path, home: Path, tmp_path: Path) -> None:
+    copied(built, home)
+    (home / "backups" / "list.json").mkdir(parents=True)
+    with open_memory(home) as memory:
+        assert memory.backups.known() == []
+        with pytest.raises(HomeError, match=r"list\.json"):
+            memory.backups.make(tmp_path / "backups")
+
+
 WORDS = ("violin", "harbour", "lantern", "copper")
 
 

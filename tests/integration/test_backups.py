@@ -209,6 +209,13 @@ def test_every_damage_of_a_pack_is_found_by_reading_it(memory: Appliance, tmp_pa
     assert not Backups.verify(tmp_path / "backups", read_data=True).problems
 
 
+def test_packs_without_any_manifest_are_no_sound_backup(memory: Appliance, tmp_path: Path) -> None:
+    memory.backup(tmp_path / "backups")
+    (manifest,) = (tmp_path / "backups" / "backups").iterdir()
+    manifest.unlink()
+    assert "missing" in Backups.verify(tmp_path / "backups").problems[0].message
+
+
 def test_a_missing_or_shortened_part_is_found_without_reading(memory: Appliance, tmp_path: Path) -> None:
     report = memory.backup(tmp_path / "backups")
     (pack,) = (tmp_path / "backups" / "packs").iterdir()

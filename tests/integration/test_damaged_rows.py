@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,21 @@ def exported(memory: Appliance) -> tuple[list[dict[str, Any]], IncompleteExport 
 
 def broken_id(memory: Appliance, external_id: str) -> str:
     return memory.message(external_id).id
+
+
+def test_an_archived_text_that_is_damaged_is_named(closed: Path) -> None:
+    with open_memory(closed) as memory:
+        memory.archive.run(days=0, importance=1.0)
+        named = broken_id(memory, "a-4")
+    with closing(sqlite3.connect(closed / "recall.db")) as db:
+        (frame,) = db.execute("SELECT body FROM message WHERE external_id = 'a-4'").fetchone()
+    content = (closed / "recall.db").read_bytes()
+    assert content.count(frame) == 1
+    (closed / "recall.db").write_bytes(content.replace(frame, frame[:-1] + bytes([frame[-1] ^ 1])))
+    with open_memory(closed) as memory:
+        lines, error = exported(memory)
+        assert len(lines) == len(LINES) and error is not None and named in str(error)
+        assert named in {problem.where for problem in memory.verify().problems}
 
 
 def test_two_bytes_that_are_no_text_stop_nothing_and_are_named(closed: Path) -> None:

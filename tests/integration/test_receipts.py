@@ -130,12 +130,17 @@ def test_the_next_erasure_finishes_an_interrupted_one(memory: Appliance, monkeyp
         assert_true(receipt, 40)
 
 
+@pytest.mark.parametrize("damage", ["garbage", "another word", "a folder"])
 def test_a_receipt_without_its_texts_says_that_nothing_was_searched(
-    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch
+    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     interrupt(memory, monkeypatch, secretive(memory))
-    for path in (home / "erasing").iterdir():
-        path.write_text("damaged")
+    (path,) = (home / "erasing").iterdir()
+    if damage == "a folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_text(path.read_text().replace("envelope", "elephant") if damage == "another word" else damage)
     memory.run_pending_jobs()
     (receipt,) = memory.erasure.receipts()
     assert receipt.state == "done" and receipt.vectors >= 40

@@ -13,7 +13,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.cli.app import run
-from appliance.errors import NotFound, UsageError
+from appliance.errors import ConfigError, NotFound, UsageError
 from appliance.paths import create_home, find_home
 from appliance.server.access import tokens
 from tests.http_calls import application, bearer, calling
@@ -44,6 +44,13 @@ def test_a_token_is_taken_back(memory: Appliance, capsys: pytest.CaptureFixture[
         assert client.get("/v1/facts").status_code == 401
     assert run(["tokens", "revoke", "kitchen"]) == 4
     assert "no token 'kitchen'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["token", "tokens.json"])
+def test_a_folder_in_place_of_tokens_is_named(home: Path, name: str) -> None:
+    (home / name).mkdir(parents=True)
+    with pytest.raises(ConfigError, match=name):
+        tokens.owner_token(create_home(find_home())), tokens.issued_tokens(find_home())
 
 
 def test_a_list_without_tokens_says_how_to_give_one_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,12 +63,20 @@ def owner_token(home: Home) -> str:
         with _exclusive_lock(home):
             if not home.token.exists():
                 write_file_atomically(home.token, secrets.token_urlsafe(TOKEN_BYTES).encode() + b"\n")
-    token = home.token.read_text(encoding="ascii", errors="replace").strip()
+    try:
+        token = home.token.read_text(encoding="ascii", errors="replace").strip()
+    except OSError as error:
+        raise _unreadable(home.token, error) from error
     if len(token) < TOKEN_BYTES:
         raise ConfigError(
             "The file does not contain a token.", where=str(home.token), hint="Remove it; a new token is created."
         )
     return token
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    hint = "Remove what is there. New tokens are created then, and other programs need them."
+    return ConfigError(f"The file can't be read: {error.strerror}.", where=str(path), hint=hint)
 
 
 def issued_tokens(home: Home) -> Sequence[IssuedToken]:
@@ -81,6 +89,8 @@ def issued_tokens(home: Home) -> Sequence[IssuedToken]:
         data = home.tokens.read_bytes()
     except FileNotFoundError:
         return ()
+    except OSError as error:
+        raise _unreadable(home.tokens, error) from error
     try:
         return decode(data, _TokenFile).tokens
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -14,6 +14,7 @@ from appliance.paths import FOLDER_MODE, Home, write_file_atomically
 from appliance.runtime.decoding import decode
 from appliance.store.backup.backup_ids import time_of
 from appliance.store.backup.storage import BACKUPS, REPOSITORY
+from appliance.store.room import file_errors
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import KnownBackups
 
@@ -95,12 +96,13 @@ def restore_hint(home: Home) -> str:
 
 
 def _write(home: Home, entries: Sequence[_Entry]) -> None:
-    home.backups.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    write_file_atomically(home.backups / LIST, msgspec.json.encode(entries))
+    with file_errors(home.backups / LIST, "written"):
+        home.backups.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        write_file_atomically(home.backups / LIST, msgspec.json.encode(entries))
 
 
 def _read(home: Home) -> list[_Entry]:
     try:
         return decode((home.backups / LIST).read_bytes(), list[_Entry])
-    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError):  # it only helps to find backups, which are there without it
         return []

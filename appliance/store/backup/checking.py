@@ -11,7 +11,7 @@ from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredPack
 from appliance.store.backup.packs import FRAME_BLOCKS
 from appliance.store.backup.repository import NO_KEYS, Repository
-from appliance.store.backup.storage import BACKUPS, PACKS
+from appliance.store.backup.storage import BACKUPS, MARKER, PACKS
 from appliance.types import BackupCheck, BackupInfo, BackupProblem
 
 OnPacks = Callable[[int, int], None]
@@ -56,6 +56,8 @@ def check(
                 problems.append(BackupProblem(f"{PACKS}/{pack.name}", reason, tuple(backups)))
             size += pack.bytes
             progress(number, len(needed_by) - number)
+        if not ids and opened.storage.names(PACKS) and opened.storage.size(MARKER) is None:
+            problems.append(BackupProblem(BACKUPS, "The manifests of all backups are missing.", ()))
     return BackupCheck(len(ids), len(needed_by), size, read_data, tuple(problems))
 
 

@@ -23,11 +23,8 @@ from appliance.store.backup.previous import FileBlocks, Previous
 from appliance.store.backup.repository import NO_KEYS, Repository
 from appliance.store.backup.retention import RetentionPolicy
 from appliance.store.backup.snapshot import Snapshot, SnapshotFile
-from appliance.store.backup.storage import PACKS
+from appliance.store.backup.storage import MARKER, PACKS
 from appliance.types import BackupReport
-
-MARKER = "unfinished"
-"""The entry that names the backup that is being made. If its process ends, the next one removes its packs."""
 
 SEGMENT_BYTES = FRAME_BLOCKS * BLOCK_BYTES
 """Bytes that are read and compared at once."""

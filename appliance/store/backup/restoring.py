@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from appliance.errors import HomeError, StoreCorrupt, StoreVersion
+from appliance.errors import DiskFull, HomeError, StoreCorrupt, StoreVersion
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home, sync_folder
 from appliance.store import migrations, room
 from appliance.store.backup import catalogue, repository
@@ -208,7 +208,9 @@ def finish(work: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def _unwritable(path: Path, error: OSError) -> HomeError:
+def _unwritable(path: Path, error: OSError) -> HomeError | DiskFull:
+    if room.is_disk_full(error):
+        return DiskFull("The memory can't be restored here: the disk is full.", where=str(path), hint=room.ROOM_HINT)
     return HomeError(
         f"The memory can't be restored here: {error.strerror or error}.",
         where=str(path),

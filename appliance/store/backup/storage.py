@@ -13,12 +13,15 @@ import portalocker
 
 from appliance.errors import DiskFull, NotFound, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, FOLDER_MODE, sync_folder, write_file_atomically
-from appliance.store.room import is_disk_full
+from appliance.store.room import free_bytes, is_disk_full
 
 REPOSITORY = "repository.json"
 PACKS = "packs"
 BACKUPS = "backups"
 LOCK = "lock"
+
+MARKER = "unfinished"
+"""The entry that names the backup that is being made. If its process ends, the next one removes its packs."""
 
 
 class Storage(Protocol):
@@ -221,7 +224,9 @@ def unwritable(path: Path, error: OSError) -> StoreError:
     """The error of a backup that can't be written."""
     if is_disk_full(error):
         hint = "Make room there, or remove older backups (--keep), then try again. Earlier backups there are kept."
-        return DiskFull("The disk has no room for the backup.", where=str(path), hint=hint)
+        free = free_bytes(next(folder for folder in (path, *path.parents) if folder.is_dir()))
+        message = f"The disk has no room for the backup: {free / 1e6:,.1f} MB are free."
+        return DiskFull(message, where=str(path), hint=hint)
     hint = "Check that the disk works and has room, then try again. Earlier backups there are kept."
     return StoreError(f"The backup can't be written: {error.strerror or error}.", where=str(path), hint=hint)
 

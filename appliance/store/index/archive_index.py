@@ -34,7 +34,7 @@ from appliance.store.index import conditions, sparse
 from appliance.store.index.archive_segments import POSTINGS_LEGS, ArchivedPoint, Array, Mask, Segment, encode, merge
 from appliance.store.index.conditions import Condition
 from appliance.store.index.protocol import SCHEMA_VERSION, Leg, LegQuery, ScoredPoint
-from appliance.store.room import is_disk_full
+from appliance.store.room import file_errors, is_disk_full
 from appliance.types import Filters, Scope
 
 MAGIC = b"appliance archive index\n"
@@ -154,9 +154,9 @@ class ArchiveIndex:
 
     def discard(self) -> None:
         """Delete the file."""
-        with self._lock:
-            self._opened, self._length = (), 0
+        with self._lock, file_errors(self.path, "deleted"):
             self.path.unlink(missing_ok=True)
+            self._opened, self._length = (), 0
 
     def _merge(self, wanted: Callable[[Array], Mask]) -> None:
         """Write the file anew as one segment of the points that ``wanted`` chooses. Discards a damaged file."""
@@ -221,7 +221,8 @@ class ArchiveIndex:
 
     def is_intact(self) -> bool:
         """Whether every segment is as it was written. Reads the whole file."""
-        return not self.path.exists() or _is_intact(self.path, self.dimension)
+        with file_errors(self.path, "read"):
+            return not self.path.exists() or _is_intact(self.path, self.dimension)
 
     def ids(self) -> Array:
         """The ids of all points, in no particular order."""
@@ -305,7 +306,8 @@ class ArchiveIndex:
     # --- the file -------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        segments, self._length = _read_segments(self.path, self.dimension)
+        with file_errors(self.path, "opened"):
+            segments, self._length = _read_segments(self.path, self.dimension)
         seen: list[Array] = []
         for segment in reversed(segments):
             ids = segment.arrays["ids"]
