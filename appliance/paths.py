@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -82,6 +82,19 @@ def as_paths(paths: Paths) -> list[Path]:
     """Return one path or several as a list; "~" stands for the user's folder."""
     path_list = [paths] if isinstance(paths, str | os.PathLike) else paths
     return [Path(path).expanduser() for path in path_list]
+
+
+def absolute_paths(paths: Paths) -> dict[str, str]:
+    """Return the absolute path of each path, and the path as it was given."""
+    return {str(path.absolute()): str(path) for path in as_paths(paths)}
+
+
+def as_given(path: str, given: Mapping[str, str]) -> str:
+    """Return an absolute path, of a file or of what is in it, as it was given; ``given`` is of ``absolute_paths``."""
+    for absolute, named in given.items():
+        if path == absolute or path.startswith((absolute + os.sep, absolute + "!")):
+            return named + path[len(absolute) :]
+    return path
 
 
 def find_home(folder: str | os.PathLike[str] | None = None) -> Home:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance import requests as r
@@ -230,6 +232,8 @@ class Erasure(_Resource):
         namespace: str = "",
     ) -> ErasurePreview:
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
+        if source is not None and (os.sep in source or Path(source).is_file()):
+            source = str(Path(source).expanduser().absolute())  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, since=since, until=until,

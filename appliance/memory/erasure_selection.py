@@ -94,7 +94,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             values.append(bound)
     rows = _message_rows(db, " AND ".join(parts), values)
     if selection.source and not rows:
-        raise NotFound(f"No message came from {selection.source!r}.", hint="'appliance sessions' shows the sources.")
+        raise NotFound(
+            f"No message came from {selection.source!r}.",
+            hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
+        )
     everything = not selection.is_narrowed
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
     echo_facts: Collection[int] = ()

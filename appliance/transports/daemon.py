@@ -30,7 +30,7 @@ from appliance.runtime.streams import HeldContext
 from appliance.store.lock import describe_owner, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines
-from appliance.types import IngestReport, OnProgress, Progress
+from appliance.types import OnProgress, Progress
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -141,9 +141,6 @@ class DaemonTransport:
         if isinstance(request, r.InteractiveUseRequest):
             nothing: Any = HeldContext(nullcontext())  # another process's work can't hold up this one's frames
             return nothing  # type: ignore[no-any-return]
-        if isinstance(request, r.IngestRequest):
-            report: Any = self._ingest(request, on_progress)
-            return report  # type: ignore[no-any-return]
         result: R = self._send(prepared(request), on_progress)
         return result
 
@@ -218,17 +215,6 @@ class DaemonTransport:
                 raise
             raise self.gone(begun=begun) from error
         raise self.gone(begun=begun)
-
-    def _ingest(self, request: r.IngestRequest, on_progress: OnProgress | None) -> IngestReport:
-        """The owner reads the files where they are; the report names them as the caller did."""
-        given = {str(path.absolute()): str(path) for path in as_paths(request.source)}
-
-        def follow(progress: Progress) -> None:
-            if on_progress is not None:
-                on_progress(replace(progress, file=_as_given(progress.file, given)))
-
-        report: IngestReport = self._send(replace(request, source=list(given)), follow)
-        return replace(report, files=tuple(replace(file, path=_as_given(file.path, given)) for file in report.files))
 
     # --- connections ------------------------------------------------------------------------------------
 
@@ -407,6 +393,8 @@ def _lines(answer: http.client.HTTPResponse) -> Iterator[Mapping[str, msgspec.Ra
 def prepared(request: Request[Any]) -> Request[Any]:
     """A request as another process can carry it out: with absolute paths, and with an external id for what is added, so
     that sending it again adds nothing twice."""
+    if isinstance(request, r.IngestRequest):
+        return replace(request, source=[str(path.absolute()) for path in as_paths(request.source)])
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
         return replace(request, folders=[_absolute(folder) for folder in request.folders])
     if isinstance(request, r.BackupRequest):
@@ -419,10 +407,3 @@ def prepared(request: Request[Any]) -> Request[Any]:
 
 def _absolute(path: str | os.PathLike[str]) -> str:
     return str(Path(path).expanduser().absolute())
-
-
-def _as_given(path: str, given: Mapping[str, str]) -> str:
-    for absolute, named in given.items():
-        if path == absolute or path.startswith((absolute + os.sep, absolute + "!")):
-            return named + path[len(absolute) :]
-    return path

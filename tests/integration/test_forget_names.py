@@ -120,3 +120,16 @@ def test_a_name_that_others_have_stays(memory: Appliance, home: Path, inbox: Pat
     watch(memory)
     assert memory.erasure.forget(memory.erasure.preview("Talk with Dr Zorn")).proof.traces == ()
     assert names_left(home)
+
+
+def test_a_file_is_one_source_however_its_path_is_typed(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat(tmp_path / "data" / FILE, "Talk", "the results are in")
+    monkeypatch.chdir(tmp_path)
+    report = memory.ingest(f"data/{FILE}")
+    assert report.files[0].path == f"data/{FILE}", "as it was typed"
+    monkeypatch.chdir(tmp_path / "data")
+    assert memory.ingest(FILE).files[0].duplicates == 1
+    for typed in (f"./{FILE}", FILE, str(tmp_path / "data" / FILE)):
+        assert memory.erasure.preview(source=typed).files == (str(tmp_path / "data" / FILE),)
