@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +16,7 @@ from appliance import paths
 from appliance import requests as r
 from appliance.backups import Backups, FilePath, OnStep, unheard
 from appliance.errors import ApplianceError
-from appliance.paths import Paths, absolute_paths, as_given
+from appliance.paths import Paths
 from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Sessions, Summaries, step_progress
 from appliance.subscriptions import Events, Watcher
 from appliance.types import (
@@ -220,17 +219,15 @@ class Appliance:
 
         def follow(progress: Progress) -> None:
             if progress.stage == "reading":
-                on_file(as_given(progress.file, given), progress.done)
+                on_file(progress.file, progress.done)
             else:
                 on_embedded(progress.done, progress.pending)
 
-        given = absolute_paths(source)
         request = r.IngestRequest(
-            list(given), format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
+            source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
             secrets=secrets, wait=wait,
         )  # fmt: skip
-        report = self._transport.send(request, follow)
-        return replace(report, files=tuple(replace(file, path=as_given(file.path, given)) for file in report.files))
+        return self._transport.send(request, follow)
 
     def watcher(
         self,

@@ -84,14 +84,14 @@ def as_paths(paths: Paths) -> list[Path]:
     return [Path(path).expanduser() for path in path_list]
 
 
-def absolute_paths(paths: Paths) -> dict[str, str]:
+def absolute_paths(paths: Paths) -> dict[Path, str]:
     """Return the absolute path of each path, and the path as it was given."""
-    return {str(path.absolute()): str(path) for path in as_paths(paths)}
+    return {path.absolute(): str(path) for path in as_paths(paths)}
 
 
-def as_given(path: str, given: Mapping[str, str]) -> str:
+def as_given(path: str, given: Mapping[Path, str]) -> str:
     """Return an absolute path, of a file or of what is in it, as it was given; ``given`` is of ``absolute_paths``."""
-    for absolute, named in given.items():
+    for absolute, named in zip(map(str, given), given.values(), strict=True):
         if path == absolute or path.startswith((absolute + os.sep, absolute + "!")):
             return named + path[len(absolute) :]
     return path

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ from appliance import requests as r
 from appliance.engine.home_database import open_database
 from appliance.engine.index_service import IndexService
 from appliance.errors import DiskFull, OutOfMemory, UsageError
-from appliance.paths import as_paths
+from appliance.paths import absolute_paths, as_given
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
 from appliance.retrieval.weights import profiles
@@ -308,6 +309,7 @@ class Engine:
     def ingest(self, request: r.IngestRequest, on_progress: OnProgress) -> IngestReport:
         """See ``IngestRequest``."""
         began = time.perf_counter()
+        given = absolute_paths(request.source)  # a source is named so, and the report as the caller did
         context = self._ingestion.ingest_context(
             self._scope(request.user_id, request.namespace),
             keep_owners=request.user_id is None and not request.namespace,
@@ -315,15 +317,15 @@ class Engine:
             dry_run=request.dry_run,
             include_forgotten=request.again,
             secrets=request.secrets,
-            progress=lambda file, messages: on_progress(Progress("reading", messages, file=file)),
+            progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
         try:
-            tallies = self._ingestion.ingest_paths(as_paths(request.source), context)
+            tallies = self._ingestion.ingest_paths(list(given), context)
             embedded = self._embed(on_progress) if request.wait and not request.dry_run else 0
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
-            files=tuple(tally.report() for tally in tallies),
+            files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
             chunks=sum(tally.chunks for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),

@@ -23,14 +23,14 @@ from appliance import __version__
 from appliance import requests as r
 from appliance.config import Settings
 from appliance.errors import DaemonGone, HomeLocked
-from appliance.paths import Home, as_paths
+from appliance.paths import Home, absolute_paths, as_given
 from appliance.requests import Request
 from appliance.runtime.decoding import decode
 from appliance.runtime.streams import HeldContext
 from appliance.store.lock import describe_owner, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines
-from appliance.types import OnProgress, Progress
+from appliance.types import IngestReport, OnProgress, Progress
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -141,6 +141,9 @@ class DaemonTransport:
         if isinstance(request, r.InteractiveUseRequest):
             nothing: Any = HeldContext(nullcontext())  # another process's work can't hold up this one's frames
             return nothing  # type: ignore[no-any-return]
+        if isinstance(request, r.IngestRequest):
+            report: Any = self._ingest(request, on_progress)
+            return report  # type: ignore[no-any-return]
         result: R = self._send(prepared(request), on_progress)
         return result
 
@@ -215,6 +218,17 @@ class DaemonTransport:
                 raise
             raise self.gone(begun=begun) from error
         raise self.gone(begun=begun)
+
+    def _ingest(self, request: r.IngestRequest, on_progress: OnProgress | None) -> IngestReport:
+        """The owner reads the files where they are; the report names them as the caller did."""
+        given = absolute_paths(request.source)
+
+        def follow(progress: Progress) -> None:
+            if on_progress is not None:
+                on_progress(replace(progress, file=as_given(progress.file, given)))
+
+        report: IngestReport = self._send(replace(request, source=[str(path) for path in given]), follow)
+        return replace(report, files=tuple(replace(file, path=as_given(file.path, given)) for file in report.files))
 
     # --- connections ------------------------------------------------------------------------------------
 
@@ -393,8 +407,6 @@ def _lines(answer: http.client.HTTPResponse) -> Iterator[Mapping[str, msgspec.Ra
 def prepared(request: Request[Any]) -> Request[Any]:
     """A request as another process can carry it out: with absolute paths, and with an external id for what is added, so
     that sending it again adds nothing twice."""
-    if isinstance(request, r.IngestRequest):
-        return replace(request, source=[str(path.absolute()) for path in as_paths(request.source)])
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
         return replace(request, folders=[_absolute(folder) for folder in request.folders])
     if isinstance(request, r.BackupRequest):
