@@ -16,7 +16,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import StoreError, StoreVersion
-from appliance.store import migrations
+from appliance.store import migrations, text_frames
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
 from appliance.store.neighbours import NEIGHBOURS
@@ -185,6 +185,45 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(home: Path, with_seco
     assert version(path) == (LATEST + 1, [*NAMES, NEXT])
 
 
+def test_a_new_store_is_what_its_migrations_make_of_it(tmp_path: Path) -> None:
+    replayed = sqlite3.connect(tmp_path / "replayed.db", isolation_level=None)
+    migrations._apply_missing(replayed)
+    replayed.close()
+    for name in ("first.db", "second.db"):
+        Database(tmp_path / name).close()
+        assert schema(tmp_path / name) == schema(tmp_path / "replayed.db")
+        assert rows(tmp_path / name) == rows(tmp_path / "replayed.db")
+        assert version(tmp_path / name) == version(tmp_path / "replayed.db") == (LATEST, NAMES)
+        assert (tmp_path / name).read_bytes()[18:20] == b"\x02\x02", "in WAL mode"
+
+
+def rows(path: Path) -> dict[str, object]:
+    """The columns and rows of all tables, but when the migrations were applied."""
+    connection = connect(path)
+    text_frames.register(connection)
+    tables = connection.execute("SELECT name FROM pragma_table_list WHERE type IN ('table', 'shadow')").fetchall()
+    found = {
+        name: (
+            connection.execute(f"PRAGMA table_xinfo({name})").fetchall(),
+            connection.execute(f"SELECT * FROM {name}").fetchall() if not name.startswith(("sqlite", "_sqlite")) else 0,
+        )
+        for (name,) in tables
+    }
+    connection.close()
+    return found
+
+
+def test_a_new_store_that_can_t_be_copied_is_made_by_its_migrations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(migrations: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(migrations, "_new_store", fail)
+    Database(tmp_path / "new.db").close()
+    assert version(tmp_path / "new.db") == (LATEST, NAMES)
+
+
 KILLED = """
 import os, signal, sqlite3, sys
 from appliance.store import migrations
@@ -232,11 +271,26 @@ def test_a_kill_in_the_middle_of_a_migration_leaves_the_store_as_it_was(
     assert version(path) == (LATEST + 1, [*NAMES, NEXT])
 
 
+KILLED_MAKING = """
+import resource, signal, sys
+from pathlib import Path
+from appliance.store.database import Database
+
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+Database(Path(sys.argv[1]))
+"""
+"""Makes a store, and is killed by the write that makes a file longer than so many bytes."""
+
+
 def test_a_kill_while_a_home_is_made_leaves_one_that_opens(home: Path, tmp_path: Path) -> None:
     home.mkdir(mode=0o700)
     path = home / "recall.db"
-    for after in (0, 1, 20, 60):
-        kill(path, after)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)}
+    for length in (0, 5_000, 200_000, 380_000):
+        ended = subprocess.run([sys.executable, "-c", KILLED_MAKING, str(path), str(length)], env=environment)
+        assert ended.returncode == -signal.SIGXFSZ
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.sessions.create().add("user", "hello")
         assert not memory.verify().problems
