@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from appliance.store import archive, digests, lexical, messages
+from appliance.store import archive, archive_policy, digests, lexical, messages
 from appliance.store.archive import Dictionary
 from appliance.store.check import check_archive
 from appliance.store.database import Database
@@ -186,3 +186,12 @@ def test_a_dictionary_is_retired_for_a_text_that_only_it_has_left(database: Data
     database.compact()
     content = b"".join(path.read_bytes() for path in database.path.parent.glob("recall.db*"))
     assert b"4711" not in content and b"hazelnut" not in content
+
+
+def test_what_comes_back_is_looked_up_without_reading_the_whole_archive(database: Database) -> None:
+    db, asked = database.read(), []
+    db.set_trace_callback(asked.append)
+    assert archive_policy.to_restore(db, 5) == []
+    db.set_trace_callback(None)
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert plan and not any(step.startswith("SCAN a") for step in plan)
