@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from appliance import requests as r
 from appliance.engine.index_service import IndexService
-from appliance.errors import DiskFull, OutOfMemory, with_sentence
+from appliance.errors import StoreError, with_sentence
 from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
@@ -69,7 +69,7 @@ class ErasureService:
                 reports = self._remove_traces(
                     {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
                 )
-            except (DiskFull, OutOfMemory) as error:
+            except StoreError as error:
                 raise with_sentence(
                     error,
                     "The messages are forgotten and not found any more; files may hold traces of them until this has"

@@ -18,6 +18,7 @@ from appliance.memory.erased_texts import ErasedTexts
 from appliance.paths import Home
 from appliance.store import lexical
 from appliance.store.file_search import TextFinder, data_bytes, find_in_file
+from appliance.store.room import file_errors
 from appliance.store.watched_files import NAMED_SQL
 from appliance.types import ErasureReport
 
@@ -46,7 +47,16 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> ErasureReport:
-    """Search every file of the home, and the full text, for what an erasure took away."""
+    """Search every file of the home, and the full text, for what an erasure took away.
+
+    Raises:
+        HomeError: A file can't be read.
+    """
+    with file_errors(home.root, "searched for traces of what was forgotten"):
+        return _find_traces(db, home, erased)
+
+
+def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> ErasureReport:
     sizes = {path: data_bytes(path) for path in paths.files(home.root) if home.erasing not in path.parents}
     pieces = distinctive_pieces(erased)
     max_pieces = PIECES_A_PASS * max(1, MAX_SCAN_BYTES // max(sum(sizes.values()), 1))

@@ -105,7 +105,7 @@ def _archived_texts(tx: sqlite3.Connection, keys: Iterable[int]) -> list[tuple[i
         f" WHERE a.message_id IN {JSON_KEYS_SQL} ORDER BY m.id",
         (json_keys(keys),),
     ).fetchall()
-    reader = _reader(tx)
+    reader = text_frames.reader_of(tx)
     return [(key, _unpack(reader, body)) for key, body in rows]
 
 
@@ -114,10 +114,6 @@ def _unpack(reader: FrameReader, body: object) -> str | None:
         return reader.unpack(body) if isinstance(body, bytes) else None
     except FrameDamaged:
         return None
-
-
-def _reader(db: sqlite3.Connection) -> FrameReader:
-    return FrameReader(lambda number: next((one.content for one in dictionaries(db) if one.id == number), None))
 
 
 # --- reading -----------------------------------------------------------------------------------------

@@ -125,8 +125,10 @@ def _condition(policy: ArchivePolicy, now: int) -> SqlCondition:
 
 def to_restore(db: sqlite3.Connection, limit: int) -> list[int]:
     """Return archived messages that were recalled or pinned since, so that they come back."""
+    # CROSS JOIN makes SQLite begin with what was recalled, which is little; this is asked after every change.
     rows = db.execute(
-        "SELECT a.message_id FROM archived a JOIN recalled r ON r.message_id = a.message_id WHERE r.last_at >= a.at"
+        "SELECT a.message_id FROM recalled r CROSS JOIN archived a ON a.message_id = r.message_id"
+        " WHERE r.last_at >= a.at"
         " UNION SELECT m.id FROM message m JOIN archived a ON a.message_id = m.id WHERE m.pinned = 1 LIMIT ?",
         (limit,),
     )

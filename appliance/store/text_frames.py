@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 
 import zstandard
 
+from appliance.errors import StoreCorrupt
+
 LEVEL = 12
 """zstd's level: 19 saves another percent of chat messages and takes five times as long."""
 
@@ -81,16 +83,27 @@ class FrameReader:
         return self._decompressors[number]
 
 
-def register(connection: sqlite3.Connection) -> FrameReader:
+def register(connection: sqlite3.Connection) -> None:
     """Give a connection the function ``unpack``, through which ``message.text`` reads archived texts."""
+    connection.create_function("unpack", 1, reader_of(connection).unpack_or_mark, deterministic=True)
+
+
+def reader_of(connection: sqlite3.Connection) -> FrameReader:
+    """Return a reader with the dictionaries of a database. One on a damaged page counts as missing."""
 
     def find_dictionary(number: int) -> bytes | None:
-        row = connection.execute("SELECT content FROM archive_dictionary WHERE id = ?", (number,)).fetchone()
+        query = "SELECT content FROM archive_dictionary WHERE id = ?"
+        try:
+            row = connection.execute(query, (number,)).fetchone()
+        except StoreCorrupt:
+            return None
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+            return None
         return row[0] if row else None
 
-    reader = FrameReader(find_dictionary)
-    connection.create_function("unpack", 1, reader.unpack_or_mark, deterministic=True)
-    return reader
+    return FrameReader(find_dictionary)
 
 
 def train(samples: Sequence[str]) -> tuple[int, bytes] | None:

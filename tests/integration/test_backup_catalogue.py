@@ -10,6 +10,7 @@ import pytest
 
 from appliance import Appliance, Backups
 from appliance.errors import StoreCorrupt, StoreError
+from appliance.paths import Home
 from appliance.store import migrations
 from appliance.store.backup import catalogue, making
 from appliance_models import HashEmbedder
@@ -139,6 +140,15 @@ def test_forgetting_removes_the_backup_in_the_home(memory: Appliance, tmp_path: 
         receipt = again.erasure.forget(again.erasure.preview(query="saffron elephant"))
         assert receipt.backups == () == tuple(again.backups.known())
     assert not (tmp_path / "home" / "backups" / catalogue.BEFORE_MIGRATION).exists()
+
+
+def test_a_backup_in_the_home_that_is_gone_is_not_listed_for_ever(memory: Appliance, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    making.make_before_migration(home)
+    shutil.rmtree(home.backups / catalogue.BEFORE_MIGRATION)  # as by a process that ended right after it
+    assert catalogue.known(home)
+    catalogue.remove_own(home)
+    assert not catalogue.known(home)
 
 
 def test_what_a_killed_backup_leaves_is_removed_at_the_next_opening(memory: Appliance, tmp_path: Path) -> None:

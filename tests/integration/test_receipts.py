@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import zlib
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from appliance.errors import HomeError
 from appliance.memory import traces as traces_module
 from appliance.store import lexical
 from appliance.types import Receipt
@@ -148,6 +150,25 @@ def test_a_receipt_without_its_texts_says_that_nothing_was_searched(
 
 
 # --- the search for traces ------------------------------------------------------------------------------------
+
+
+def test_a_file_that_cannot_be_read_leaves_the_receipt_open_and_is_named(
+    memory: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = memory.sessions.create()
+    session.add("user", SECRET)
+    memory.embed_pending()
+
+    def unreadable(path: Path, *given: object) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(traces_module, "find_in_file", unreadable)
+        with pytest.raises(HomeError, match=r"Permission denied.*are forgotten and not found any more"):
+            memory.erasure.forget(memory.erasure.preview(session.id))
+    assert [receipt.state for receipt in memory.erasure.receipts()] == ["open"]
+    memory.run_pending_jobs()
+    assert_true(memory.erasure.receipts()[0], 1)
 
 
 def test_all_texts_are_sought_in_a_small_home(memory: Appliance, home: Path) -> None:

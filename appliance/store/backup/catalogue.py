@@ -80,7 +80,10 @@ def remove_own(home: Home) -> None:
     own = home.backups / BEFORE_MIGRATION
     if own.exists():
         shutil.rmtree(own)
-        _write(home, [one for one in _read(home) if one.path != str(own)])
+    entries = _read(home)
+    others = [one for one in entries if one.path != str(own)]
+    if len(others) < len(entries):  # also where a process ended between the two
+        _write(home, others)
 
 
 def restore_hint(home: Home) -> str:
