@@ -183,7 +183,7 @@ class SecretSettings(Section, frozen=True):
     """Keys, tokens, card numbers and passwords in messages."""
 
     policy: Literal["keep", "mask", "drop"] = "mask"
-    """keep shows them to everybody; mask hides them from assistants and shows them on request; drop never stores
+    """keep shows them to all callers; mask hides them from assistants and shows them on request; drop never stores
     them."""
 
 

@@ -32,12 +32,12 @@ class _BackupGroup(TyperGroup):
     """Reads ``backup FOLDER`` as ``backup make FOLDER``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and "--help" not in args[:1] and not any(arg in self.commands for arg in args):
+        if "--help" not in args[:1] and not any(arg in self.commands for arg in args):
             args = ["make", *args]
         return super().parse_args(ctx, args)
 
 
-verbs = typer.Typer(cls=_BackupGroup, no_args_is_help=True)
+verbs = typer.Typer(cls=_BackupGroup)
 
 
 @verbs.callback()

@@ -17,7 +17,7 @@ from appliance.types import SecretMark
 verbs = typer.Typer()
 
 _MEANINGS = {
-    "keep": "stored and shown to everybody",
+    "keep": "stored and shown to all callers",
     "mask": "stored, hidden from assistants, shown on request (--reveal)",
     "drop": "not stored from now on; what was stored before stays ('appliance forget' erases it)",
 }
@@ -89,8 +89,8 @@ def policy(
 ) -> None:
     """Show or set what becomes of secrets.
 
-    keep shows them to everybody. mask, the default, hides them from assistants, HTTP and MCP, and shows them to you on
-    request. drop leaves them out of what is stored from now on.
+    keep shows them to all callers. mask, the default, hides them from assistants, HTTP and MCP, and shows them to you
+    on request. drop leaves them out of what is stored from now on.
 
     \b
     Examples:

@@ -57,13 +57,23 @@ class CarriedStream(Generic[T]):
         Raises:
             DaemonGone: What the reader has is no longer the beginning of the stream.
         """
-        self._stream = self._open()
-        if self._closed:  # meanwhile, on another thread
-            self._stream.close()
-        if self._count:
-            skipped = None
-            for _ in range(self._count):
-                skipped = next(self._stream, None)
-            if skipped != self._last:
+        while True:
+            self._stream = self._open()
+            if self._closed:  # meanwhile, on another thread
+                self._stream.close()
+                return
+            try:
+                last = self._skip()
+            except DaemonGone:  # this owner has left, too
+                continue
+            if last != self._last:
                 self._stream.close()
                 raise error
+            return
+
+    def _skip(self) -> T | None:
+        """Read the items that the reader has, and return the last of them."""
+        last = None
+        for _ in range(self._count):
+            last = next(self._stream, None)
+        return last

@@ -1,4 +1,4 @@
-"""Hides secrets from who need not see them: assistants, programs behind HTTP, and a screen that somebody looks at."""
+"""Hides secrets in what assistants, HTTP clients and the screen are shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WITHOUT_TEXT = (EventsRequest, ListSecretsRequest, OutlineRequest, ScanSecretsR
 
 
 def masking(transport: Transport, settings: Settings) -> Transport:
-    """Return a transport that hides secrets, unless the settings show them to everybody."""
+    """Return a transport that hides secrets, unless the settings show them to all callers."""
     return transport if settings.secrets.policy == "keep" else MaskingTransport(transport)
 
 

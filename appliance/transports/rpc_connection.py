@@ -26,6 +26,9 @@ from appliance.transports.local import LocalTransport
 MAX_HEAD_LINE_BYTES = 65_536
 """Bytes of one line of a request's head."""
 
+MAX_HEAD_LINES = 100
+"""Lines of a request's head; a client of ours sends five."""
+
 
 class RpcConnection:
     """A connection, which carries one request at a time.
@@ -55,7 +58,10 @@ class RpcConnection:
         """
         while (head := _read_head(self._incoming)) is not None:
             path, headers = head
-            body = self._incoming.read(int(headers.get("content-length", 0)))
+            length = headers.get("content-length", "0")
+            if not length.isdecimal():
+                return
+            body = self._incoming.read(int(length))
             if path == "/local/hello":
                 self._answer(hello_document(self._transport.engine))
             elif (version := headers.get(codec.VERSION_HEADER.lower())) != __version__:
@@ -181,12 +187,15 @@ def _version_error(version: str | None) -> HomeLocked:
 
 
 def _read_head(incoming: BinaryIO) -> tuple[str, dict[str, str]] | None:
-    """The path and the headers of the next request; None at the end of the connection."""
+    """The path and the headers of the next request; None at the end of the connection, and where it is no request."""
     words = incoming.readline(MAX_HEAD_LINE_BYTES).split()
     if len(words) != 3:
         return None
-    headers = {}
-    while (line := incoming.readline(MAX_HEAD_LINE_BYTES)).strip():
+    headers: dict[str, str] = {}
+    for _ in range(MAX_HEAD_LINES):
+        line = incoming.readline(MAX_HEAD_LINE_BYTES)
+        if not line.strip():
+            return words[1].decode("latin-1"), headers
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.lower()] = value.strip()
-    return words[1].decode("latin-1"), headers
+    return None

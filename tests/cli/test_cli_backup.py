@@ -77,3 +77,10 @@ def test_status_names_the_latest_backup(run: Run, home: Path, tmp_path: Path) ->
     made = document(run("backup", tmp_path / "backups", "--json"))
     assert document(run("status", "--json"))["backup"] == {"path": made["path"], "at": made["at"]}
     assert f"in {tmp_path / 'backups'}" in run("status").stdout
+
+
+def test_without_a_folder_it_says_what_is_missing(run: Run, kept: Path) -> None:
+    done = run("backup")
+    assert (
+        done.exit_code == 2 and "Missing argument 'FOLDER|FILE'" in done.output and "backup make --help" in done.output
+    )

@@ -34,7 +34,7 @@ OWNER = Grant("owner")
 @dataclass(frozen=True, slots=True)
 class Service:
     """A served memory, with the engine in this process that it runs on. ``masked`` is the memory as callers see it:
-    with secrets hidden, unless the settings show them to everybody."""
+    with secrets hidden, unless the settings show them to all callers."""
 
     memory: Appliance
     engine: Engine
