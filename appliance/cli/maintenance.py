@@ -150,7 +150,9 @@ def reindex(
         str | None, option("--model", "NAME", "Change to this embedding model; the old one serves until it is done.")
     ] = None,
     vectors: Annotated[bool, flag("--vectors", "Compute all vectors again with the same model.")] = False,
-    pending: Annotated[bool, flag("--pending", "Only embed the chunks that have no vector yet.")] = False,
+    pending: Annotated[
+        bool, flag("--pending", "Embed the chunks that have no vector yet, and finish an interrupted forget.")
+    ] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:

@@ -344,6 +344,7 @@ class Engine:
 
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
+        self.erasure.finish_interrupted(lambda: True)
         return self._embed(on_progress)
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.store import archive, chunks, facts, generations, lock, summaries, variants, vectors, watched_files
@@ -130,6 +131,9 @@ def _health(
 ) -> str:
     if indexing_error is not None:
         return f"embedding stopped: {indexing_error}"
+    if unfinished := len(open_receipts(db)):
+        forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
+        return f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
     if generation is not None and _is_ledger_truncated(home, db, generation):
         return "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured:

@@ -52,7 +52,7 @@ class IngestRequest(Request[IngestReport]):
 
 @dataclass(frozen=True, slots=True)
 class EmbedRequest(Request[int]):
-    """Embed and index every chunk that waits now. Returns how many there were.
+    """Finish interrupted erasures; embed and index every chunk that waits now. Returns how many chunks there were.
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded.

@@ -132,6 +132,16 @@ def test_the_next_erasure_finishes_an_interrupted_one(memory: Appliance, monkeyp
         assert_true(receipt, 40)
 
 
+def test_an_interrupted_erasure_is_told_and_finished_on_request(
+    memory: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(memory, monkeypatch, secretive(memory))
+    assert "a forget is not finished" in memory.status()["health"]
+    memory.embed_pending()
+    assert_true(memory.erasure.receipts()[0], 40)
+    assert memory.status()["health"] == "ok"
+
+
 @pytest.mark.parametrize("damage", ["garbage", "another word", "a folder"])
 def test_a_receipt_without_its_texts_says_that_nothing_was_searched(
     memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch, damage: str
