@@ -83,7 +83,7 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._llm = configured_endpoint(settings.llm)
         self._lock = lock
-        self._database = open_database(home)
+        self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
         if not self._database.is_read_only and not sessions.default_ttl_applied(
             self._database.read(), settings.session.ttl

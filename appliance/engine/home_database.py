@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from appliance import paths
+from appliance.errors import DiskFull, StoreError
 from appliance.store import migrations
 from appliance.store.backup import snapshot
 from appliance.store.database import Database, ReadOnlyDatabase
 
 
-def open_database(home: paths.Home) -> Database:
-    """Open the database, after a backup if it has to be migrated."""
+def open_database(home: paths.Home, *, worker: bool) -> Database:
+    """Open the database, after a backup if it has to be migrated. On a full disk, it can at least be read; a process
+    with a ``worker`` may run until there is room again, and is refused.
+
+    Raises:
+        DiskFull: There is no room to open it.
+        StoreError: It is refused.
+    """
     if paths.is_read_only(home):
         return ReadOnlyDatabase(home.database)
     snapshot.remove_copy(home)
@@ -17,4 +24,13 @@ def open_database(home: paths.Home) -> Database:
         from appliance.store.backup import making
 
         making.make_before_migration(home)
-    return Database(home.database)
+    try:
+        return Database(home.database)
+    except DiskFull:
+        if worker:
+            raise
+        try:
+            return ReadOnlyDatabase(home.database, is_disk_full=True)
+        except StoreError:
+            pass
+        raise

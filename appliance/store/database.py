@@ -271,6 +271,11 @@ class ReadOnlyDatabase(Database):
 
     is_read_only = True
 
+    def __init__(self, path: Path, *, is_disk_full: bool = False) -> None:
+        """Open the database; ``is_disk_full`` is why it can't be written."""
+        self._is_disk_full = is_disk_full
+        super().__init__(path)
+
     def _create_file(self) -> None:
         """There is one; it must not have changes that are still in its log, which only a writer can apply.
 
@@ -305,6 +310,12 @@ class ReadOnlyDatabase(Database):
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
+        if self._is_disk_full:
+            raise HomeReadOnly(
+                "The memory can't be changed: the disk is full.",
+                where=str(self.path.parent),
+                hint="Make room on the disk. Until then it can be searched, shown, exported and verified.",
+            )
         raise HomeReadOnly(
             "The memory is read-only.",
             where=str(self.path.parent),
