@@ -27,8 +27,9 @@ Texts = dict[str, set[str]]
 @dataclass(slots=True)
 class Record:
     """What the home must hold. What it must not hold: the names of sessions that were forgotten, which are part of all
-    that is said in them, their titles and the names of their files. ``deleted`` ones may have left words in free pages
-    until the next erasure. ``receipts`` are the messages of each erasure; ``backups`` what each backup holds, by id."""
+    that is said in them, their titles and the names of their files. ``deleted`` are beginnings of words that may be
+    left in free pages until the next erasure. ``receipts`` are the messages of each erasure; ``backups`` what each
+    backup holds, by id."""
 
     sessions: Texts = field(default_factory=dict)
     forgotten: list[str] = field(default_factory=list)
@@ -75,7 +76,7 @@ def texts_in(memory: Appliance) -> Texts:
     return found
 
 
-def check(home: Path, record: Record, possible: Texts, backups: Path) -> None:
+def check(home: Path, record: Record, possible: Texts) -> None:
     """Compare the home with the record. ``possible`` are texts that may be there or not, because nobody acknowledged
     them; those that are there belong to the record from now on."""
     with open_memory(home) as memory:
@@ -100,6 +101,12 @@ def check_found(memory: Appliance, record: Record) -> None:
     for session in record.forgotten[-1:]:
         found = memory.search(f'"{session}x0"', include_archived=True, limit=3)
         assert not [hit for hit in found if session in hit.text]
+
+
+def check_erased(home: Path, record: Record) -> None:
+    """No file of the home has a word of what was forgotten."""
+    found = traces(home, record.forgotten)
+    assert not found, found
 
 
 def check_receipts(memory: Appliance, record: Record, backups: Path) -> None:
@@ -168,7 +175,7 @@ class Life:
         """Open the home again, sometimes after a process that did so was killed too, and compare it with the record."""
         if self.chance.random() < 0.2:
             self.kill_during("jobs", str(self.home))
-        check(self.home, self.record, possible or {}, self.backups)
+        check(self.home, self.record, possible or {})
 
     def check_receipts(self) -> None:
         with open_memory(self.home) as memory:
@@ -201,5 +208,5 @@ def live(life: Life, actions: dict[str, tuple[int, Action]], kills: int, *, sess
             name = "forget"
         life.action = name
         actions[name][1](life)
-    assert traces(life.home, life.record.forgotten) == []
+    check_erased(life.home, life.record)
     life.check_receipts()

@@ -5,11 +5,23 @@ from __future__ import annotations
 import gzip
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from byte_scan import traces
-from life import Action, Life, Texts, acknowledged_texts, conversation, open_memory, texts_in, write_export
+from life import (
+    Action,
+    Life,
+    Texts,
+    acknowledged_texts,
+    check,
+    check_erased,
+    conversation,
+    open_memory,
+    texts_in,
+    write_export,
+)
+from workers import Workers
 
 from appliance import Appliance, Backups
 from appliance.errors import NotFound
@@ -49,14 +61,34 @@ def forget(life: Life) -> None:
     life.record.receipts.append(gone[1])
     life.record.forgotten += [gone[0], *life.record.deleted]
     life.record.deleted.clear()
-    assert traces(life.home, life.record.forgotten) == []
+    check_erased(life.home, life.record)
+    life.check_receipts()
+
+
+def forget_beside(life: Life, others: Workers, session: str) -> None:
+    """Forget a session while two others are written to in the same process, and a third one by another process."""
+    written = {name: conversation(name, 60) for name in (life.new_session(), life.new_session(), life.new_session())}
+    *writers, elsewhere = written
+    texts = life.record.sessions.pop(session)
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(others.run, "life_verbs.add", str(life.home), elsewhere, written[elsewhere])
+        outcome = life.work("forget", str(life.home), session, {name: written[name] for name in writers})
+        added = adding.result()
+    assert added.code == 0, added.errors
+    for name, text in (*acknowledged_texts(outcome), *acknowledged_texts(added)):
+        life.record.sessions.setdefault(name, set()).add(text)
+    life.forgets_beside_writers += 1
+    life.record.receipts.append(len(texts))
+    life.record.forgotten.append(session)
+    check_erased(life.home, life.record)
+    check(life.home, life.record, {})
     life.check_receipts()
 
 
 def delete(life: Life) -> None:
     gone = _leave(life, "delete", {})
     if gone is not None:
-        life.record.deleted.append(gone[0])
+        life.record.deleted.append(f"{gone[0]}x")  # the name of the file that it was read from stays
 
 
 def _leave(life: Life, verb: str, written: Texts, *arguments: object) -> tuple[str, int] | None:

@@ -182,7 +182,7 @@ def check_home(built: Built, processes: Workers, folder: Path, path: Path, kind:
         sound = {id: text for id, text in built.messages.items() if id not in built.in_log}
         assert sound.items() <= said.messages["exported"].items()
     if kind in DERIVED and not path.is_dir():
-        assert said.messages["exported"] and not said.errors.keys() & {"use", "search", "export", "verify", "new"}
+        assert said.messages["exported"] and not said.errors.keys() & {"use", "search", "export", "new"}
         assert said.answers["repaired"] == [], "what is derived is made again"
     if kind == "erasing" and "finished" in said.answers:
         original = built.folder / path.relative_to(folder)
@@ -191,13 +191,14 @@ def check_home(built: Built, processes: Workers, folder: Path, path: Path, kind:
 
 
 def check_not_invented(built: Built, said: Said) -> None:
-    """A message that says something else than was stored is named by verify as damaged."""
+    """A message that says something else than was stored is named by verify as damaged. Where a page leads to rows of
+    another one, a text that was stored may stand at another message; then verify says that the pages are damaged."""
     named = {built.keys.get(where, where) for where, _ in said.answers.get("verify") or []}
+    texts = set(built.messages.values())
     for id, text in said.messages.get("exported", {}).items():
         if built.messages.get(id) != text:
-            assert id in named or (id not in built.messages and named), (
-                f"{id}: {text[:80]!r} is not among {sorted(named)}"
-            )
+            is_elsewhere = "recall.db" in named and (text in texts or id not in built.messages)
+            assert id in named or is_elsewhere, f"{id}: {text[:80]!r} is not among {sorted(named)}"
 
 
 def check_backups(built: Built, processes: Workers, folder: Path, path: Path, kind: str) -> None:

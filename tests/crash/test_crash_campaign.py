@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from life import Life, live
-from life_actions import ACTIONS
+from life import Life, conversation, live, write_export
+from life_actions import ACTIONS, forget_beside
 from workers import Workers, workers
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
@@ -32,3 +32,24 @@ def test_a_home_survives_its_kills(tmp_path: Path, processes: Workers, seed: int
     else:
         live(life, ACTIONS, kills=50, sessions=6, max_messages=2_000)
     print(f"kills: {dict(life.kills)}; {life.forgets_beside_writers} forgets beside writers")
+
+
+@pytest.mark.parametrize("forgets", [2, pytest.param(100, marks=pytest.mark.campaign)])
+@pytest.mark.timeout(2_400)
+def test_what_is_forgotten_beside_writers_of_two_processes_is_gone(
+    tmp_path: Path, processes: Workers, forgets: int
+) -> None:
+    """Half of the conversations are archived. Any of the processes may own the home, and leave while others work."""
+    life = Life(tmp_path, random.Random(forgets), processes)
+    sessions = [life.new_session() for _ in range(forgets + 1)]
+    for number, session in enumerate(sessions):
+        texts = conversation(session, 30)
+        life.work("ingest", str(life.home), str(write_export(tmp_path / f"{session}.jsonl", session, texts)))
+        life.record.sessions[session] = set(texts)
+        if number == forgets // 2:
+            life.work("archive", str(life.home))
+    (tmp_path / "other").mkdir()
+    with workers(tmp_path / "other") as others:
+        for session in sessions[:forgets]:
+            forget_beside(life, others, session)
+    assert life.forgets_beside_writers == forgets
