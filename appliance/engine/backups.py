@@ -33,6 +33,7 @@ class BackupService:
                 keys=Keys(request.passphrase, request.recipients, None if identity is None else Path(identity)),
                 keep=keep,
                 forgotten_at=erasure.last_at(self._database.read()),
+                is_read_only=self._database.is_read_only,
                 progress=lambda done, left: on_progress(Progress("saving", done, left)),
             )
 

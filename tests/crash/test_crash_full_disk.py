@@ -16,7 +16,7 @@ import pytest
 from crash_runs import chat, open_memory, write
 from small_disks import MEGABYTE, Kind, fill, free_bytes, mounted
 
-from appliance import Backups
+from appliance import Appliance, Backups
 from appliance.errors import HomeReadOnly
 from tests.homes import copied
 
@@ -129,6 +129,10 @@ def test_a_full_disk_can_be_read_and_taken_elsewhere(disk: Path, built: Path, tm
         assert len(list(memory.export())) >= len(LINES)
         with pytest.raises(HomeReadOnly, match="the disk is full"):
             memory.sessions.create()
+        assert memory.backup(tmp_path / "backups").messages == len(LINES)
+    Appliance.restore(tmp_path / "backups", tmp_path / "restored")
+    with open_memory(tmp_path / "restored") as memory:
+        assert not memory.verify().problems
     (disk / "ballast").unlink()
     with open_memory(home) as memory:
         memory.sessions.create().add("user", "there is room again")

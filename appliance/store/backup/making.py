@@ -42,6 +42,7 @@ def make(
     keys: Keys = NO_KEYS,
     keep: RetentionPolicy | None = None,
     forgotten_at: int | None = None,
+    is_read_only: bool = False,
     progress: OnBlocks = lambda done, left: None,
 ) -> BackupReport:
     """Back up a home into a folder or a file.
@@ -54,6 +55,7 @@ def make(
         keys: To encrypt a new repository, and to read an encrypted one, which ``keep`` needs.
         keep: Which backups to keep; None to keep all.
         forgotten_at: When something was last forgotten, in microseconds since 1970: see ``retention.remove_others``.
+        is_read_only: Whether nothing can be written in the home. It then does not know of the backup.
         progress: Called with the blocks that are done and those that are left.
 
     Raises:
@@ -71,18 +73,19 @@ def make(
         if keep is not None and written.backup_ids():
             written.manifest(written.backup_ids()[-1])  # an encrypted one can be read, before anything is written
         _remove_unfinished(written)
-        if not storage.is_archive(target):
+        if not storage.is_archive(target) and not is_read_only:
             # Before there is a backup: a receipt has to name it also if this process ends before it comes to the end.
             catalogue.note(home, target, written.head.id, written.backup_ids())
-        with snapshot.take(home) as taken:
+        with snapshot.take(home, is_read_only=is_read_only) as taken:
             manifest, digests = _write(written, taken, previous.find(home, written), progress)
         removed: Sequence[str] = ()
         if keep is not None:
             removed = retention.remove_others(written, keep, forgotten_at)
             manifest = written.manifest(manifest.id)  # its blocks may have moved
-        if not storage.is_archive(target):
+        if not storage.is_archive(target) and not is_read_only:
             previous.remember(home, written, manifest, digests)
-        catalogue.note(home, target, written.head.id, written.backup_ids())
+        if not is_read_only:
+            catalogue.note(home, target, written.head.id, written.backup_ids())
     return BackupReport(
         path=str(target), id=manifest.id, at=manifest.info().at, messages=manifest.messages,
         bytes=manifest.info().bytes, new_bytes=manifest.new_bytes, seconds=time.perf_counter() - began,

@@ -60,24 +60,34 @@ class Snapshot:
 
 
 @contextmanager
-def take(home: Home) -> Iterator[Snapshot]:
-    """The files of a home at this moment, for as long as the context lasts.
+def take(home: Home, *, is_read_only: bool = False) -> Iterator[Snapshot]:
+    """The files of a home at this moment, for as long as the context lasts. A home that is read-only is not copied:
+    nothing changes it.
 
     Raises:
         DiskFull: There is no room for a copy of the database.
         StoreError: The database can't be read.
     """
+    if is_read_only:
+        uri = f"{home.database.as_uri()}?mode=ro&immutable=1"
+        with as_store_errors(home.database), closing(sqlite3.connect(uri, uri=True)) as database:
+            messages, schema = _counts(database)
+        yield Snapshot(tuple(_files(home, home.database)), messages, schema)
+        return
     copy = home.root / COPY_NAME
     room.require_room(home.root, home.database.stat().st_size, "copy the database for a backup")
     try:
         messages, schema = _copy_database(home.database, copy)
-        files = [SnapshotFile(DATABASE, copy, copy.stat().st_size)]
-        for path in _other_files(home.root):
-            with suppress(FileNotFoundError):  # replaced or removed meanwhile
-                files.append(SnapshotFile(path.relative_to(home.root).as_posix(), path, path.stat().st_size))
-        yield Snapshot(tuple(files), messages, schema)
+        yield Snapshot(tuple(_files(home, copy)), messages, schema)
     finally:
         remove_copy(home)
+
+
+def _files(home: Home, database: Path) -> Iterator[SnapshotFile]:
+    yield SnapshotFile(DATABASE, database, database.stat().st_size)
+    for path in _other_files(home.root):
+        with suppress(FileNotFoundError):  # replaced or removed meanwhile
+            yield SnapshotFile(path.relative_to(home.root).as_posix(), path, path.stat().st_size)
 
 
 def remove_copy(home: Home) -> None:
@@ -102,8 +112,13 @@ def _copy_database(database: Path, copy: Path) -> tuple[int, int]:
         target.execute("PRAGMA synchronous = OFF")
         with as_store_errors(database), closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as source:
             source.backup(target)
-        (messages,) = target.execute("SELECT count(*) FROM message").fetchone()
-        (schema,) = target.execute("PRAGMA user_version").fetchone()
+        return _counts(target)
+
+
+def _counts(database: sqlite3.Connection) -> tuple[int, int]:
+    """The number of messages, and the version of the schema."""
+    (messages,) = database.execute("SELECT count(*) FROM message").fetchone()
+    (schema,) = database.execute("PRAGMA user_version").fetchone()
     return messages, schema
 
 
