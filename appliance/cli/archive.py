@@ -70,6 +70,7 @@ def run(
             importance=importance,
             progress=lambda done, left: step("archiving", done, done + left),
         )
+        pending = memory.status()["counts"]["pending"]
     if json:
         output.print_json(asdict(report))
         return
@@ -78,11 +79,13 @@ def run(
         if len(report.messages) > MAX_LISTED:
             output.say(f"{len(report.messages) - MAX_LISTED:,} more; --json lists all.")
         output.say(f"{output.plural(report.archived, 'message')} would be archived, {report.kept:,} kept.")
+        _note_pending(pending)
         return
     output.print_line(f"{output.plural(report.archived, 'message')} archived, {report.kept:,} kept")
     if report.archived:
         before, after = output.format_size(report.bytes_before), output.format_size(report.bytes_after)
         output.say(f"Database and index: {before} before, {after} after.")
+    _note_pending(pending)
 
 
 @verbs.command()
@@ -96,6 +99,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     """
     with options.open_existing(home, "archive") as memory:
         found, smallest = memory.archive.status(), memory.settings.archive.smallest
+        pending = memory.status()["counts"]["pending"]
     if json:
         output.print_json(asdict(found))
         return
@@ -110,6 +114,16 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **{_subject(rule): _days(rule) for rule in found.rules},
         }
     )
+    _note_pending(pending)
+
+
+def _note_pending(pending: int) -> None:
+    """Say why messages may be missing from what is due: what can't be found yet is not archived."""
+    if pending:
+        output.say(
+            f"note: {output.plural(pending, 'chunk')} not indexed yet: their messages are kept until they are;"
+            " 'appliance reindex --pending' indexes them now."
+        )
 
 
 @verbs.command("list")

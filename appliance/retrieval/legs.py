@@ -103,7 +103,7 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
     pending_candidates = no_candidates()
     if pending:
         many = str(pending) if pending <= MAX_COUNTED_PENDING else f"more than {MAX_COUNTED_PENDING}"
-        notes.append(f"{many} chunks wait for the index: their messages are found by FTS5 alone")
+        notes.append(f"{many} chunks wait for the index: their messages are found by their words alone")
         if by_words:
             pending_candidates = from_text(resources.db, search_query.text, search_query.filters, resources.generation)
         dense = next((query.vector for query in parsed.leg_queries if query.leg == "dense"), None)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from cli_runs import Run, document
 
+from appliance import Appliance
+
 
 def test_archive_runs_lists_and_restores(run: Run, filled: Path) -> None:
     planned = document(run("archive", "run", "--dry-run", "--days", "0", "--importance", "1", "--json"))
@@ -25,6 +27,15 @@ def test_an_empty_archive_reads_well(run: Run, kept: Path) -> None:
     listed = run("archive", "list")
     assert (listed.stdout, listed.stderr) == ("", "No archived messages.\n")
     assert "automatic  yes, from 5,000 messages on" in run("archive").stdout
+
+
+def test_what_is_not_indexed_yet_is_said_to_be_kept(run: Run, home: Path, chats: Path) -> None:
+    with Appliance.open(home, worker=False) as memory:
+        memory.ingest(chats, wait=False)
+    for verb in (["run", "--dry-run"], ["run"], ["status"]):
+        assert "not indexed yet: their messages are kept" in run("archive", *verb).stderr
+    run("reindex", "--pending")
+    assert "not indexed" not in run("archive", "status").stderr
 
 
 def test_what_can_not_be_done_says_why(run: Run, kept: Path) -> None:
