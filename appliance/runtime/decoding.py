@@ -23,7 +23,10 @@ def decode(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     Raises:
         msgspec.DecodeError: The text is not JSON, or (``msgspec.ValidationError``) has another form.
     """
-    return _decoder(kind).decode(data)
+    try:
+        return _decoder(kind).decode(data)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"The text is not UTF-8 at byte {error.start}.") from error
 
 
 def convert(values: object, kind: type[T], *, strict: bool = True) -> T:

@@ -13,7 +13,7 @@ from tests import homes
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
-FEW, MANY = 4, 40
+FEW, MANY = 2, 40
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])

@@ -14,7 +14,7 @@ from appliance.errors import HomeError
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
-FEW, MANY = 6, 40
+FEW, MANY = 2, 40
 
 
 @pytest.fixture(scope="module")

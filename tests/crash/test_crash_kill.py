@@ -16,7 +16,7 @@ from tests import homes
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 MESSAGES = 1_100
-FEW, MANY = 6, 20
+FEW, MANY = 3, 20
 
 
 @pytest.fixture(scope="module")

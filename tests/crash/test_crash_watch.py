@@ -28,7 +28,7 @@ with Appliance.open(sys.argv[1], embedder=HashEmbedder()) as memory:
     memory.embed_pending()
 """
 
-FEW, MANY = 4, 20
+FEW, MANY = 2, 20
 
 
 def watch(home: Path, folder: Path, *more: str) -> subprocess.Popen[str]:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -397,7 +398,12 @@ def test_a_watcher_and_a_listener_go_on_with_the_next_owner(home: Path, tmp_path
         end(owner)
         talk_file(folder / "b.jsonl", 4, "b")
         until(lambda: len(reports) == 2, "the second file")
-        until(lambda: sum(event.kind == "ingested" for event in heard) > 1, "an event of the next owner")
+        # What happens before the listener has found the next owner is not told.
+        files = (talk_file(tmp_path / f"{number}.jsonl", 1, str(number)) for number in count())
+        until(
+            lambda: memory.ingest(next(files)) and sum(event.kind == "ingested" for event in heard) > 1,
+            "an event of the next owner",
+        )
         watcher.stop()
         thread.join(60)
         assert [report.new for report in reports] == [3, 4]
