@@ -112,6 +112,9 @@ class ArchiveService:
             return ArchiveReport(hot, len(found), hot - len(found), bytes_before, bytes_before, listed)
         due = archive_policy.count_candidates(db, policy, at)
         done = 0
+        if due:
+            with self._index_service.lease_stores():  # open, as afterwards: a closed index takes less room
+                bytes_before = self._bytes()
         for moved in self._steps(policy, at, RUN_STEP_MESSAGES):
             done += moved
             on_progress(Progress("archiving", done, max(0, due - done)))
