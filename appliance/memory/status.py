@@ -13,6 +13,7 @@ import msgspec
 
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
+from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.store import archive, chunks, facts, generations, lock, summaries, variants, vectors, watched_files
 from appliance.store.backup import catalogue
@@ -155,7 +156,7 @@ def _owner(home: Home) -> dict[str, Any] | None:
 def _daemon(home: Home) -> dict[str, Any] | None:
     """Where this process listens, if it is the home's daemon."""
     try:
-        info: dict[str, Any] = msgspec.json.decode(home.daemon.read_bytes())
+        info = decode(home.daemon.read_bytes(), dict[str, Any])
     except (OSError, msgspec.DecodeError):
         return None
     return info if info.get("pid") == os.getpid() else None
