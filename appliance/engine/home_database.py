@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from appliance import paths
 from appliance.errors import DiskFull, StoreError
 from appliance.store import migrations
@@ -29,8 +31,6 @@ def open_database(home: paths.Home, *, worker: bool) -> Database:
     except DiskFull:
         if worker:
             raise
-        try:
+        with suppress(StoreError):  # its log would have to be applied first
             return ReadOnlyDatabase(home.database, is_disk_full=True)
-        except StoreError:
-            pass
         raise

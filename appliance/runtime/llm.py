@@ -224,7 +224,7 @@ def _content(url: str, status: int, data: bytes) -> str:
         raise EndpointError(f"{url} answered with HTTP {status}.")
     try:
         answer: Any = decode(data, _ChatCompletion)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except msgspec.DecodeError:
         raise EndpointError(f"{url} answered with something other than a chat completion.") from None
     if not answer.choices:
         raise EndpointError(f"{url} answered with no choices.")

@@ -45,26 +45,29 @@ _PASSWORD = re.compile(
     r"[\"'`*]{0,3}([^\s\"'`*]{4,128})",
     re.IGNORECASE,
 )
-_PASSWORD_NAMES_OF_OTHERS = (
+_PASSWORD_KEYWORDS = (
+    "passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "clave secreta", "pass:", "pass=", "pass :",
+)  # fmt: skip
+_FOREIGN_PASSWORD_NAMES = (
     "mot de passe", "mdp", "senha", "palavra-passe", "parola", "şifre", "hasło", "wachtwoord", "lösenord",
     "adgangskode", "passord", "salasana", "jelszó", "jelszav", "heslo", "geslo", "lozinka", "mật khẩu", "kata sandi",
     "пароль", "κωδικός", "סיסמה", "סיסמא", "סיסמת", "كلمة المرور", "كلمة السر",
     "パスワード", "暗証番号", "密码", "密碼", "口令", "비밀번호", "पासवर्ड",
 )  # fmt: skip
-"""What a password is called in other languages; many of them add endings, and articles, to the word."""
+"""What a password is called in other languages, many of which add endings and articles to the word."""
 
-_STATES_OF_OTHERS = r"est|è|é|e|to|jest|je|är|er|on|is|là|это|είναι|הוא|היא|هي|هو"
-_PASSWORD_IN_OTHERS = re.compile(
-    rf"(?:{'|'.join(map(re.escape, _PASSWORD_NAMES_OF_OTHERS))})\w{{0,6}}[\"'`*]{{0,3}}"
+_FOREIGN_VERBS = r"est|è|é|e|to|jest|je|är|er|on|is|là|это|είναι|הוא|היא|هي|هو"
+_FOREIGN_PASSWORD = re.compile(
+    rf"(?:{'|'.join(map(re.escape, _FOREIGN_PASSWORD_NAMES))})\w{{0,6}}[\"'`*]{{0,3}}"
     r"(?:[ \t]+[^\s:=]{1,30}){0,5}?"
-    rf"(?:[ \t]*(?:[:=：＝]|=>|->|→)|[ \t]+(?:{_STATES_OF_OTHERS})(?=\s)|[ \t]*(?:は|が|是|은|는)|[ \t](?=\S*\d))"
+    rf"(?:[ \t]*(?:[:=：＝]|=>|->|→)|[ \t]+(?:{_FOREIGN_VERBS})(?=\s)|[ \t]*(?:は|が|是|은|는)|[ \t](?=\S*\d))"
     r"\s{0,3}[\"'`*「『“]{0,3}([!#-&(-)+-_a-~]{4,128})",
     re.IGNORECASE,
 )
-"""The value is written in ASCII, as most systems ask, so that words of these languages are none."""
+"""The password itself is written in ASCII, as most systems require: a word of the language is not taken for one."""
 
 _SHORT_NAME = re.compile(r"(?:^|[\n,;/|(])[ \t]*pass[ \t]*[:=][ \t]*[\"'`]{0,3}([^\s\"'`*]{4,128})", re.IGNORECASE)
-"""A boarding pass has a number, too: the short name counts where a line or a part of it begins."""
+"""The short name, at the beginning of a line or of a part of it: a boarding pass has a number, too."""
 
 _URL_PASSWORD = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@[\w.-]", re.IGNORECASE
@@ -156,9 +159,9 @@ def find_passwords(text: str) -> Iterator[SecretSpan]:
                 yield "password", found.start(1), end
 
 
-def find_passwords_in_other_languages(text: str) -> Iterator[SecretSpan]:
+def find_foreign_passwords(text: str) -> Iterator[SecretSpan]:
     """Yield passwords, by what they are called outside English, German and Spanish."""
-    for found in _PASSWORD_IN_OTHERS.finditer(text):
+    for found in _FOREIGN_PASSWORD.finditer(text):
         if (end := _password_end(text, found)) is not None:
             yield "password", found.start(1), end
 
@@ -209,22 +212,8 @@ def find_aws_keys(text: str) -> Iterator[SecretSpan]:
 
 
 RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...] = (
-    (
-        find_passwords,
-        (
-            "passw",
-            "passphrase",
-            "passcode",
-            "pwd",
-            "kennwort",
-            "contraseña",
-            "clave secreta",
-            "pass:",
-            "pass=",
-            "pass :",
-        ),
-    ),
-    (find_passwords_in_other_languages, _PASSWORD_NAMES_OF_OTHERS),
+    (find_passwords, _PASSWORD_KEYWORDS),
+    (find_foreign_passwords, _FOREIGN_PASSWORD_NAMES),
     (find_url_passwords, ("://",)),
     (find_pins, ("pin ", "pin:", "pin=", "pin-", "pinc", "pinn", "geheimzahl")),
     (find_keys, ("key", "secret", "token")),

@@ -77,7 +77,7 @@ def texts_in(memory: Appliance) -> Texts:
 
 
 def check(home: Path, record: Record, possible: Texts) -> None:
-    """Compare the home with the record. ``possible`` are texts that may be there or not, because nobody acknowledged
+    """Compare the home with the record. ``possible`` are texts that may be there or not, because no call acknowledged
     them; those that are there belong to the record from now on."""
     with open_memory(home) as memory:
         memory.run_pending_jobs()
@@ -124,7 +124,7 @@ def check_receipts(memory: Appliance, record: Record, backups: Path) -> None:
 
 @dataclass(slots=True)
 class Life:
-    """A home, its record, and how long each verb takes when nobody kills it."""
+    """A home, its record, and how long each verb takes without a kill."""
 
     folder: Path
     chance: random.Random

@@ -114,20 +114,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 @dataclass(slots=True)
-class Said:
-    """What a process said of each step: its answer, or the kind and the words of its error; and messages by the word
-    that came before them."""
+class Transcript:
+    """What processes reported: of each step its answer, or the type and text of its error; and the messages that were
+    exported or shown, by id."""
 
     answers: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, tuple[str, str]] = field(default_factory=dict)
     messages: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
-def run(processes: Workers, verb: str, *paths: Path, after: Said | None = None) -> Said:
-    """Let a process work; what it says comes to what was said ``after`` which it does."""
+def run(processes: Workers, verb: str, *paths: Path, after: Transcript | None = None) -> Transcript:
+    """Run a verb in a process; its report is added to the transcript ``after`` which it comes."""
     outcome = processes.run(f"damage_verbs.{verb}", *map(str, paths), kill_after=PATIENCE_SECONDS)
     assert outcome.code == 0, f"{verb} ended with {outcome.code}: {outcome.errors}"
-    said = after or Said()
+    said = after or Transcript()
     for words in outcome.acknowledged:
         if words[0] in ("exported", "holds"):
             said.messages.setdefault(words[0], {})[words[1]] = words[2]
@@ -190,7 +190,7 @@ def check_home(built: Built, processes: Workers, folder: Path, path: Path, kind:
         assert said.answers["finished"] == [["done", 30, is_whole, 30 if is_whole else 0, 0]]
 
 
-def check_not_invented(built: Built, said: Said) -> None:
+def check_not_invented(built: Built, said: Transcript) -> None:
     """A message that says something else than was stored is named by verify as damaged. Where a page leads to rows of
     another one, a text that was stored may stand at another message; then verify says that the pages are damaged."""
     named = {built.keys.get(where, where) for where, _ in said.answers.get("verify") or []}

@@ -133,6 +133,18 @@ def test_a_receipt_names_the_backups_that_may_still_hold_it(memory: Appliance, t
     assert again.backups == (), "only a later backup is left"
 
 
+def test_a_file_that_was_replaced_without_a_note_is_not_named(memory: Appliance, tmp_path: Path) -> None:
+    """As if the process had ended after the file was replaced."""
+    target, noted = tmp_path / "one.backup", memory.home.root / "backups" / "list.json"
+    memory.backup(target)
+    before = noted.read_bytes()
+    receipt = memory.erasure.forget(memory.erasure.preview("m1"))
+    assert receipt.backups == (f"{target} ({receipt.at[:10]})",)
+    memory.backup(target)
+    noted.write_bytes(before)
+    assert memory.erasure.receipts()[0].backups == ()
+
+
 def test_forgetting_removes_the_backup_in_the_home(memory: Appliance, tmp_path: Path, request: Any) -> None:
     memory.close()
     request.getfixturevalue("later")

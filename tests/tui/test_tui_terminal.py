@@ -151,7 +151,7 @@ def test_two_screens_at_once_and_the_second_stays_when_the_first_leaves(filled: 
             second.until("★")
 
 
-def test_an_owner_that_answers_nobody_is_named_on_the_way_out(filled: Path, tmp_path: Path) -> None:
+def test_an_owner_that_does_not_answer_is_named_at_the_end(filled: Path, tmp_path: Path) -> None:
     with Engine.open(filled, worker=False, purpose="a long import"):
         paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
         done = tmp_path / "done"

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from appliance.errors import NotFound, StoreError
 from appliance.paths import FOLDER_MODE, Home, write_file_atomically
 from appliance.runtime.decoding import decode
+from appliance.store.backup import storage
 from appliance.store.backup.backup_ids import time_of
-from appliance.store.backup.storage import BACKUPS, REPOSITORY
 from appliance.store.room import file_errors
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import KnownBackups
@@ -38,18 +40,23 @@ def note(home: Home, path: Path, repository: str, backups: Sequence[str]) -> Non
 
 
 def known(home: Home) -> list[KnownBackups]:
-    """Return where backups were made, the latest first. Folders that can be reached are looked at again."""
+    """Return where backups were made, the latest first. What can be reached is looked at again: a process that was
+    killed may have made or replaced a backup without noting it."""
     found = []
     for entry in _read(home):
-        path = Path(entry.path)
-        is_reachable = path.is_file() or (path / REPOSITORY).is_file()
-        ids = entry.backups
-        if is_reachable and path.is_dir():
-            ids = sorted(one.name for one in (path / BACKUPS).glob("*Z"))
-        if ids:
+        present = _present_ids(Path(entry.path))
+        if ids := entry.backups if present is None else present:
             times = tuple(iso_from_microseconds(time_of(id)) for id in ids)
-            found.append(KnownBackups(entry.path, times, is_reachable))
+            found.append(KnownBackups(entry.path, times, present is not None))
     return sorted(found, key=lambda one: one.times[-1], reverse=True)
+
+
+def _present_ids(path: Path) -> list[str] | None:
+    """The ids of the backups in a folder or a file; None if it can't be reached or read."""
+    with suppress(NotFound, StoreError, OSError), storage.reading(path) as entries:
+        if entries.size(storage.REPOSITORY) is not None:
+            return [name for name in entries.names(storage.BACKUPS) if name.endswith("Z")]
+    return None
 
 
 def latest(home: Home) -> tuple[str, str] | None:
