@@ -114,7 +114,8 @@ def _is_distinctive(text: str, *, is_name: bool) -> bool:
 def _pieces(text: str) -> Iterator[str]:
     last = max(0, len(text) - PIECE_CHARACTERS)
     for start in (*range(0, last, PIECE_CHARACTERS), last):
-        yield text[start : start + PIECE_CHARACTERS]
+        # A summary writes something else before and after what it quotes, so that a space there may be another one.
+        yield text[start : start + PIECE_CHARACTERS].strip()
 
 
 def _words(texts: Iterable[str]) -> list[str]:

@@ -116,7 +116,7 @@ def check_receipts(memory: Appliance, record: Record, backups: Path) -> None:
     made = [info.at for info in Backups.list(backups)] if backups.exists() else []
     for receipt in receipts:
         proof = receipt.proof
-        assert (receipt.state, proof.searched, proof.traces, proof.yours) == ("done", True, (), ())
+        assert (receipt.state, proof.searched, proof.traces, proof.yours) == ("done", True, (), ()), receipt
         assert proof.texts == proof.erased_texts == receipt.messages
         older = [at for at in made if at <= receipt.at]
         assert bool(receipt.backups) == bool(older), (receipt.backups, made, receipt.at)

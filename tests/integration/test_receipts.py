@@ -219,3 +219,16 @@ def test_more_pieces_than_one_pass_are_sought_in_several(
     (home / "left.txt").write_text(f"{SECRET}, as I wrote 39 times")
     proof = memory.erasure.forget(memory.erasure.preview(session)).proof
     assert proof.texts == 40 and proof.traces == (str(home / "left.txt"),)
+
+
+def test_a_phrase_that_stays_is_no_trace_where_a_summary_quotes_it(memory: Appliance) -> None:
+    """The summary puts a space before the phrase, as the erased text did; in the message that stays there is none."""
+    phrase = "the lighthouse keeper counts the herring boats"
+    gone, stays = memory.sessions.create(), memory.sessions.create()
+    before = "yesterday evening, as she said,".ljust(traces_module.PIECE_CHARACTERS, ",")
+    gone.add("user", f"{before} {phrase}")
+    for number in range(30):
+        stays.add("user", f"{phrase} on day {number}, and the harbour crane waits for oil.")
+    memory.run_pending_jobs()
+    assert any(phrase in summary.text for summary in memory.summaries.list(session_id=stays.id))
+    assert_true(memory.erasure.forget(memory.erasure.preview(gone.id)), 1)
