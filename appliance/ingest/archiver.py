@@ -105,10 +105,11 @@ def purge_index(context: ArchivingContext) -> None:
 
 
 def _retain_archived(context: ArchivingContext) -> None:
-    """Write the archive index anew if it has any rows but those of archived messages."""
+    """Write the archive index anew if it has anything but the rows of archived messages."""
     with context.database.write() as tx:  # nothing is archived meanwhile
         archived = np.fromiter(chunks.archived_chunks(tx, context.generation), np.int64)
-        if int(np.isin(context.index.ids(), archived).sum()) < context.index.written_rows:
+        has_others = int(np.isin(context.index.ids(), archived).sum()) < context.index.written_rows
+        if has_others or context.index.has_torn_end:
             context.index.retain(lambda ids: np.isin(ids, archived))
 
 

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from appliance.store import visibility
+from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL
 from appliance.store.priority import (
     CONVERSATION_BOOST,
     DEFAULT_IMPORTANCE,
@@ -466,7 +467,7 @@ def load_columns(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters
     visibility_sql, values = visibility.visibility_filter(filters)
     rows = fetch_readable(
         db,
-        "SELECT c.id, c.message_id, c.start, c.stop, m.role, m.author, m.at, m.session_id"
+        f"SELECT c.id, c.message_id, c.start, c.stop, {ROLE_SQL}, {AUTHOR_SQL}, {AT_SQL}, m.session_id"
         " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
         f" WHERE c.id IN {JSON_KEYS_SQL} AND {visibility_sql}",
         chunks,

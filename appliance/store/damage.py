@@ -60,6 +60,18 @@ def is_utf8(data: bytes | None) -> bool:
         return False
 
 
+def as_kind(column: str, kind: str, default: str = "NULL") -> str:
+    """Return SQL that reads a column as the ``kind`` that it is declared as (TEXT, INTEGER), whatever a damaged row has
+    there: one bit makes a text a blob, a number or nothing."""
+    return f"coalesce(CAST({column} AS {kind}), {default})"
+
+
+ROLE_SQL = as_kind("m.role", "TEXT", "'user'")
+AUTHOR_SQL = as_kind("m.author", "TEXT")
+AT_SQL = as_kind("m.at", "INTEGER")
+"""Columns of ``message m`` that searches read."""
+
+
 # --- messages ----------------------------------------------------------------------------------------
 
 

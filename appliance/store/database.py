@@ -450,7 +450,7 @@ def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
         return _closed_error(path)
     # The last byte is the primary result code; the other bytes extend it.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT) or "JSON" in str(error):  # a value of another type
         return _damage_error(f"The database is damaged ({error}).", path)
     if code == sqlite3.SQLITE_NOMEM:
         return OutOfMemory("The database gets no more memory.", where=str(path), hint=MEMORY_HINT)

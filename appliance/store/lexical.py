@@ -21,6 +21,7 @@ from typing import Any
 
 from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
+from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL
 from appliance.store.scripts import split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
@@ -191,7 +192,8 @@ def search(
     # look the words up anew for each message.
     matched = fetch_in_one_step(
         db,
-        "SELECT m.id, -bm25(message_fts) AS score, m.talk, m.role, m.author, m.at, m.session_id FROM message_fts"
+        f"SELECT m.id, -bm25(message_fts) AS score, m.talk, {ROLE_SQL}, {AUTHOR_SQL}, {AT_SQL}, m.session_id"
+        " FROM message_fts"
         " CROSS JOIN message m ON m.id = message_fts.rowid CROSS JOIN session s ON s.id = m.session_id"
         f" WHERE message_fts MATCH ? AND {filter_sql}{pending_sql.format('message_fts.rowid')}"
         " ORDER BY score DESC, m.id LIMIT ?",
@@ -229,7 +231,7 @@ def _message_details(
     # CROSS JOIN makes SQLite begin with the keys; otherwise it would read all messages of the user.
     return fetch_readable(
         db,
-        "SELECT m.id, m.role, m.author, m.at, m.session_id FROM message m CROSS JOIN session s"
+        f"SELECT m.id, {ROLE_SQL}, {AUTHOR_SQL}, {AT_SQL}, m.session_id FROM message m CROSS JOIN session s"
         f" ON s.id = m.session_id WHERE m.id IN {JSON_KEYS_SQL} AND {where}",
         keys,
         after=values,

@@ -14,6 +14,7 @@ from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
 from appliance.store import branches, digests, sessions
+from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
@@ -102,10 +103,27 @@ FIRST_REVISION = 1
 _STORED_COLUMNS = ["body" if one == "text" else one for one in digests.MESSAGE_COLUMNS]
 """The columns that a message is stored in; ``text`` is read from its ``body``."""
 
-COLUMNS = (
-    "m.id, m.session_id, m.external_id, m.position, m.order_at, m.sent_at, m.at, m.role, m.author, m.text,"
-    " m.talk, m.reply_to, m.metadata, m.revision, m.source_id, m.pinned"
+COLUMNS = ", ".join(
+    [
+        "m.id",
+        "m.session_id",
+        as_kind("m.external_id", "TEXT", "''"),
+        as_kind("m.position", "INTEGER", "0"),
+        as_kind("m.order_at", "INTEGER", "0"),
+        as_kind("m.sent_at", "TEXT"),
+        AT_SQL,
+        ROLE_SQL,
+        AUTHOR_SQL,
+        "m.text",
+        as_kind("m.talk", "INTEGER", "1"),
+        as_kind("m.reply_to", "TEXT"),
+        as_kind("m.metadata", "TEXT", "'{}'"),
+        as_kind("m.revision", "INTEGER", str(FIRST_REVISION)),
+        as_kind("m.source_id", "INTEGER"),
+        as_kind("m.pinned", "INTEGER", "0"),
+    ]
 )
+"""What a ``MessageRow`` is read from, in ``message m``."""
 
 
 def message_id(key: int) -> str:
@@ -315,7 +333,8 @@ def excerpts(db: sqlite3.Connection, keys: Iterable[int], characters: int) -> di
     """Return the first ``characters`` of the messages with the given keys, by key, as far as they exist."""
     rows = fetch_readable(
         db,
-        f"SELECT id, session_id, role, author, substr(text, 1, ?) FROM message WHERE id IN {JSON_KEYS_SQL}",
+        f"SELECT m.id, m.session_id, {ROLE_SQL}, {AUTHOR_SQL}, substr(m.text, 1, ?) FROM message m"
+        f" WHERE m.id IN {JSON_KEYS_SQL}",
         keys,
         before=(characters,),
         columns=5,
@@ -375,8 +394,10 @@ def iterate(
         after = (-(1 << 62), -1, 0)
         while True:
             try:
-                page = [MessageRow(*values) for values in db.execute(_page_sql(COLUMNS), (key, *after)).fetchall()]
-                places = [(row.order_at, row.position, row.id) for row in page]
+                query = _page_sql(f"m.order_at, m.position, m.id, {COLUMNS}")
+                rows = db.execute(query, (key, *after)).fetchall()
+                places = [values[:3] for values in rows]
+                page = [MessageRow(*values[3:]) for values in rows]
             except StoreCorrupt:
                 if on_unreadable is None:
                     raise

@@ -140,7 +140,11 @@ def test_a_file_cut_or_changed_anywhere_keeps_its_whole_segments(tmp_path: Path,
     for cut in [*range(0, len(content), 997), *(end + shift for end in ends for shift in (-1, 0, 1))]:
         path.write_bytes(content[:cut])
         whole = sum(end <= cut for end in ends)
-        assert len(ArchiveIndex(path, DIMENSION, reader(every))) == 10 * whole
+        torn = ArchiveIndex(path, DIMENSION, reader(every))
+        assert len(torn) == 10 * whole
+        if whole:
+            assert torn.is_intact(), "what an interrupted writer left behind is no damage"
+            assert torn.has_torn_end == (path.stat().st_size not in ends)
     # The last segment is the one that a power cut can have left full of zeros.
     path.write_bytes(content[: ends[1] + 2000] + bytes(len(content) - ends[1] - 2000))
     torn = ArchiveIndex(path, DIMENSION, reader(every))

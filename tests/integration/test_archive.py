@@ -228,6 +228,20 @@ def test_what_a_killed_process_has_begun_to_write_goes(memory: Appliance, home: 
         assert not left.exists()
 
 
+def test_what_an_interrupted_archiving_left_behind_is_no_damage_and_goes_with_an_erasure(
+    memory: Appliance, home: Path
+) -> None:
+    archive_most(memory)
+    (path,) = (home / "index").glob("*.archive")
+    memory.close()
+    content = path.read_bytes()
+    path.write_bytes(content + content[8 : len(content) // 2])
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
+        assert problems(again) == []
+        again.erasure.forget(again.erasure.preview(again.sessions.create().add("user", "an aside").id))
+        assert path.stat().st_size <= len(content) and problems(again) == []
+
+
 def test_a_damaged_or_lost_archive_index_is_named_and_made_again(memory: Appliance, home: Path) -> None:
     archive_most(memory)
     (path,) = (home / "index").glob("*.archive")

@@ -146,6 +146,8 @@ class ArchiveIndex:
         with self._lock, self._writing():
             if self._segments:
                 self._merge(wanted)
+            else:
+                self.discard()
 
     def merge_all(self) -> None:
         """Write the file anew as one segment, unless it is one."""
@@ -212,6 +214,11 @@ class ArchiveIndex:
         return sum(map(len, self._segments))
 
     @property
+    def has_torn_end(self) -> bool:
+        """Whether an interrupted ``append`` left something behind the segments."""
+        return self.file_bytes > (self._length if self._segments else 0)
+
+    @property
     def file_bytes(self) -> int:
         """The size of the file."""
         return self.path.stat().st_size if self.path.exists() else 0
@@ -220,7 +227,8 @@ class ArchiveIndex:
         return sum(len(segment) if segment.dead is None else int((~segment.dead).sum()) for segment in self._segments)
 
     def is_intact(self) -> bool:
-        """Whether every segment is as it was written. Reads the whole file."""
+        """Whether every segment is as it was written. What an interrupted ``append`` left behind them is none, and no
+        damage. Reads the whole file."""
         with file_errors(self.path, "read"):
             return not self.path.exists() or _is_intact(self.path, self.dimension)
 
@@ -380,8 +388,7 @@ def _read_segments(path: Path, dimension: int) -> tuple[list[Segment], int]:
     segments, end = [], len(MAGIC)
     while (found := _read_segment(content, end, dimension)) is not None:
         segment, header, behind = found
-        # Only the last one may have been written when the power went.
-        if behind >= len(content) and not header.sealed and _body_crc(segment) != header.crc:
+        if _may_be_torn(header, behind, content) and _body_crc(segment) != header.crc:
             break
         segments.append(segment)
         end = behind
@@ -428,5 +435,10 @@ def _is_intact(path: Path, dimension: int) -> bool:
     while (found := _read_segment(content, end, dimension)) is not None:
         segment, header, end = found
         if _body_crc(segment) != header.crc:
-            return False
-    return content[: len(MAGIC)] == MAGIC and end == len(content)
+            return _may_be_torn(header, end, content)
+    return content[: len(MAGIC)] == MAGIC
+
+
+def _may_be_torn(header: _SegmentHeader, end: int, content: mmap.mmap) -> bool:
+    """Whether a segment may have been half written when its process died: it is the last one, and was appended."""
+    return end >= len(content) and not header.sealed
