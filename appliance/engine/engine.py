@@ -21,7 +21,7 @@ from appliance import config, paths
 from appliance import requests as r
 from appliance.engine.home_database import open_database
 from appliance.engine.index_service import IndexService
-from appliance.errors import DiskFull, OutOfMemory, UsageError
+from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, UsageError
 from appliance.paths import absolute_paths, as_given
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
@@ -34,7 +34,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.store import check, digests, generations, messages, sessions, variants
-from appliance.store.damage import MessageScan
+from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
@@ -51,6 +51,7 @@ from appliance.types import (
     VerifyReport,
     WatchEvent,
 )
+from appliance.types.progress import of_embedding
 
 if TYPE_CHECKING:
     from appliance.engine.archive import ArchiveService
@@ -321,7 +322,8 @@ class Engine:
         )
         try:
             tallies = self._ingestion.ingest_paths(list(given), context)
-            embedded = self._embed(on_progress) if request.wait and not request.dry_run else 0
+            embed = request.wait and not request.dry_run
+            embedded = self._index_service.drain(of_embedding(on_progress)) if embed else 0
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
@@ -345,7 +347,7 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
-        return self._embed(on_progress)
+        return self._index_service.drain(of_embedding(on_progress))
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
         """See ``RunJobsRequest``."""
@@ -353,11 +355,8 @@ class Engine:
         if not done and not in_time():
             # The summary of a long session may take longer than a caller gives: one job is done to its end.
             done = next(filter(None, (job(lambda: True) for job in self._jobs())), 0)
-        self._embed(on_progress)
+        self._index_service.drain(of_embedding(on_progress))
         return done
-
-    def _embed(self, on_progress: OnProgress) -> int:
-        return self._index_service.drain(lambda done, pending: on_progress(Progress("embedding", done, pending)))
 
     # --- out ------------------------------------------------------------------------------------------
 
@@ -475,13 +474,13 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
-
-        def progress(done: int, pending: int) -> None:
-            on_progress(Progress("embedding", done, pending))
-
         if request.model is None and not request.vectors:
-            return self._index_service.rebuild_index(progress)
-        return self._index_service.rebuild_vectors(request.model, progress)
+            return self._index_service.rebuild_index(of_embedding(on_progress))
+        return self._index_service.rebuild_vectors(request.model, of_embedding(on_progress))
+
+    def damage_behind(self) -> StoreCorrupt | None:
+        """The damage that explains an unexpected error, if there is any. Reads the whole database."""
+        return damage_behind(self._database.read())
 
     def warm_up(self, request: r.WarmUpRequest) -> None:
         """See ``WarmUpRequest``."""

@@ -22,7 +22,8 @@ from appliance.runtime.workers import ShouldContinue
 from appliance.store.backup import catalogue
 from appliance.store.database import Database
 from appliance.timestamps import parse_bound
-from appliance.types import ErasurePreview, ErasureReport, Event, OnEmbedded, OnProgress, Progress, Receipt, Scope
+from appliance.types import ErasurePreview, ErasureReport, Event, OnEmbedded, OnProgress, Receipt, Scope
+from appliance.types.progress import of_embedding
 
 
 class ErasureService:
@@ -66,9 +67,7 @@ class ErasureService:
             self._publish(Event("forgotten", "", {**counts, "receipt": key}))
             interrupted = self._interrupted(but=key)
             try:
-                reports = self._remove_traces(
-                    {**interrupted, key: texts}, lambda done, pending: on_progress(Progress("embedding", done, pending))
-                )
+                reports = self._remove_traces({**interrupted, key: texts}, of_embedding(on_progress))
             except StoreError as error:
                 raise with_sentence(
                     error,

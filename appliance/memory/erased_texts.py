@@ -45,7 +45,7 @@ def read_names(db: sqlite3.Connection, keys: Sequence[int], sessions: Sequence[i
     """Return the authors of messages and the titles and external ids of sessions that are about to go."""
     encoded_keys, encoded_sessions = json_keys(keys), json_keys(sessions)
     rows = db.execute(
-        f"SELECT author FROM message WHERE id IN {JSON_KEYS_SQL} UNION"
+        f"SELECT CAST(author AS TEXT) FROM message WHERE id IN {JSON_KEYS_SQL} UNION"
         f" SELECT author FROM revision WHERE message_id IN {JSON_KEYS_SQL} UNION"
         f" SELECT title FROM session WHERE id IN {JSON_KEYS_SQL} UNION"
         f" SELECT external_id FROM session WHERE id IN {JSON_KEYS_SQL}",

@@ -78,6 +78,10 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
         except (sqlite3.DatabaseError, StoreError) as error:
             reason = str(error.args[0]).rstrip(".")
             report.add("recall.db", f"{what} can't be checked any further ({reason}): {REBUILD_HINT}")
+        except damage.EFFECTS:
+            if not damaged:
+                raise
+            report.add("recall.db", f"{what} can't be checked any further as long as rows are damaged")
     return report
 
 

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from appliance.store import visibility
-from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL
+from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.priority import (
     CONVERSATION_BOOST,
     DEFAULT_IMPORTANCE,
@@ -461,13 +461,16 @@ def acknowledge(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", tickets)
 
 
+_PLACE_SQL = f"{as_kind('c.start', 'INTEGER', '0')}, {as_kind('c.stop', 'INTEGER', '0')}"
+
+
 def load_columns(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters) -> ChunkColumns:
     """Return the given chunks with properties of their messages, sorted by key; without deleted ones, and without those
     that the visibility filter excludes although the index does not know it yet."""
     visibility_sql, values = visibility.visibility_filter(filters)
     rows = fetch_readable(
         db,
-        f"SELECT c.id, c.message_id, c.start, c.stop, {ROLE_SQL}, {AUTHOR_SQL}, {AT_SQL}, m.session_id"
+        f"SELECT c.id, c.message_id, {_PLACE_SQL}, {ROLE_SQL}, {AUTHOR_SQL}, {AT_SQL}, m.session_id"
         " FROM chunk c JOIN message m ON m.id = c.message_id JOIN session s ON s.id = m.session_id"
         f" WHERE c.id IN {JSON_KEYS_SQL} AND {visibility_sql}",
         chunks,

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from appliance.errors import StoreCorrupt
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys, pages, read_by_halves, read_transaction
@@ -29,6 +30,12 @@ _READ_AS = {("message", "body"): "text"}
 """Columns that are judged by another one: a ``body`` may be a frame, whose text ``text`` has."""
 
 _SOUND_TYPES = {"TEXT": "'text'", "INTEGER": "'integer'", "REAL": "'real', 'integer'", "BLOB": "'blob'"}
+
+_NAMED_ROWS = 3
+"""How many rows an error names."""
+
+EFFECTS = (TypeError, AttributeError, ValueError, LookupError, sqlite3.IntegrityError)
+"""What code may raise that meets a value of another type than its column's."""
 
 _KEYS = {
     "message": "'m' || {0}.id",
@@ -69,7 +76,8 @@ def as_kind(column: str, kind: str, default: str = "NULL") -> str:
 ROLE_SQL = as_kind("m.role", "TEXT", "'user'")
 AUTHOR_SQL = as_kind("m.author", "TEXT")
 AT_SQL = as_kind("m.at", "INTEGER")
-"""Columns of ``message m`` that searches read."""
+TITLE_SQL = as_kind("s.title", "TEXT", "''")
+"""Columns of ``message m`` and ``session s`` that searches read."""
 
 
 # --- messages ----------------------------------------------------------------------------------------
@@ -198,10 +206,11 @@ def _tables(db: sqlite3.Connection) -> list[_Table]:
 def _columns(db: sqlite3.Connection, table: str) -> list[_Column]:
     json_columns = _JSON_COLUMNS.get(table, ())
     rows = db.execute(f"PRAGMA main.table_info({table})").fetchall()
+    has_number_as_key = sum(bool(primary) for *_, primary in rows) == 1  # which SQLite lets be nothing else
     return [
         _Column(_READ_AS.get((table, name), name), kind, bool(required), name in json_columns)
         for _, name, kind, required, _, primary in rows
-        if kind in _SOUND_TYPES and not (primary and kind == "INTEGER")
+        if kind in _SOUND_TYPES and not (has_number_as_key and primary and kind == "INTEGER")
     ]
 
 
@@ -214,7 +223,10 @@ def _flag(value: str, column: _Column) -> str:
     missing = "1" if column.is_required else "0"
     unsound = "0"
     if column.type == "TEXT":
-        unsound = f"NOT is_utf8(CAST({value} AS BLOB))" + (f" OR NOT json_valid({value})" if column.is_json else "")
+        unsound = f"NOT is_utf8(CAST({value} AS BLOB))"
+        if column.is_json:
+            is_sound_json = f"CASE WHEN json_valid({value}) THEN json_type({value}) IN ('object', 'array') ELSE 0 END"
+            unsound += f" OR NOT {is_sound_json}"
     return (
         f"CASE WHEN {value} IS NULL THEN {missing}"
         f" WHEN typeof({value}) NOT IN ({_SOUND_TYPES[column.type]}) THEN 1 ELSE {unsound} END"
@@ -224,3 +236,15 @@ def _flag(value: str, column: _Column) -> str:
 def _reason(columns: Iterable[_Column], flags: Iterable[object]) -> str:
     names = ", ".join(column.name for column, flag in zip(columns, flags, strict=True) if flag)
     return f"the stored bytes of {names} are damaged"
+
+
+def damage_behind(db: sqlite3.Connection) -> StoreCorrupt | None:
+    """Return the error that names the first damaged rows, if there are any: they explain an error that nothing else
+    does, such as a number where a text must be."""
+    rows = [f"{row.where}: {row.reason}" for row in islice(damaged_rows(db), _NAMED_ROWS)]
+    rows = rows or [answer for (answer,) in db.execute("PRAGMA integrity_check(1)") if answer != "ok"]
+    if not rows:
+        return None
+    named = "; ".join(rows)
+    hint = "'appliance verify' names all damage and what mends it; 'appliance recover' saves what can be read."
+    return StoreCorrupt(f"The database has damaged rows ({named}).", where="recall.db", hint=hint)

@@ -21,7 +21,7 @@ from typing import Any
 
 from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
-from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL
+from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.scripts import split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
@@ -349,7 +349,7 @@ def sessions_by_title(db: sqlite3.Connection, terms: Sequence[str], scope: Scope
     if scope.agent_id is not None:
         scope_sql, owner = f"{scope_sql} AND {AGENT_PARTICIPATES_SQL}", [*owner, scope.agent_id]
     rows = db.execute(
-        "SELECT s.id, s.title FROM session_fts CROSS JOIN session s ON s.id = session_fts.rowid"
+        f"SELECT s.id, {TITLE_SQL} FROM session_fts CROSS JOIN session s ON s.id = session_fts.rowid"
         f" WHERE session_fts MATCH ? AND {scope_sql} AND {_GIVEN_TITLE_SQL}"
         " ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
         (" OR ".join(map(quote_fts, terms)), *owner, MAX_COMPARED_TITLES),
@@ -373,7 +373,8 @@ def _title_stems(title: str) -> frozenset[str]:
 def session_titles(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
     """Return the titles of the sessions with the given keys, by key, without extracted ones."""
     rows = db.execute(
-        f"SELECT id, title FROM session WHERE title IS NOT NULL AND {_GIVEN_TITLE_SQL} AND id IN {JSON_KEYS_SQL}",
+        f"SELECT s.id, {TITLE_SQL} FROM session s"
+        f" WHERE s.title IS NOT NULL AND {_GIVEN_TITLE_SQL} AND s.id IN {JSON_KEYS_SQL}",
         (json_keys(set(keys)),),
     )
     return dict(rows.fetchall())

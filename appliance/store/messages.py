@@ -103,6 +103,7 @@ FIRST_REVISION = 1
 _STORED_COLUMNS = ["body" if one == "text" else one for one in digests.MESSAGE_COLUMNS]
 """The columns that a message is stored in; ``text`` is read from its ``body``."""
 
+TEXT_SQL = "coalesce(m.text, '')"
 COLUMNS = ", ".join(
     [
         "m.id",
@@ -114,7 +115,7 @@ COLUMNS = ", ".join(
         AT_SQL,
         ROLE_SQL,
         AUTHOR_SQL,
-        "m.text",
+        TEXT_SQL,
         as_kind("m.talk", "INTEGER", "1"),
         as_kind("m.reply_to", "TEXT"),
         as_kind("m.metadata", "TEXT", "'{}'"),
@@ -370,7 +371,7 @@ def of_session(
 
 def conversation_and_tools(db: sqlite3.Connection, session: int) -> tuple[list[MessageRow], list[MessageRow]]:
     """Return the conversational messages of a session, and its tool records without their texts; each in order."""
-    columns = COLUMNS.replace("m.text", "CASE WHEN m.talk THEN m.text ELSE '' END")
+    columns = COLUMNS.replace(TEXT_SQL, "CASE WHEN m.talk THEN m.text ELSE '' END")
     selected = db.execute(
         f"SELECT {columns} FROM message m WHERE m.session_id = ? AND (m.talk OR m.role = 'tool')"
         " ORDER BY m.order_at, m.position, m.id",

@@ -12,6 +12,7 @@ import msgspec
 
 from appliance.errors import NotFound, StoreCorrupt, UsageError
 from appliance.store import branches, chunks
+from appliance.store.damage import as_kind
 from appliance.store.sql import JSON_KEYS_SQL, from_json, has_row, json_keys, pages, placeholders, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import iso, iso_from_microseconds, now
@@ -221,15 +222,20 @@ def exists(db: sqlite3.Connection, key: int) -> bool:
 _LIST_HINT = "'appliance sessions' lists the sessions."
 
 _SPAN_SQL = (
-    "(SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
+    "(SELECT CAST(m.sent_at AS TEXT) FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
     "  ORDER BY m.order_at, m.position, m.id LIMIT 1),"
-    " (SELECT m.sent_at FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
+    " (SELECT CAST(m.sent_at AS TEXT) FROM message m WHERE m.session_id = s.id AND m.at IS NOT NULL"
     "  ORDER BY m.order_at DESC, m.position DESC, m.id DESC LIMIT 1)"
 )
+_EMPTY = "''"
 _SESSION_SQL = (
-    "SELECT s.id, s.external_id, s.title, s.user_id, s.namespace, s.agent_id, s.format,"
+    f"SELECT s.id, {as_kind('s.external_id', 'TEXT', _EMPTY)}, {as_kind('s.title', 'TEXT')},"
+    f" {as_kind('s.user_id', 'TEXT', _EMPTY)}, {as_kind('s.namespace', 'TEXT', _EMPTY)},"
+    f" {as_kind('s.agent_id', 'TEXT', _EMPTY)}, {as_kind('s.format', 'TEXT', _EMPTY)},"
     f" (SELECT count(*) FROM message m WHERE m.session_id = s.id), {_SPAN_SQL},"
-    " s.created_at, s.metadata, s.pinned, s.storage_scope, s.titled, s.options, s.ttl, s.expires_at,"
+    f" {as_kind('s.created_at', 'INTEGER', '0')}, {as_kind('s.metadata', 'TEXT', _EMPTY)}, s.pinned,"
+    f" s.storage_scope, s.titled, {as_kind('s.options', 'TEXT', _EMPTY)}, {as_kind('s.ttl', 'INTEGER')},"
+    f" {as_kind('s.expires_at', 'INTEGER')},"
     f" s.parent_id, s.branch_at, {chunks.AGENTS_SQL} FROM session s WHERE {NOT_EXPIRED}"
 )
 
@@ -241,9 +247,11 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
     if parent is not None:
         # A branch begins with the messages that it shares, and ends with them as long as it has none of its own.
         past_sql, past_values = branches.parts_condition(branches.session_parts(db, key)[:-1])
-        query = f"SELECT count(*), min(m.sent_at) FROM message m WHERE {past_sql}"
+        query = f"SELECT count(*), min(CAST(m.sent_at AS TEXT)) FROM message m WHERE {past_sql}"
         shared, shared_first = db.execute(query, past_values).fetchone()
-        (shared_last,) = db.execute("SELECT sent_at FROM message WHERE id = ?", (branch_at,)).fetchone() or (None,)
+        (shared_last,) = db.execute(
+            "SELECT CAST(sent_at AS TEXT) FROM message WHERE id = ?", (branch_at,)
+        ).fetchone() or (None,)
         first, last = shared_first or first, last or shared_last
     if first and last and first > last:  # a clock was set back within the conversation
         first, last = _widest_span(db, key)
@@ -276,7 +284,7 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
 def _widest_span(db: sqlite3.Connection, key: int) -> tuple[str, str]:
     """The earliest and the latest time of a session's messages, whatever their order."""
     where, values = branches.parts_condition(branches.session_parts(db, key))
-    dated = f"SELECT m.sent_at FROM message m WHERE {where} AND m.at IS NOT NULL ORDER BY m.at"
+    dated = f"SELECT CAST(m.sent_at AS TEXT) FROM message m WHERE {where} AND m.at IS NOT NULL ORDER BY m.at"
     (first,) = db.execute(f"{dated} LIMIT 1", values).fetchone()
     (last,) = db.execute(f"{dated} DESC LIMIT 1", values).fetchone()
     return first, last

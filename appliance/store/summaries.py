@@ -16,6 +16,7 @@ import msgspec
 from appliance.errors import NotFound
 from appliance.runtime.decoding import decode
 from appliance.store import messages, sessions
+from appliance.store.damage import as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
@@ -98,9 +99,12 @@ class PendingSummaries:
     edits: int = 0
 
 
+_EMPTY, _NONE = "''", "'[]'"
 _COLUMNS = (
-    "u.id, u.session_id, u.level, u.first_id, u.last_id, u.messages, u.since, u.until, u.text, u.sentences,"
-    " u.made_by, u.metadata, u.covers, u.made_at, u.first_order, u.first_position, u.last_order, u.last_position"
+    "u.id, u.session_id, u.level, u.first_id, u.last_id, u.messages,"
+    f" {as_kind('u.since', 'TEXT')}, {as_kind('u.until', 'TEXT')}, {as_kind('u.text', 'TEXT', _EMPTY)},"
+    f" {as_kind('u.sentences', 'TEXT', _NONE)}, u.made_by, {as_kind('u.metadata', 'TEXT', _EMPTY)}, u.covers,"
+    f" {as_kind('u.made_at', 'INTEGER', '0')}, u.first_order, u.first_position, u.last_order, u.last_position"
 )
 _ORDER = (
     "u.session_id, CASE u.level WHEN 'session' THEN 0 WHEN 'topic' THEN 1 WHEN 'exchange' THEN 2 ELSE 3 END,"

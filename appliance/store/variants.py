@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from appliance.store import messages
+from appliance.store.damage import ROLE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, json_keys, placeholders
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
@@ -266,7 +267,7 @@ def disagreements(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Yield the messages whose fingerprint or variants do not agree with the messages themselves, and why."""
     after = 0
     while page := db.execute(
-        "SELECT m.id, f.digest, s.user_id, s.namespace, m.role, m.talk, m.text"
+        f"SELECT m.id, f.digest, s.user_id, s.namespace, {ROLE_SQL}, m.talk, m.text"
         " FROM fingerprint f JOIN message m ON m.id = f.message_id JOIN session s ON s.id = m.session_id"
         " WHERE f.message_id > ? ORDER BY f.message_id LIMIT ?",
         (after, PAGE_ROWS),

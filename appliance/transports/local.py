@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from appliance.requests import Request
+from appliance.store.damage import EFFECTS
 from appliance.types import OnProgress, Progress
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ class LocalTransport:
     def send(self, request: Request[R], on_progress: OnProgress | None = None) -> R:
         """Run a request, as ``Transport.send``."""
         method: Any = attrgetter(request.name)(self.engine)
-        result: R = method(request, on_progress or _unheard) if request.long_running else method(request)
+        try:
+            result: R = method(request, on_progress or _unheard) if request.long_running else method(request)
+        except EFFECTS as error:
+            if (damage := self.engine.damage_behind()) is not None:
+                raise damage from error
+            raise
         return result
 
     def close(self) -> None:

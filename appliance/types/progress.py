@@ -33,6 +33,11 @@ OnProgress = Callable[[Progress], None]
 """Called with the progress of a verb, in the thread that called the verb."""
 
 
+def of_embedding(on_progress: OnProgress) -> Callable[[int, int], None]:
+    """Return a function that reports the chunks done and pending as progress."""
+    return lambda done, pending: on_progress(Progress("embedding", done, pending))
+
+
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
     """An event of a watcher: the ``report`` of a file that was read, or a ``trouble`` that prevents it from

@@ -72,7 +72,7 @@ class FactService:
         order = {"instruction": 0, "profile": 1, "relation": 2, "date": 3, "project": 4, "tool": 5, "preference": 6}
         held = self.list(r.ListFactsRequest(request.user_id, request.namespace, agent_id=request.agent_id))
         latest = sorted(held, key=lambda fact: fact.said_at or "", reverse=True)
-        return sorted(latest, key=lambda fact: (order[fact.kind], -round(fact.confidence, 1)))
+        return sorted(latest, key=lambda fact: (order.get(fact.kind, len(order)), -round(fact.confidence, 1)))
 
     def review(self, request: r.ReviewFactsRequest) -> Sequence[Fact]:
         """See ``ReviewFactsRequest``."""
