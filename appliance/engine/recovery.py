@@ -51,7 +51,7 @@ def recover(source: Path, target: Path) -> RecoveryReport:
         raise NotFound("There is no database.", where=str(database), hint="Name a home, or its file recall.db.")
     restoring.refuse_to_overwrite(target)
     with ExitStack() as stack:
-        if os.access(home.lock, os.W_OK):
+        if home.lock.is_file() and os.access(home.lock, os.W_OK):
             lock = OwnerLock(home.lock)
             lock.acquire("appliance recover")
             stack.callback(lock.release)

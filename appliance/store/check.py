@@ -79,9 +79,9 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
             reason = str(error.args[0]).rstrip(".")
             report.add("recall.db", f"{what} can't be checked any further ({reason}): {REBUILD_HINT}")
         except damage.EFFECTS:
-            if not damaged:
+            if not report.problems:
                 raise
-            report.add("recall.db", f"{what} can't be checked any further as long as rows are damaged")
+            report.add("recall.db", f"{what} can't be checked any further because of this damage")
     return report
 
 

@@ -198,7 +198,9 @@ def check_not_invented(built: Built, said: Transcript) -> None:
     for id, text in said.messages.get("exported", {}).items():
         if built.messages.get(id) != text:
             is_elsewhere = "recall.db" in named and (text in texts or id not in built.messages)
-            assert id in named or is_elsewhere, f"{id}: {text[:80]!r} is not among {sorted(named)}"
+            assert id in named or is_elsewhere, (
+                f"{id}: {text[:80]!r} is not among {sorted(named)}; {said.answers}; {said.errors}"
+            )
 
 
 def check_backups(built: Built, processes: Workers, folder: Path, path: Path, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,9 @@ def test_a_damaged_list_hinders_nothing(memory: Appliance, tmp_path: Path) -> No
     assert memory.backups.known() == []
     memory.backup(tmp_path / "folder")
     assert len(memory.backups.known()) == 1
+    list_file = tmp_path / "home" / "backups" / "list.json"
+    list_file.write_text(re.sub(r"T\d{6}", "q123456", list_file.read_text()))
+    assert memory.status()["backup"] is None and len(memory.backups.known()) == 1
 
 
 @pytest.fixture

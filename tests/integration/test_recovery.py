@@ -170,6 +170,12 @@ def test_an_old_page_does_not_bring_back_what_was_deleted(home: Path, tmp_path: 
     assert len(found) == len(LINES) and not any(SECRET in one["content"] for one in found.values())
 
 
+def test_a_folder_in_the_place_of_the_lock_hinders_nothing(closed: Path, tmp_path: Path) -> None:
+    (closed / "lock").unlink()
+    (closed / "lock").mkdir()
+    assert recover(closed, tmp_path / "new").messages
+
+
 def test_what_is_gone_is_gone_and_the_rest_is_there(closed: Path, tmp_path: Path) -> None:
     expected = contents(closed)
     with (closed / "recall.db").open("r+b") as file:

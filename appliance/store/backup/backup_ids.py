@@ -16,6 +16,15 @@ def next_id(after: int) -> tuple[str, int]:
     return f"{from_microseconds(at):{ID_FORMAT}}", at
 
 
+def is_id(name: str) -> bool:
+    """Whether a name is the id of a backup."""
+    try:
+        datetime.strptime(name, ID_FORMAT)
+    except ValueError:
+        return False
+    return True
+
+
 def time_of(id: str) -> int:
     """Return the time of a backup in microseconds since 1970."""
     return to_microseconds(datetime.strptime(id, ID_FORMAT).replace(tzinfo=UTC))

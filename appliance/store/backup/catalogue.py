@@ -15,7 +15,7 @@ from appliance.errors import NotFound, StoreError
 from appliance.paths import FOLDER_MODE, Home, write_file_atomically
 from appliance.runtime.decoding import decode
 from appliance.store.backup import storage
-from appliance.store.backup.backup_ids import time_of
+from appliance.store.backup.backup_ids import is_id, time_of
 from appliance.store.room import file_errors
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import KnownBackups
@@ -55,7 +55,7 @@ def _present_ids(path: Path) -> list[str] | None:
     """The ids of the backups in a folder or a file; None if it can't be reached or read."""
     with suppress(NotFound, StoreError, OSError), storage.reading(path) as entries:
         if entries.size(storage.REPOSITORY) is not None:
-            return [name for name in entries.names(storage.BACKUPS) if name.endswith("Z")]
+            return [name for name in entries.names(storage.BACKUPS) if is_id(name)]
     return None
 
 
@@ -113,6 +113,7 @@ def _write(home: Home, entries: Sequence[_Entry]) -> None:
 
 def _read(home: Home) -> list[_Entry]:
     try:
-        return decode((home.backups / LIST).read_bytes(), list[_Entry])
+        entries = decode((home.backups / LIST).read_bytes(), list[_Entry])
     except (OSError, msgspec.DecodeError):  # it only helps to find backups, which are there without it
         return []
+    return [msgspec.structs.replace(one, backups=[id for id in one.backups if is_id(id)]) for one in entries]
