@@ -10,7 +10,7 @@ from appliance.errors import UsageError
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_LOCAL = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
-_DAY = 24 * 60 * 60 * 1_000_000
+_DAY = timedelta(days=1)
 
 
 def now() -> int:
@@ -43,42 +43,49 @@ def parse_bound(text: str | datetime | date | None, *, end: bool) -> int | None:
     """Return a bound of a time range in microseconds since 1970.
 
     Args:
-        text: A date, or a time with or without a zone; None for an open range.
-        end: Whether the bound is the (exclusive) end: then a date means the end of that day, so that
-            "until 2024-03-31" includes the 31st.
+        text: A date, a time with or without a zone, or the name of a period, such as "last week"; None for an open
+            range.
+        end: Whether the bound is the (exclusive) end: then a date means the end of that day, and a period its end, so
+            that "until 2024-03-31" includes the 31st.
 
     Raises:
-        UsageError: It is not an ISO 8601 date or time.
+        UsageError: It is none of these.
     """
     if text is None:
         return None
-    moment, whole_day = _parse(text)
+    start, length = _parse(text)
     # In microseconds, because a datetime can't go beyond 31 December 9999.
-    return to_microseconds(moment) + (_DAY if end and whole_day else 0)
+    return to_microseconds(start) + (length // _MICROSECOND if end else 0)
 
 
 def parse_as_of(text: str | datetime | date) -> datetime:
-    """Return a point in time in its own zone, or in UTC if it has none. A date means the end of that day.
+    """Return a point in time in its own zone, or in UTC if it has none. A date or the name of a period means its end.
 
     Raises:
-        UsageError: It is not an ISO 8601 date or time.
+        UsageError: It is not an ISO 8601 date or time, nor the name of a period.
     """
-    parsed, whole_day = _parse(text)
-    if whole_day:
-        return parsed.replace(hour=23, minute=59, second=59, microsecond=999_999, tzinfo=UTC)
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    start, length = _parse(text)
+    moment = start + max(length - _MICROSECOND, timedelta())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _parse(text: str | datetime | date) -> tuple[datetime, bool]:
-    """The time, and whether the text names a whole day."""
+def _parse(text: str | datetime | date) -> tuple[datetime, timedelta]:
+    """The time that a text names, or the beginning of the day or period, and how long that is; 0 for a time."""
     if isinstance(text, datetime):
-        return text, False
+        return text, timedelta()
     if isinstance(text, date):
-        return datetime(text.year, text.month, text.day), True
+        return datetime(text.year, text.month, text.day), _DAY
+    text = text.strip()
     try:
-        return datetime.fromisoformat(text.strip()), len(text.strip()) <= len("2024-03-31") and "T" not in text
+        is_day = len(text) <= len("2024-03-31") and "T" not in text
+        return datetime.fromisoformat(text), _DAY if is_day else timedelta()
     except ValueError as error:
-        hint = "Use YYYY-MM-DD, or a time such as 2024-03-31T09:30+02:00."
+        from appliance.languages.periods import read_period
+
+        today = datetime.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        if (period := read_period(text, today)) is not None:
+            return period[0], period[1] - period[0]
+        hint = "Use YYYY-MM-DD, a time such as 2024-03-31T09:30+02:00, or words such as 'yesterday' or 'March 2024'."
         raise UsageError(f"Invalid date {text!r}.", hint=hint) from error
 
 

@@ -32,9 +32,11 @@ def forget(
     ] = None,
     title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
     author: Annotated[str | None, option("--author", "NAME", "Messages of this author.")] = None,
-    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or time on.")] = None,
+    since: Annotated[
+        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
+    ] = None,
     until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
+        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
     ] = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
     with_echoes: Annotated[

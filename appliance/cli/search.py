@@ -33,9 +33,11 @@ def search(
         option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
     ] = None,
     source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
-    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or time on.")] = None,
+    since: Annotated[
+        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
+    ] = None,
     until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date (inclusive) or time.")
+        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
     ] = None,
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
     include_archived: Annotated[

@@ -293,7 +293,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
             and facts; the preview says in which (``found_in``).
         title: Words of the titles of conversations.
         author: An author's name, or a part of it.
-        since: Only messages from this day or time on (ISO 8601).
+        since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
         with_echoes: Also near copies, answers that repeat it, and summaries and facts that say it, which the preview

@@ -28,7 +28,7 @@ class SearchRequest(Request[Hits]):
         session_id: Only this session, by its id or external id.
         roles: Only these roles; by default user and assistant.
         sources: Only these formats.
-        since: Only messages from this day or time on (ISO 8601).
+        since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
         asked_in: The session that asks. It finds its own messages even if it shares none.

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.retrieval.time_ranges import EARLIER_WEIGHT, MAX_EXPRESSIONS, closeness, find_time_ranges
+from appliance.errors import UsageError
+from appliance.languages.periods import MAX_EXPRESSIONS, read_period
+from appliance.retrieval.time_ranges import EARLIER_WEIGHT, closeness, find_time_ranges
+from appliance.timestamps import parse_as_of, parse_bound
 
 SUNDAY = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
 
@@ -119,6 +122,40 @@ def test_a_day_is_a_day_where_the_question_is_asked() -> None:
 
 def test_a_day_of_which_nobody_knows_what_comes_first_may_be_either() -> None:
     assert days("5/6/2024") == [("2024-05-06", "2024-05-07"), ("2024-06-05", "2024-06-06")]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "after"),
+    [
+        ("yesterday", "2026-11-21", "2026-11-22"),
+        ("last week", "2026-11-09", "2026-11-16"),
+        ("2 months ago", "2026-09-01", "2026-10-01"),
+        ("March 2024", "2024-03-01", "2024-04-01"),
+        ("16.03.2024", "2024-03-16", "2024-03-17"),
+        (" letzte Woche ", "2026-11-09", "2026-11-16"),
+        ("hace dos días", "2026-11-20", "2026-11-21"),
+        ("Friday", "2026-11-20", "2026-11-21"),
+    ],
+)
+def test_the_name_of_a_period_is_read(text: str, first: str, after: str) -> None:
+    period = read_period(text, datetime(2026, 11, 22))
+    assert period is not None and [at.date().isoformat() for at in period] == [first, after]
+
+
+@pytest.mark.parametrize("text", ["soon", "", "next week", "tomorrow", "10", "2024-13-01", "since yesterday", "a day"])
+def test_what_is_no_name_of_a_period_is_none(text: str) -> None:
+    assert read_period(text, datetime(2026, 11, 22)) is None
+
+
+def test_a_bound_is_a_day_a_time_or_a_period_in_words() -> None:
+    yesterday = datetime.now().date() - timedelta(days=1)
+    for end in (False, True):
+        assert parse_bound("yesterday", end=end) == parse_bound(yesterday, end=end)
+    assert parse_as_of("yesterday") == parse_as_of(yesterday.isoformat())
+    assert parse_bound("March 2024", end=True) == parse_bound("2024-03-31", end=True)
+    with pytest.raises(UsageError, match="Invalid date 'soon'") as error:
+        parse_bound("soon", end=True)
+    assert "yesterday" in (error.value.hint or "")
 
 
 def test_closeness_is_one_within_and_falls_outside() -> None:
