@@ -306,6 +306,11 @@ ENGLISH = Language(
     procedures=_PROCEDURES,
     stop_words=_STOP_WORDS,
     function_words=_STOP_WORDS | word_set("many much long again else still"),
+    talk_words=word_set(
+        "say says said saying tell tells told talk talks talked talking discuss discussed discussing discussion chat"
+        " chats chatted chatting write wrote written writing happen happens happened happening mention mentioned go"
+        " goes went going conversation conversations message messages everything anything something day"
+    ),
     filler_words=word_set(
         "i'm i've i'd i'll you're you've you'll we're we've we'll it's that's there's let's don't didn't doesn't"
         " isn't wasn't can't couldn't won't wouldn't haven't hasn't what's he's she's they're yes get got like"

@@ -228,6 +228,11 @@ GERMAN = Language(
     summary=_SUMMARY,
     procedures=_PROCEDURES,
     capitalizes_nouns=True,
+    talk_words=word_set(
+        "sagen sagt sagte sagten gesagt erzählen erzählte erzählt reden redet redeten geredet sprechen sprach sprachen"
+        " gesprochen besprochen schreiben schrieb schrieben geschrieben passiert passierte geschehen geschah los wurde"
+        " nachricht nachrichten gespräch gespräche unterhaltung unterhaltungen alles etwas tag"
+    ),
     function_words=word_set(
         "ab aber alle als am an auch auf aus bei bis da damals dann das dass dem den denn der des die dies diese"
         " diesem diesen dieser dieses doch dort du durch ein eine einem einen einer eines er es eigentlich für gibt"

@@ -138,6 +138,8 @@ class Language:
     # not all function words. The ranking weights were fitted with this set; a change calls for a new fit.
     stop_words: AbstractSet[str] = frozenset()
     filler_words: AbstractSet[str] = frozenset()  # further words without content in a summary; they identify a language
+    # Of "what did we talk about on 15 March?": they name nothing that a message could say.
+    talk_words: AbstractSet[str] = frozenset()
     expletive_verbs: AbstractSet[str] = frozenset()  # after an "it" that refers to nothing ("it rains")
     asks_when: str = ""  # shows that a question asks for a time
     # Show that a message mentions a time. The ranking weights were fitted with these words and with the names of months

@@ -197,6 +197,11 @@ SPANISH = Language(
     temporal=_TEMPORAL,
     summary=_SUMMARY,
     procedures=_PROCEDURES,
+    talk_words=word_set(
+        "decir dice dijo dije dijimos dijeron dicho hablar hablamos hablaron hablado escribir escribí escribió"
+        " escribimos escrito pasar pasó pasado ocurrió mensaje mensajes conversación conversaciones charla"
+        " todo algo día"
+    ),
     function_words=word_set(
         "he me es a al algo ante como con cuando de del desde donde e el ella en entre era eran esa ese eso esta"
         " este esto está están estaba fue ha han hay la las le les lo los más muy no nos o otra otro para pero por"

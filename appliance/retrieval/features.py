@@ -10,6 +10,7 @@ user_authored    the better of dense and own, if a person wrote it: what is aske
                  person, not answered by the assistant. It is 0 where nothing else speaks for the message.
 quoted           1 if it contains what stands in quotation marks in the query
 time             how close it is to a time that the query names: 1 within it, then falling
+period           1 within a time of the query, if it names nothing else ("what did Ben say in August 2022")
 title            similarity of its session's title and the query, as sets of words
 recent           recency: half after a week; 0 for all where no time is known
 here             1 if it belongs to the session that asks
@@ -46,7 +47,7 @@ import numpy as np
 
 from appliance.retrieval.candidates import Candidates, Column
 from appliance.retrieval.resources import ParsedQuery
-from appliance.retrieval.time_ranges import closeness
+from appliance.retrieval.time_ranges import closeness, unambiguous, within
 from appliance.store.lexical import stem, title_similarity
 from appliance.timestamps import to_microseconds
 
@@ -77,10 +78,18 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
         "quoted": np.isin(candidates.messages, sorted(candidates.quote_matches)).astype(np.float64),
         "user_authored": np.where(is_user, np.maximum(np.maximum(dense, own), 0.0), 0.0),
         "time": closeness(parsed.times, candidates.times),
+        "period": _in_period(parsed, candidates),
         "title": _title_similarity(words, candidates, titles),
         "recent": recency(candidates.times, to_microseconds(parsed.query.now)),
         "here": (candidates.sessions == (parsed.query.current_session or 0)).astype(np.float64),
     }
+
+
+def _in_period(parsed: ParsedQuery, candidates: Candidates) -> Column:
+    """Which candidates were sent at a time of the query, if it names nothing else but authors."""
+    rest = set(parsed.words_beside_times)
+    asks_for_all = all(any(names_author({word}, author) for author in set(candidates.authors)) for word in rest)
+    return within(unambiguous(parsed.times) if asks_for_all else [], candidates.times)
 
 
 def names_author(query_words: set[str], author: str | None) -> bool:

@@ -61,6 +61,7 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
         lexical.query_words(search_query.text),
         mentioned_ranges,
         list(_leg_queries(resources, search_query, notes)),
+        time_ranges.words_beside(mentioned_ranges, search_query.text),
     )
 
 
@@ -131,7 +132,7 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
 def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[str]:
     """The time ranges of the query without a message. The dense leg proposes a message of every range that has one."""
     if any(query.leg == "dense" for query in parsed.leg_queries):
-        for time_range in _unambiguous(parsed.times):
+        for time_range in time_ranges.unambiguous(parsed.times):
             if not ((candidates.times >= time_range.start) & (candidates.times < time_range.end)).any():
                 yield time_range.words
 
@@ -186,16 +187,11 @@ def _propose_beyond_duplicates(
 
 def _narrow_to_times(ranges: Sequence[TimeRange], filters: Filters) -> Iterator[Filters]:
     """The filters narrowed to each time range of the query. A range that may be of any year narrows nothing."""
-    for time_range in _unambiguous(ranges):
+    for time_range in time_ranges.unambiguous(ranges):
         since = time_range.start if filters.since is None else max(time_range.start, filters.since)
         until = time_range.end if filters.until is None else min(time_range.end, filters.until)
         if since < until:
             yield replace(filters, since=since, until=until)
-
-
-def _unambiguous(ranges: Sequence[TimeRange]) -> Iterator[TimeRange]:
-    """The time expressions that name one range, not one in each year."""
-    return (it for it in ranges if sum(other.words == it.words for other in ranges) == 1)
 
 
 def _narrow_to_titles(resources: SearchResources, parsed: ParsedQuery) -> Iterator[Filters]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -120,9 +120,11 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A search query with its content words, the time ranges that it names, and the queries of the index's legs."""
+    """A search query with its content words, the time ranges that it names, the queries of the index's legs, and what
+    it names beside the times: nothing in "what happened in August 2022"."""
 
     query: SearchQuery
     words: Sequence[str]
     times: Sequence[TimeRange]
     leg_queries: Sequence[LegQuery]
+    words_beside_times: Set[str] = frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import datetime
 
 import numpy as np
 
+from appliance.languages import LANGUAGES
 from appliance.languages.periods import find_periods
 from appliance.retrieval.candidates import Column
 from appliance.timestamps import to_microseconds
@@ -18,6 +20,10 @@ DECAY_MICROSECONDS = 7 * 86_400e6
 
 EARLIER_WEIGHT = 0.5
 """The weight of a message before a range against one as long after it: people report more than they announce."""
+
+
+_WORD = re.compile(r"\w+")
+_OF_NO_CONTENT = frozenset[str]().union(*(one.function_words | one.talk_words for one in LANGUAGES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,27 @@ def find_time_ranges(question: str, now: datetime) -> list[TimeRange]:
             for start, end in mention.periods
         )
     )
+
+
+def unambiguous(ranges: Sequence[TimeRange]) -> list[TimeRange]:
+    """The time expressions that name one range, not one in each year."""
+    return [it for it in ranges if sum(other.words == it.words for other in ranges) == 1]
+
+
+def words_beside(ranges: Sequence[TimeRange], question: str) -> set[str]:
+    """The words of a question that name something beside the ranges, in small letters."""
+    rest = unicodedata.normalize("NFC", question)
+    for time_range in ranges:
+        rest = rest.replace(time_range.words, " ")
+    return set(_WORD.findall(rest.casefold())) - _OF_NO_CONTENT
+
+
+def within(ranges: Sequence[TimeRange], times: Column) -> Column:
+    """1 for each time (microseconds, NaN unknown) that lies in one of the ranges, else 0."""
+    inside = np.zeros(len(times), bool)
+    for time_range in ranges:
+        inside |= (times >= time_range.start) & (times < time_range.end)
+    return inside.astype(np.float64)
 
 
 def closeness(ranges: Sequence[TimeRange], times: Column) -> Column:

@@ -9,8 +9,9 @@ from math import isfinite
 
 from appliance.errors import ConfigError
 
-QUOTED_WEIGHT = 30.0
-"""A match of a quoted phrase comes first: more than all other weights together."""
+FIRST_WEIGHT = 30.0
+"""What holds the quoted words, or was said at the time that alone is asked for, comes first: more than all other
+weights together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ LEGS = ("dense", "own", "window", "quoted", "title", "time")
 """The legs, each of which can be switched off. If the index is not available, full text takes the place of its legs."""
 
 FIRST_STAGE_FEATURES = frozenset(
-    ("dense", "own", "window", "author", "user_authored", "time", "title", "quoted", "recent", "here")
+    ("dense", "own", "window", "author", "user_authored", "time", "title", "quoted", "period", "recent", "here")
 )
 """The features that are known before the second stage."""
 
@@ -46,7 +47,8 @@ _FIRST_STAGE_WEIGHTS = {
     "user_authored": 5.0,
     "time": 5.0,
     "title": 4.0,
-    "quoted": QUOTED_WEIGHT,
+    "quoted": FIRST_WEIGHT,
+    "period": FIRST_WEIGHT,
 }
 
 EVIDENCE = ScoringProfile(
@@ -68,11 +70,12 @@ EVIDENCE = ScoringProfile(
         "phrase": 3.0,
         "time": 3.6,
         "title": 4.0,
-        "quoted": QUOTED_WEIGHT,
+        "quoted": FIRST_WEIGHT,
+        "period": FIRST_WEIGHT,
     },
     frozenset(LEGS),
 )
-"""For finding the message that answers: fitted on LoCoMo and BEAM together, except ``quoted`` and ``title``."""
+"""For finding the message that answers: fitted on LoCoMo and BEAM, except ``quoted``, ``period`` and ``title``."""
 
 SEMANTIC_SCALE = 4.0
 """The score that counts as 0.45 of the balanced profile: about the difference of the evidence profile's score between

@@ -23,6 +23,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "session": "match of the whole conversation",
     "rerank_floor": "not in the second stage",
     "time": "sent at a time in the query",
+    "period": "sent at the time that is asked for",
     "title": "title of the conversation",
     "recent": "recent message",
     "here": "in this conversation",

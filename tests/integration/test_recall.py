@@ -120,6 +120,63 @@ def test_summer_time_is_of_the_day_that_is_named(monkeypatch: pytest.MonkeyPatch
         time.tzset()
 
 
+@pytest.fixture
+def dated(memory: Appliance, tmp_path: Path) -> Appliance:
+    """A few messages of certain days, among many that speak of those days."""
+    said = [
+        ("2019-03-15", "on 15 March we said what was to be said"),
+        ("2022-08-03", "we sailed to the island"),
+        ("2023-05-08", "passed the exam"),
+        ("2024-03-15", "the plumber comes at nine"),
+        ("2024-03-15", "carrots and rye bread"),
+        ("2024-03-16", "a nice party"),
+    ]
+    said += [
+        (f"2021-0{1 + n % 9}-1{n % 9}", f"what happened on 15 March 2024 or in August 2022? {n}") for n in range(40)
+    ]
+    store(
+        memory,
+        tmp_path,
+        [
+            {
+                "session_id": f"s{n % 7}",
+                "message_id": text,
+                "content": text,
+                "author": "Ben",
+                "timestamp": f"{day}T10:00",
+            }
+            for n, (day, text) in enumerate(said)
+        ],
+    )
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what was said on 15 March 2024", {"the plumber comes at nine", "carrots and rye bread"}),
+        ("What did Ben say on 15 March 2024?", {"the plumber comes at nine", "carrots and rye bread"}),
+        ("was wurde am 15. März 2024 gesagt?", {"the plumber comes at nine", "carrots and rye bread"}),
+        ("¿qué dijimos el 15 de marzo de 2024?", {"the plumber comes at nine", "carrots and rye bread"}),
+        ("16.03.2024", {"a nice party"}),
+        ("2023-05-08", {"passed the exam"}),
+        ("what happened in August 2022", {"we sailed to the island"}),
+    ],
+)
+def test_who_asks_for_a_time_alone_gets_what_was_said_then(dated: Appliance, question: str, expected: set[str]) -> None:
+    hits = dated.search(question, limit=10)
+    assert set(ids(hits)[: len(expected)]) == expected
+    assert [hit.why["score"]["period"] > 0 for hit in hits] == [n < len(expected) for n in range(len(hits))]
+
+
+def test_who_asks_for_something_at_a_time_gets_what_is_nearest_to_both(dated: Appliance) -> None:
+    assert not any(hit.why["score"]["period"] for hit in dated.search("the party on 15 March 2024"))
+
+
+def test_a_time_without_messages_is_said(dated: Appliance) -> None:
+    assert "No messages from July 2018." in dated.search("what did we talk about in July 2018?").notes
+
+
 # --- titles -----------------------------------------------------------------------------------------------
 
 
