@@ -454,13 +454,12 @@ def _store_error(error: sqlite3.DatabaseError, path: Path) -> StoreError:
         return _damage_error(f"The database is damaged ({error}).", path)
     if code == sqlite3.SQLITE_NOMEM:
         return OutOfMemory("The database gets no more memory.", where=str(path), hint=MEMORY_HINT)
-    if code in _FULL_DISK_CODES and _is_disk_full(path):
-        message = f"The database can't grow: the disk is full, {free_bytes(path.parent) / 1e6:,.1f} MB are free."
+    if code in _FULL_DISK_CODES and (code == sqlite3.SQLITE_FULL or _is_disk_full(path)):
+        is_full = _is_disk_full(path)
+        # A page number that leads far away looks to SQLite like a file that can't grow so much.
+        reason = "the disk is full" if is_full else "your share of the disk is full, or the database is damaged"
+        message = f"The database can't grow: {reason}, and {free_bytes(path.parent) / 1e6:,.1f} MB are free."
         return DiskFull(message, where=str(path), hint=ROOM_HINT)
-    if code == sqlite3.SQLITE_FULL:
-        message = f"The database can't grow, although {free_bytes(path.parent) / 1e6:,.1f} MB are free."
-        hint = "Your share of the disk may be used up, or the database is damaged: 'appliance verify' tells."
-        return StoreError(message, where=str(path), hint=hint)
     if code == sqlite3.SQLITE_IOERR:
         hint = "Check that the disk works and has room, then try again. Everything that was acknowledged is kept."
         return StoreError(f"The database can't be read or written ({error}).", where=str(path), hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,28 @@ def test_a_damaged_shard_is_told_and_can_be_made_anew(folder: Path, lost: str) -
     index = open_edge(folder, DIMENSION)
     assert (index.is_fresh, index.count()) == (True, 0)
     index.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system bounds no files")
+def test_a_damaged_length_makes_no_endless_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine would make a file as long as a number says that it reads, and read that file."""
+    monkeypatch.setattr(shard, "MAX_FILE_BYTES", 400_000_000)
+    for status in (folder / "shard").glob("segments/*/payload_index/*level-null/is_null/status.dat"):
+        status.write_bytes((1 << 33 | 3).to_bytes(8, "little") + status.read_bytes()[8:])
+    index = open_edge(folder, DIMENSION)
+    index.upsert([point(4, "dog")])
+    assert index.count() == 4
+    assert max(path.stat().st_size for path in folder.rglob("*")) <= 33_554_432
+    index.close()
+
+
+def test_a_file_of_an_impossible_length_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard, "MAX_FILE_BYTES", 400_000_000)
+    with (folder / "shard" / "flags.dat").open("wb") as file:
+        file.truncate(500_000_000)
+    with pytest.raises(StoreCorrupt, match="impossible length") as refused:
+        open_edge(folder, DIMENSION)
+    assert "appliance reindex" in (refused.value.hint or "")
 
 
 def test_a_lost_shard_is_a_fresh_index(folder: Path) -> None:

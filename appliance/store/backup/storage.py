@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -124,7 +126,7 @@ class ArchiveStorage:
             return self._archive.read(name)
         except KeyError as error:
             raise _missing(self.path / name) from error
-        except (zipfile.BadZipFile, EOFError) as error:
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error, struct.error) as error:
             raise StoreCorrupt("This part of the backup is damaged.", where=str(self.path / name)) from error
         except OSError as error:
             raise _unreadable(self.path, error) from error

@@ -30,6 +30,7 @@ from appliance.errors import (
 )
 from appliance.paths import FOLDER_MODE, file_stats, write_file_atomically
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
+from appliance.runtime.file_sizes import bounded_file_sizes
 from appliance.store.index import preallocation, readahead, sparse, trimming
 from appliance.store.index.protocol import SCHEMA_VERSION
 from appliance.store.room import ROOM_HINT, file_errors, free_bytes, require_room
@@ -50,6 +51,10 @@ _NO_GRAPH_THRESHOLD_KB = 10**9
 # of address space (threads, points in memory), and 100,000 points that are not optimized take 200 MB.
 _OPENING_MEMORY_BYTES = 400_000_000
 _EMPTY_SHARD_BYTES = 330_000_000
+
+MAX_FILE_BYTES = 16_000_000_000
+"""No file of the index is longer: 10 million points take 8 GB. Of a damaged length, the engine would make a file of
+terabytes, and read it."""
 
 
 def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
@@ -164,8 +169,10 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
 
 def _load(shard: Path) -> q.EdgeShard:
     where = str(shard.parent)
-    mapped = sum(stat.st_size for stat in file_stats(shard))
-    require_memory(mapped + _OPENING_MEMORY_BYTES, "open the index")
+    lengths = [stat.st_size for stat in file_stats(shard)]
+    if max(lengths, default=0) > MAX_FILE_BYTES:
+        raise StoreCorrupt("A file of the index has an impossible length.", where=where, hint=REINDEX_HINT)
+    require_memory(sum(lengths) + _OPENING_MEMORY_BYTES, "open the index")
     require_room(shard, preallocation.opening_bytes(shard), "open the index")
     preallocation.preallocate(shard, 0, "open the index")
     try:
@@ -228,6 +235,7 @@ def _comparable(name: str, value: object) -> object:
 
 
 _DISK_FULL_SIGNS = ("os error 28)", "os error 122)", "os error 112)")  # ENOSPC, EDQUOT, and that of Windows
+_TOO_LARGE_SIGNS = ("os error 27)",)  # EFBIG
 _OUT_OF_MEMORY_SIGNS = ("os error 12)", "os error 1455)", "emory allocation", "out of memory")
 
 
@@ -237,11 +245,13 @@ def translate_errors(what: str, folder: Path) -> Iterator[None]:
     completes "The index can't …"; ``folder`` is on its disk.
 
     Raises:
+        StoreCorrupt: A damaged number would have made a file endless.
         DiskFull, OutOfMemory: The engine says so; that is no damage.
         StoreError: It says anything else.
     """
     try:
-        yield
+        with bounded_file_sizes(MAX_FILE_BYTES):
+            yield
     except (ApplianceError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
@@ -253,4 +263,7 @@ def translate_errors(what: str, folder: Path) -> Iterator[None]:
         if isinstance(error, MemoryError) or any(sign in said for sign in _OUT_OF_MEMORY_SIGNS):
             message = f"The index can't {what}: this process gets no more memory."
             raise OutOfMemory(message, where=str(folder), hint=MEMORY_HINT) from error
+        if any(sign in said for sign in _TOO_LARGE_SIGNS):
+            message = f"The index can't {what}: a number in its files is damaged."
+            raise StoreCorrupt(message, where=str(folder), hint=REINDEX_HINT) from error
         raise StoreError(f"The index can't {what}: {error}.") from error
