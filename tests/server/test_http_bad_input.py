@@ -72,7 +72,7 @@ def test_what_is_no_json_is_told_so(client: TestClient, body: bytes, words: str)
         (b'{"query": "x", "limit": 0}', "body.limit"),
         (b'{"query": "x", "limit": 123456789012345678901234567890}', "body.limit"),
         (b'{"query": "x", "roles": ["owner"]}', "body.roles.0"),
-        (b'{"query": "x", "since": "yesterday"}', "body.since"),
+        (b'{"query": "x", "since": "soon"}', "body.since"),
         (b'{"query": "x", "since": "2024-02-30"}', "body.since"),
         (b'{"query": "x", "since": 1700000000}', "body.since"),
         (b'{"query": "x", "unheard_of": 1}', "body.unheard_of"),
