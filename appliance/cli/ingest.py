@@ -234,6 +234,8 @@ def add(
             or memory.sessions.create(external_id=session, title=session, user_id=user).info
         )
         target_session = memory.sessions.resume(info.id)
+        if session == DEFAULT_SESSION and "independent" not in info.options:
+            target_session.configure({"independent": True})
         message = target_session.add(
             cast("Role", role), content, author=author, metadata={"pinned": True} if pin else {}
         )

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from appliance.errors import UsageError
 from appliance.memory.working_memory import WindowBuilder
+from appliance.store.session_options import INDEPENDENT
 from appliance.store.sql import to_json
 from appliance.types import ROLES, StorageScope
 
@@ -78,8 +79,9 @@ def encode_options(window_builder: WindowBuilder, options: Mapping[str, Any]) ->
     Raises:
         UsageError: An option has an invalid value.
     """
-    if not isinstance(options.get(AUTO_RECALL, True), bool):
-        raise UsageError(f"The option {AUTO_RECALL} must be true or false, not {options[AUTO_RECALL]!r}.")
+    for name in (AUTO_RECALL, INDEPENDENT):
+        if not isinstance(options.get(name, True), bool):
+            raise UsageError(f"The option {name} must be true or false, not {options[name]!r}.")
     window_builder.policy_for(options, "the options")
     try:
         return to_json(options)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from appliance import requests as r
 from appliance import timestamps
@@ -26,7 +26,7 @@ from appliance.memory.working_memory import WorkingMemory
 from appliance.store import branches, chunks, deletion, messages, session_listing, sessions
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter
-from appliance.store.sql import from_json, to_json
+from appliance.store.sql import to_json
 from appliance.types import (
     LOCAL,
     Event,
@@ -89,7 +89,6 @@ class SessionService:
         check_metadata(request.metadata or {})
         auto_recall = {} if request.auto_recall is None else {AUTO_RECALL: request.auto_recall}
         options = {**(request.options or {}), **auto_recall}
-        encoded_options = encode_options(self._context.working_memory.window_builder, options)
         title = None if request.title is None else normalize_title(request.title)
         scope = Scope(self._user(request.user_id), request.namespace, request.agent_id)
         record = SessionRecord(request.external_id or secrets.token_hex(8), title, metadata=request.metadata or {})
@@ -101,7 +100,7 @@ class SessionService:
             if request.ttl is not None:
                 sessions.update(tx, key, ttl=request.ttl)
             if options:
-                sessions.update(tx, key, options=encoded_options)
+                self._set_options(tx, key, options)
             if request.storage_scope is not None:
                 sessions.update(tx, key, storage_scope=request.storage_scope)
                 chunks.requeue_session(tx, key)
@@ -254,11 +253,8 @@ class SessionService:
         key = self._require(request.session_id)
         with self._database.write() as tx:
             sessions.require(tx, key)
-            (stored,) = tx.execute("SELECT options FROM session WHERE id = ?", (key,)).fetchone()
-            merged = {**from_json(stored), **request.options}
-            options = {name: value for name, value in merged.items() if value is not None}
-            encoded = encode_options(self._context.working_memory.window_builder, options)
-            sessions.update(tx, key, options=encoded)
+            self._set_options(tx, key, request.options)
+        self._context.wake_workers()
 
     def clear(self, request: r.ClearSessionRequest) -> RemovalResult:
         """See ``ClearSessionRequest``."""
@@ -311,6 +307,12 @@ class SessionService:
             sessions.require(tx, key)
             sessions.update(tx, key, **columns)
             sessions.touch(tx, key, self._context.ttl)
+
+    def _set_options(self, tx: sqlite3.Connection, key: int, given: Mapping[str, Any]) -> None:
+        """Set the given options of a session, and leave the others as they are; None removes one."""
+        merged = {**sessions.options(tx, key), **given}
+        options = {name: value for name, value in merged.items() if value is not None}
+        sessions.set_options(tx, key, encode_options(self._context.working_memory.window_builder, options))
 
     def _remove(
         self, session_id: str, remove: Callable[[sqlite3.Connection, int], RemovalResult], dry_run: bool

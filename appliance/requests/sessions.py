@@ -34,7 +34,8 @@ class CreateSessionRequest(Request[SessionInfo]):
         external_id: The caller's own id for it.
         ttl: The seconds that it is kept without a new message: 0 for ever, None as the settings say.
         storage_scope: What it shares with other sessions; "all" by default.
-        options: Its options: ``auto_recall``, and under ``working`` the settings of its working memory.
+        options: Its options: ``auto_recall``; ``independent`` if its messages are notes or other items by themselves,
+            none of which is found by the words of another; and under ``working`` the settings of its working memory.
         auto_recall: The option of that name.
         private: Keep it in this process's memory only. Nothing of it reaches the disk.
 

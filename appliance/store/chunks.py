@@ -24,6 +24,7 @@ from appliance.store.priority import (
     SUMMARY_PENALTY,
     chunk_priority,
 )
+from appliance.store.session_options import INDEPENDENT_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
     PAGE_ROWS,
@@ -418,7 +419,8 @@ def _with_point_fields(
     with read_transaction(db):
         rows = db.execute(
             "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
-            " w.neighbours, m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
+            f" CASE WHEN {INDEPENDENT_SQL} THEN '' ELSE w.neighbours END,"
+            " m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
             f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
             f" FROM ({selection}) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"

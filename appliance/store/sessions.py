@@ -13,6 +13,7 @@ import msgspec
 from appliance.errors import NotFound, StoreCorrupt, UsageError
 from appliance.store import branches, chunks
 from appliance.store.damage import as_kind
+from appliance.store.session_options import INDEPENDENT
 from appliance.store.sql import JSON_KEYS_SQL, from_json, has_row, json_keys, pages, placeholders, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import iso, iso_from_microseconds, now
@@ -188,6 +189,15 @@ def update(tx: sqlite3.Connection, key: int, **columns: str | int | None) -> Non
     """Set columns of a session, by their SQL names."""
     names = ", ".join(f"{name} = ?" for name in columns)
     tx.execute(f"UPDATE session SET {names} WHERE id = ?", (*columns.values(), key))
+
+
+def set_options(tx: sqlite3.Connection, key: int, encoded: str) -> None:
+    """Set the options of a session, as JSON. If its messages become independent or cease to be, they
+    are indexed again."""
+    was_independent = options(tx, key).get(INDEPENDENT, False)
+    update(tx, key, options=encoded)
+    if from_json(encoded).get(INDEPENDENT, False) is not was_independent:
+        chunks.requeue_session(tx, key)
 
 
 def session_holding_most(

@@ -138,10 +138,11 @@ def _write_session(tx: sqlite3.Connection, scope: Scope, record: _SessionState) 
         "titled": record.title_by,
         "title": record.title if is_titled else None,
         "pinned": 1 if record.pinned else None,
-        "options": None if record.options is None else to_json(record.options),
     }
     if given := {name: value for name, value in columns.items() if value is not None}:
         sessions.update(tx, key, **given)
+    if record.options is not None:
+        sessions.set_options(tx, key, to_json(record.options))
     return None
 
 

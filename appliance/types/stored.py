@@ -46,8 +46,8 @@ class SessionInfo:
     ``messages``, ``first_at`` and ``last_at`` describe its own messages; a branch shares ``shared`` more with the
     session ``branch_of``, up to and including the message ``branch_at``. ``title_found`` is True for a title that was
     extracted from the first messages. ``agents`` take part in the session, in the order in which they joined.
-    ``options`` holds ``auto_recall`` and the settings of the working memory. ``ttl`` is the session's own time to
-    live in seconds (0: for ever; None: the default of the settings).
+    ``options`` holds ``auto_recall``, ``independent`` and the settings of the working memory. ``ttl`` is the session's
+    own time to live in seconds (0: for ever; None: the default of the settings).
     """
 
     id: str

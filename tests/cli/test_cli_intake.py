@@ -126,6 +126,14 @@ def test_add_begins_notes_and_finds_them_again(run: Run, home: Path) -> None:
     assert "[pinned]" in run("show", "m1").stdout
 
 
+def test_a_note_is_not_found_by_the_words_of_the_next(run: Run, home: Path) -> None:
+    for note in ("The blue key opens the cellar", "Aunt Emma likes tulips"):
+        assert run("add", note).exit_code == 0
+    assert document(run("sessions", "--json"))["sessions"][0]["options"] == {"independent": True}
+    found = document(run("search", "tulips", "--mode", "lexical", "--json"))
+    assert [hit["text"] for hit in found["hits"]] == ["Aunt Emma likes tulips"]
+
+
 def test_add_prints_the_message(run: Run, home: Path) -> None:
     message = document(run("add", "Hi", "--role", "assistant", "--author", "Bo", "--session", "x", "--json"))
     assert list(message) == ["message"]

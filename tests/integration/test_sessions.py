@@ -397,3 +397,26 @@ def test_what_json_can_not_say_is_refused(memory: Appliance, private: bool) -> N
     with pytest.raises(UsageError, match="timestamp"):
         session.add("user", "hello", timestamp="2026-01-01")
     assert session.messages() == []
+
+
+def test_independent_messages_have_no_neighbours(memory: Appliance) -> None:
+    session = memory.sessions.create(external_id="notes")
+    for text in ("the key is blue", "tulips for Emma"):
+        session.add("user", text)
+    memory.embed_pending()
+
+    def found(query: str) -> list[str]:
+        return [hit.text for hit in memory.search(query, mode="lexical")]
+
+    assert found("tulips") == ["tulips for Emma", "the key is blue"]
+    with pytest.raises(UsageError, match="independent must be true or false"):
+        session.configure({"independent": "yes"})
+    memory.sessions.create(external_id="notes", options={"independent": True})
+    memory.embed_pending()
+    assert found("tulips") == ["tulips for Emma"]
+    session.add("user", "Emma has a blue car")
+    assert memory.status()["counts"]["pending"] == 1  # no other message got a new neighbour
+    assert found("car") == ["Emma has a blue car"]
+    session.configure({"independent": None})
+    memory.embed_pending()
+    assert found("tulips")[0] == "tulips for Emma" and len(found("tulips")) == 3

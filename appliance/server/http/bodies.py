@@ -224,6 +224,9 @@ class SessionOptionsBody(RequestBody):
     """A session's own options; null removes one."""
 
     auto_recall: bool | None = Field(None, description="Whether its contexts retrieve from other sessions.")
+    independent: bool | None = Field(
+        None, description="Whether its messages are items by themselves, not found by the words of their neighbours."
+    )
     working: WindowOptionsBody | None = None
 
     def to_stored(self) -> dict[str, Any]:
