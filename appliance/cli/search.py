@@ -33,6 +33,9 @@ def search(
         option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
     ] = None,
     source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
+    author: Annotated[
+        list[str] | None, option("--author", "NAME", "Only messages by this person; a part of the name (repeatable).")
+    ] = None,
     since: Annotated[
         str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
     ] = None,
@@ -58,6 +61,7 @@ def search(
       appliance search "what did we decide in March 2025" --per-session 2
       appliance search KLP-512 -k 3 --explain
       appliance search "wifi password" --source whatsapp --since 2026-02-01
+      appliance search "birthday cake" --author ana --author "Ben Weber"
       appliance search "the old flat" --include-archived
       appliance search deadline --json | jq -r '.hits[].text'
     """
@@ -73,6 +77,7 @@ def search(
             session_id=session,
             roles=cast("list[Role] | None", role),
             sources=source,
+            authors=author,
             since=since,
             until=until,
             as_of=as_of,

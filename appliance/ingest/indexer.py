@@ -187,7 +187,7 @@ def point(chunk: PendingChunk, vector: NDArray[np.float32]) -> IndexPoint:
     withheld = visibility.is_withheld(chunk.storage_scope, conversational)
     fields = PointFields(
         chunk.user_id, chunk.namespace, tuple(msgspec.json.decode(chunk.agents)), chunk.session, chunk.role,
-        chunk.source, conversational, chunk.at, withheld,
+        chunk.source, conversational, chunk.at, withheld, author=chunk.author,
     )  # fmt: skip
     return IndexPoint(chunk.chunk, vector, own=chunk.text, window=f"{chunk.text} {chunk.neighbours}", fields=fields)
 

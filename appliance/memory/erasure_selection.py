@@ -18,7 +18,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, lexical, messages, sessions, statements
+from appliance.store import archive, authors, lexical, messages, sessions, statements
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -268,16 +268,16 @@ def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[i
 
 def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
     """The messages whose author, now or earlier, has this name or this part of a name."""
-    words, owner = lexical.fold(name), (scope.user_id, scope.namespace)
+    owner = (scope.user_id, scope.namespace)
     keys: set[int] = set()
     for table, key in (("message", "m.id"), ("revision", "m.message_id")):
         of_scope = (
             f"FROM {table} m JOIN message o ON o.id = {key} JOIN session s ON s.id = o.session_id"
             " WHERE s.user_id = ? AND s.namespace = ?"
         )
-        authors = [author for (author,) in db.execute(f"SELECT DISTINCT m.author {of_scope}", owner) if author]
-        for author in authors:
-            if words in lexical.fold(author):
+        written = [author for (author,) in db.execute(f"SELECT DISTINCT m.author {of_scope}", owner) if author]
+        for author in written:
+            if authors.is_named(author, name):
                 keys.update(
                     found for (found,) in db.execute(f"SELECT {key} {of_scope} AND m.author = ?", (*owner, author))
                 )

@@ -28,6 +28,7 @@ class SearchRequest(Request[Hits]):
         session_id: Only this session, by its id or external id.
         roles: Only these roles; by default user and assistant.
         sources: Only these formats.
+        authors: Only messages by these people: whole names or parts of them, without case.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
@@ -37,10 +38,10 @@ class SearchRequest(Request[Hits]):
         why_not: A message to explain: ``hits.why_not`` says at which stage it dropped out.
 
     Returns:
-        The hits. ``notes`` says which leg could not run.
+        The hits. ``notes`` says which leg could not run, and which value of a filter nothing has.
 
     Raises:
-        UsageError: A role, mode, profile, leg, date or limit is invalid.
+        UsageError: A role, author, mode, profile, leg, date or limit is invalid.
         NotFound: No such session, or no message ``why_not``.
     """
 
@@ -59,6 +60,7 @@ class SearchRequest(Request[Hits]):
     session_id: str | None = None
     roles: Sequence[Role] | None = None
     sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
     since: str | date | None = None
     until: str | date | None = None
     as_of: str | date | None = None

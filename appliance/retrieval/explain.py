@@ -82,6 +82,8 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
         yield f"It is not a conversational message; to search it, name its role ({row.role})."
     if filters.sources and info.format not in filters.sources:
         yield f"Its source is {info.format}."
+    if filters.authors and row.author not in filters.authors:
+        yield f"Its author is {row.author}." if row.author else "It has no author."
     if (filters.since is not None or filters.until is not None) and row.at is None:
         yield "It has no time."
     elif filters.since is not None and row.at is not None and row.at < filters.since:

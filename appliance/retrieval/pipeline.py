@@ -59,7 +59,7 @@ def _search_tiers(
 
 
 def _search(resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None) -> Hits:
-    notes: list[str] = []
+    notes = [*search_query.notes]
     parsed = parse_query(resources, search_query, notes)
     with resources.time_stage("candidates"):
         candidates = find_candidates(resources, parsed, notes)

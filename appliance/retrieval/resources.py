@@ -105,6 +105,7 @@ class SearchQuery:
         current_session: The key of the session that asks, if any.
         per_session: The most hits of one session; None for no limit.
         archived: Whether it also searches the archive: always, never, or if the hot messages have nothing good.
+        notes: What is to be said about the request, such as a filter that nothing passes.
     """
 
     text: str
@@ -116,6 +117,7 @@ class SearchQuery:
     current_session: int | None = None
     per_session: int | None = None
     archived: Literal["always", "never", "if needed"] = "never"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.requests import SearchRequest
+from appliance.retrieval import filter_values
 from appliance.retrieval.resources import SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
 from appliance.store import branches, sessions
@@ -50,12 +51,13 @@ def resolve(
         look_in_archive: Whether it looks in the archive by itself if it finds nothing good.
 
     Raises:
-        UsageError: A role, mode, leg, date or limit is invalid.
+        UsageError: A role, author, mode, leg, date or limit is invalid.
         NotFound: The request names a session but no user, and there is no such session.
     """
+    found = filter_values.resolve_authors(db, scope, request.authors or ())
     return SearchQuery(
         text=request.query,
-        filters=resolve_filters(db, request, scope, current_session),
+        filters=resolve_filters(db, request, scope, current_session, found),
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
         mode=request.mode,
@@ -63,13 +65,14 @@ def resolve(
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
+        notes=tuple(filter_values.missing_values(db, request, scope, found)),
     )
 
 
 def resolve_filters(
-    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None
+    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None, authors: tuple[str, ...]
 ) -> Filters:
-    """The filters of a search request.
+    """The filters of a search request. ``authors`` are those that its names mean.
 
     A request without a user finds the session of any user. With one, a session of another user finds nothing, and
     does not reveal whether it exists.
@@ -94,10 +97,13 @@ def resolve_filters(
         scope=scope,
         roles=tuple(roles or ()),
         sources=tuple(request.sources or ()),
+        authors=authors,
         since=timestamps.parse_bound(request.since, end=False),
         until=min(ends, default=None),
         exempt_parts=own,
     )
+    if request.authors and not authors:
+        return replace(narrowed, session=NO_SESSION)
     if request.session_id is None:
         return narrowed
     try:

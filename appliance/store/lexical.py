@@ -292,6 +292,9 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     if filters.sources:
         parts.append(f"s.format IN ({placeholders(filters.sources)})")
         values.extend(filters.sources)
+    if filters.authors:
+        parts.append(f"m.author IN {JSON_KEYS_SQL}")
+        values.append(json_keys(filters.authors))
     for condition, bound in (("m.at >= ?", filters.since), ("m.at < ?", filters.until)):
         if bound is not None:
             parts.append(condition)

@@ -245,8 +245,13 @@ CREATE TABLE source_session (
     "INSERT INTO source_session SELECT DISTINCT session_id, source_id FROM message WHERE source_id IS NOT NULL",
 )
 
+_MESSAGE_AUTHORS = (
+    # By it, the names of all authors are listed without reading the messages.
+    "CREATE INDEX message_author ON message (author) WHERE author IS NOT NULL",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS,
+    _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -19,7 +19,7 @@ from appliance.runtime.decoding import decode
 from appliance.store import sessions
 from appliance.store.lexical import query_words, quote_fts
 from appliance.store.priority import IMPORTANCE_SQL, PINNED_IMPORTANCE
-from appliance.store.sql import to_json
+from appliance.store.sql import has_row, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Metadata, Scope, SessionOrder, SessionPage
@@ -174,3 +174,14 @@ def _decode_cursor(text: str, sort: str, descending: bool) -> _ListCursor:
             f"The page belongs to a list sorted by {cursor.sort}, {order}.", hint="Request it in the same order."
         )
     return cursor
+
+
+def formats(db: sqlite3.Connection, scope: Scope) -> list[str]:
+    """Return the formats of the sessions in a scope, in alphabetical order."""
+    query = "SELECT DISTINCT format FROM session WHERE user_id = ? AND namespace = ? ORDER BY format"
+    return [format for (format,) in db.execute(query, (scope.user_id, scope.namespace))]
+
+
+def has_any(db: sqlite3.Connection, user_id: str) -> bool:
+    """Whether a user has a session."""
+    return has_row(db, "SELECT 1 FROM session WHERE user_id = ? LIMIT 1", (user_id,))

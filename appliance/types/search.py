@@ -24,16 +24,17 @@ class Filters:
     finds conversational messages only; it finds tool, system and hidden messages when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time match neither.
-    ``sources`` are format names ("chatgpt", "whatsapp"). ``session`` is a store key; ``ancestor_parts`` are the
-    messages that it shares, as a branch, with the sessions it branched from. ``exempt_parts`` are found whatever the
-    storage scope of their session, because the query comes from there. With ``levels``, the search finds summaries of
-    these levels instead of messages.
+    ``sources`` are format names ("chatgpt", "whatsapp"), ``authors`` whole names as they are stored. ``session`` is a
+    store key; ``ancestor_parts`` are the messages that it shares, as a branch, with the sessions it branched from.
+    ``exempt_parts`` are found whatever the storage scope of their session, because the query comes from there. With
+    ``levels``, the search finds summaries of these levels instead of messages.
     """
 
     scope: Scope
     session: int | None = None
     roles: tuple[Role, ...] = ()
     sources: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
     ancestor_parts: tuple[SessionPart, ...] = ()

@@ -83,6 +83,7 @@ CASES: Sequence[Case] = (
     case("search dates", r.SearchRequest("bread", since="2026-01-01", until="2026-03-01")),
     case("search why not", r.SearchRequest("spelt", limit=1, why_not="harbour-0")),
     case("search one source", r.SearchRequest("spelt", sources=["slack"])),
+    case("search authors", r.SearchRequest("spelt", authors=["ana", "nobody"])),
     case("search mode", r.SearchRequest("spelt", mode="sideways")),  # type: ignore[arg-type]
     case("search limit", r.SearchRequest("spelt", limit=0)),
     case("context", r.ContextRequest("where does my sister live?", budget=600, encoding="cl100k_base")),

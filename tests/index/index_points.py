@@ -18,6 +18,7 @@ FIELDS = PointFields("ana", "", (), 1, "user", "chatgpt", True, 1_700_000_000_00
 USERS = ("ana", "", "bob")
 NAMESPACES = ("", "work")
 AGENTS = ("coder", "日本")
+AUTHORS = ("Ana", "Ben", "日本")
 SOURCES = ("chatgpt", "whatsapp", "claude")
 HOUR = 3_600_000_000
 START = 1_700_000_000_000_001
@@ -49,6 +50,7 @@ def random_point(id: int, chance: random.Random) -> IndexPoint:
         conversational=chance.random() < 0.7,
         at=None if chance.random() < 0.2 else START + chance.randint(0, 20) * HOUR,
         withheld=chance.random() < 0.3,
+        author=None if chance.random() < 0.2 else chance.choice(AUTHORS),
     )
     return IndexPoint(id, unit(id), text(chance), text(chance, 40), fields)
 
@@ -66,6 +68,7 @@ def random_filters(chance: random.Random) -> Filters:
         exempt_parts=tuple(SessionPart(key) for key in chance.sample(range(1, 6), 2)) if maybe(0.5) else (),
         roles=tuple(chance.sample(ROLES, chance.randint(1, 3))) if maybe(0.4) else (),
         sources=tuple(chance.sample(SOURCES, chance.randint(1, 2))) if maybe(0.3) else (),
+        authors=tuple(chance.sample(AUTHORS, chance.randint(1, 2))) if maybe(0.3) else (),
         since=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
         until=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
     )
@@ -86,6 +89,8 @@ def passes(point: IndexPoint, filters: Filters) -> bool:
     if not (fields.role in filters.roles if filters.roles else fields.conversational):
         return False
     if filters.sources and fields.source not in filters.sources:
+        return False
+    if filters.authors and fields.author not in filters.authors:
         return False
     if filters.since is not None and (fields.at is None or fields.at < filters.since):
         return False

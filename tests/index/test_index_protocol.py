@@ -214,5 +214,5 @@ def test_fields_are_all_there_is(index: VectorIndex) -> None:
     """A field without a filter would be stored for nothing, one without a test above would go unnoticed."""
     assert set(FIELDS.__slots__) == {
         "user_id", "namespace", "agents", "session", "role", "source", "conversational", "at", "withheld",
-        "level",
+        "level", "author",
     }  # fmt: skip

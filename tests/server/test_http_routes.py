@@ -47,6 +47,15 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
     assert why["message_id"] == "m2"
 
 
+def test_a_search_keeps_to_its_authors(client: TestClient) -> None:
+    said(client, "the boat is mine", author="Ana Gómez")
+    said(client, "the boat is hers", author="Ben")
+    answer = client.post("/v1/search", json={"query": "boat", "authors": ["ana", "bem"]}).json()
+    assert [hit["author"] for hit in answer["hits"]] == ["Ana Gómez"]
+    assert "no author 'bem'; did you mean Ben?" in answer["notes"]
+    assert client.post("/v1/search", json={"query": "boat", "authors": [""]}).status_code == 422
+
+
 def test_a_context_answers_what_python_answers(memory: Appliance, client: TestClient) -> None:
     said(client, "my deadline is March 15th", session_id="work")
     asked = {"query": "when is my deadline?", "session_id": "work", "budget": 500, "preset": "tutor"}

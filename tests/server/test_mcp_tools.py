@@ -107,6 +107,15 @@ def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
     talk(filled, work)
 
 
+def test_a_search_keeps_to_its_authors(filled: Appliance) -> None:
+    async def work(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="hotel river", authors=["ana"])
+        assert {line["who"] for line in found["hits"]} == {"Ana"}
+        assert "did you mean Ana?" in await caller.said("memory_search", query="hotel river", authors=["Anna"])
+
+    talk(filled, work)
+
+
 def test_what_was_read_in_full_counts_as_recalled(filled: Appliance) -> None:
     async def work(caller: Caller) -> None:
         await caller.call("memory_search", query="hotel")

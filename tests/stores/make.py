@@ -40,7 +40,8 @@ def make(target: Path) -> None:
         connection = sqlite3.connect(home / "recall.db", isolation_level=None)
         # The path is that of a temporary folder of this machine.
         connection.execute("UPDATE source SET path = '/exports/export.jsonl'")
-        connection.create_function("searchable", 1, str)
+        connection.create_function("searchable", 1, str, deterministic=True)
+        connection.create_function("unpack", 1, str, deterministic=True)
         connection.execute("VACUUM")
         connection.close()
         target.write_bytes(gzip.compress((home / "recall.db").read_bytes(), mtime=0))

@@ -135,6 +135,7 @@ class SearchBody(ScopedBody):
     session_id: str | None = Field(None, description="Only this session, by id or external id.")
     roles: list[Role] | None = Field(None, description="By default user and assistant.")
     sources: list[str] | None = Field(None, description="Names of formats.")
+    authors: list[Name] | None = Field(None, description="Names of people, or parts of them; case does not matter.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")

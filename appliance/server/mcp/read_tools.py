@@ -55,6 +55,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         arguments.role,
         *_time_range(arguments),
         arguments.source,
+        arguments.authors,
         arguments.include_archived,
     )
     (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
@@ -67,6 +68,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         session_id=session.id if session is not None else None,
         roles=None if arguments.role == "talk" else [arguments.role],
         sources=[arguments.source] if arguments.source else None,
+        authors=arguments.authors or None,
         since=arguments.since or None,
         until=arguments.until or None,
         include_archived=arguments.include_archived,

@@ -59,6 +59,10 @@ class SearchArguments(ToolArguments, frozen=True):
     since: IsoDateText = ""
     until: IsoDateText = ""
     source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")] = ""
+    authors: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=200)]],
+        Meta(max_length=20, description="Only messages by these people; a part of a name will do."),
+    ] = []
     include_archived: Annotated[
         bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
     ] = False

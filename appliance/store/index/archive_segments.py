@@ -21,7 +21,7 @@ from appliance.store.index.protocol import IndexPoint
 PostingsLeg = Literal["own", "window"]
 POSTINGS_LEGS: tuple[PostingsLeg, ...] = ("own", "window")
 
-KEYWORD_FIELDS = ("scope", "talk", "role", "source", "agent_id")
+KEYWORD_FIELDS = ("scope", "talk", "role", "source", "agent_id", "author")
 
 MAX_BM25_WEIGHT = 2.2
 """No term weighs more: BM25's saturation with k = 1.2."""

@@ -47,9 +47,9 @@ def withheld_scope_key(session: int, tenant: str) -> str:
 
 
 def payload(fields: PointFields) -> dict[str, str | int | list[str]]:
-    """Return the fields to store with a point. A message without a time has no ``at``, and one that is not
-    conversational has no ``talk``. A withheld point has a scope of its own, so that searches from other sessions need
-    no further condition, and their word frequencies do not reveal its words."""
+    """Return the fields to store with a point. A message without a time has no ``at``, one without an author no
+    ``author``, and one that is not conversational no ``talk``. A withheld point has a scope of its own, so that
+    searches from other sessions need no further condition, and their word frequencies do not reveal its words."""
     tenant = scope_key(fields.user_id, fields.namespace)
     if fields.withheld:
         tenant = withheld_scope_key(fields.session, tenant)
@@ -67,6 +67,8 @@ def payload(fields: PointFields) -> dict[str, str | int | list[str]]:
         stored["at"] = fields.at
     if fields.level is not None:
         stored["level"] = fields.level
+    if fields.author is not None:
+        stored["author"] = fields.author
     return stored
 
 
@@ -105,6 +107,8 @@ def filter_conditions(filters: Filters | None) -> list[Condition]:
         found.append(EqualCondition("session", filters.session))
     if filters.sources:
         found.append(AnyOfCondition("source", filters.sources))
+    if filters.authors:
+        found.append(AnyOfCondition("author", filters.authors))
     if filters.since is not None or filters.until is not None:
         found.append(RangeCondition("at", filters.since, filters.until))
     return found

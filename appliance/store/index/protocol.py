@@ -29,7 +29,7 @@ LEGS: tuple[Leg, ...] = ("dense", "own", "window", "summary")
 PointKind = Role | Literal["summary"]
 """What a point belongs to: a message of some role, or a summary."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised whenever points are written differently (fields, vectors, encoding of texts), so that an older index is
 rebuilt instead of searched wrongly."""
 
@@ -37,8 +37,8 @@ rebuilt instead of searched wrongly."""
 @dataclass(frozen=True, slots=True)
 class PointFields:
     """The filter fields of a point. ``conversational`` is True for conversational messages; ``at`` is in microseconds
-    since 1970, None where the source gave no time. Only searches with its session among the exempt parts find a
-    ``withheld`` point. ``level`` is that of a summary, None for a message."""
+    since 1970, None where the source gave no time, and ``author`` None where it named none. Only searches with its
+    session among the exempt parts find a ``withheld`` point. ``level`` is that of a summary, None for a message."""
 
     user_id: str
     namespace: str
@@ -50,6 +50,7 @@ class PointFields:
     at: int | None
     withheld: bool = False
     level: Level | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

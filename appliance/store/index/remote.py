@@ -223,7 +223,7 @@ def _create(client: QdrantClient, collection: str, dimension: int) -> None:
     schemas: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
         **{
             name: keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=name == "scope" or None)
-            for name in ("scope", "talk", "agent_id", "role", "level", "source")
+            for name in ("scope", "talk", "agent_id", "role", "level", "source", "author")
         },
         "session": integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False),
         "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),

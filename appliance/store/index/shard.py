@@ -141,7 +141,10 @@ def _field_indexes() -> list[q.UpdateOperation]:
     cold = q.Memory.Cold
     return [
         create("scope", q.KeywordIndexParams(is_tenant=True, memory=cold)),
-        *(create(name, q.KeywordIndexParams(memory=cold)) for name in ("talk", "agent_id", "role", "level", "source")),
+        *(
+            create(name, q.KeywordIndexParams(memory=cold))
+            for name in ("talk", "agent_id", "role", "level", "source", "author")
+        ),
         create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
         create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
     ]

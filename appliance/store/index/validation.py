@@ -116,6 +116,8 @@ def check_filters(filters: Filters | None) -> None:
         _check_level(level, "filter")
     for source in filters.sources:
         _check_encodable(source, "filter, source")
+    for author in filters.authors:
+        _check_encodable(author, "filter, author")
     for name, value in (("session", filters.session), ("since", filters.since), ("until", filters.until)):
         if value is not None:
             _check_signed(value, f"filter, {name}")
@@ -128,6 +130,8 @@ def _check_fields(fields: PointFields, where: str) -> None:
         _check_encodable(getattr(fields, name), f"{where}, {name}")
     for agent in fields.agents:
         _check_encodable(agent, f"{where}, agents")
+    if fields.author is not None:
+        _check_encodable(fields.author, f"{where}, author")
     _check_signed(fields.session, f"{where}, session")
     if fields.level is None:
         _check_role(fields.role, where)

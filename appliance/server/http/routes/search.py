@@ -37,6 +37,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             session_id=session.id if session is not None else None,
             roles=body.roles,
             sources=body.sources,
+            authors=body.authors,
             since=body.since,
             until=body.until,
             as_of=body.as_of,
