@@ -64,7 +64,9 @@ async def reading(app: ApplianceApp, pilot: Pilot[None]) -> None:
 async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("f3")
     await pilot.pause()
-    app.screen.query(Input).first().insert_text_at_cursor("what can I cook for Mara and Ben?")
+    message = "what can I cook for Mara and Ben?"
+    app.screen.query(Input).first().insert_text_at_cursor(message)
+    await until(pilot, lambda: getattr(app.screen, "answered_query", message) == message)
 
 
 async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:

@@ -69,6 +69,8 @@ class ContextScreen(FrameScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
 
     options: var[ContextOptions] = var(ContextOptions())
+    answered_query: var[str] = var("")
+    """The text whose context is shown."""
 
     def body(self) -> ComposeResult:
         line = SearchInput(id="context-query")
@@ -135,6 +137,7 @@ class ContextScreen(FrameScreen):
         notes = [] if context.query.strip() else [EMPTY_HINT]
         notes.append(f"{included} included, {len(context.dropped)} left out")
         self._show_note(" · ".join([*notes, *map(one_line, context.notes)]))
+        self.answered_query = context.query
 
     def _show_options(self, context: Context) -> None:
         options = self.options
