@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import archive, chunks, lexical, messages
 from appliance.store.index.protocol import LegQuery
 from appliance.store.index.tiers import TieredIndex
+from appliance.store.literals import Literal
 from appliance.types import Filters, Hit, Hits
 
 MIN_GOOD_EVIDENCE = 1.0
@@ -68,12 +69,21 @@ def with_missing_note(resources: SearchResources, found: Hits) -> Hits:
 
 def containing_phrases(resources: SearchResources, phrases: Sequence[str], filters: Filters, limit: int) -> list[int]:
     """Return archived messages that contain every phrase verbatim, except for case and white space, newest first."""
-    assert resources.index is not None
     folded = [lexical.fold(phrase) for phrase in phrases]
-    query = LegQuery("own", text=" ".join(phrases))
+    words = " ".join(phrases)
+    return _holding(resources, words, lambda text: all(one in lexical.fold(text) for one in folded), filters)[:limit]
+
+
+def containing_literal(resources: SearchResources, literal: Literal, filters: Filters, limit: int) -> list[int]:
+    """Return archived messages that have a literal, newest first; none for an emoji, which is no word of the index."""
+    return _holding(resources, literal.match, literal.is_in, filters)[:limit] if literal.match is not None else []
+
+
+def _holding(resources: SearchResources, words: str, holds: Callable[[str], bool], filters: Filters) -> list[int]:
+    """The archived messages whose text passes a test, newest first, of the best by some words."""
+    assert resources.index is not None
+    query = LegQuery("own", text=words)
     (proposed,) = resources.index.search([query], filters, PHRASE_POOL_SIZE)
     keys = set(chunks.load_columns(resources.db, [one.id for one in proposed], filters).messages)
     texts = messages.texts(resources.db, keys)
-    return sorted(
-        (key for key, text in texts.items() if all(one in lexical.fold(text) for one in folded)), reverse=True
-    )[:limit]
+    return sorted((key for key, text in texts.items() if holds(text)), reverse=True)

@@ -8,7 +8,8 @@ window           BM25 of the message with its neighbours   } upper end, and long
 author           1 if the query names the author
 user_authored    the better of dense and own, if a person wrote it: what is asked for later was mostly stated by the
                  person, not answered by the assistant. It is 0 where nothing else speaks for the message.
-quoted           1 if it contains what stands in quotation marks in the query
+quoted           1 if it contains what stands in quotation marks in the query, or else most of its literals: names of
+                 code, beginnings of hashes, numbers, emoji
 time             how close it is to a time that the query names: 1 within it, then falling
 period           1 within a time of the query, if it names nothing else ("what did Ben say in August 2022")
 title            similarity of its session's title and the query, as sets of words

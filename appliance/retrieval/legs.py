@@ -5,6 +5,7 @@ Each leg can be switched off. The notes of the hits name a leg that can't run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -23,7 +24,7 @@ from appliance.retrieval.candidates import (
 )
 from appliance.retrieval.resources import ParsedQuery, SearchQuery, SearchResources
 from appliance.retrieval.time_ranges import TimeRange
-from appliance.store import chunks, lexical, variants
+from appliance.store import chunks, lexical, literals, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.store.index.tiers import TieredIndex
 from appliance.types import Filters
@@ -90,15 +91,15 @@ def _leg_queries(resources: SearchResources, search_query: SearchQuery, notes: l
 
 
 def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list[str]) -> Candidates:
-    """The candidates of all legs. FTS5 finds the messages that are not indexed yet, and quoted phrases."""
+    """The candidates of all legs. FTS5 finds the messages that are not indexed yet, quoted phrases and literals."""
     search_query = parsed.query
     by_words = bool(LEXICAL_LEGS & search_query.legs)
-    quoted = _quote_matches(resources, search_query, notes) if "quoted" in search_query.legs else frozenset()
+    quoted = _verbatim_matches(resources, parsed, notes) if "quoted" in search_query.legs else frozenset()
     if resources.index is None:
         candidates = (
             from_text(resources.db, search_query.text, search_query.filters, None) if by_words else no_candidates()
         )
-        return replace(candidates, quote_matches=quoted)
+        return _with_verbatim_matches(resources, candidates, quoted, search_query.filters)
     # The outbox is read before the index: a chunk that leaves it in between is then found in the index.
     pending = chunks.count_pending_up_to(resources.db, resources.generation, MAX_COUNTED_PENDING + 1)
     pending_candidates = no_candidates()
@@ -126,7 +127,17 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
     found = merge(candidates, pending_candidates) if len(pending_candidates) else candidates
     if not pending:
         notes.extend(f"No messages from {words}." for words in _empty_times(parsed, found))
-    return replace(found, quote_matches=quoted)
+    return _with_verbatim_matches(resources, found, quoted, search_query.filters)
+
+
+def _with_verbatim_matches(
+    resources: SearchResources, candidates: Candidates, quoted: frozenset[int], filters: Filters
+) -> Candidates:
+    """The candidates with these messages, which no other leg may have proposed while they wait for the index."""
+    unproposed = quoted.difference(candidates.messages.tolist())
+    if unproposed:
+        candidates = merge(candidates, recent_candidates(resources.db, unproposed, filters))
+    return replace(candidates, quote_matches=quoted)
 
 
 def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[str]:
@@ -137,14 +148,29 @@ def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[str]:
                 yield time_range.words
 
 
-def _quote_matches(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> frozenset[int]:
-    """The messages that contain all phrases that the query has in quotation marks."""
-    phrases = lexical.phrases(search_query.text)
-    if not phrases:
-        return frozenset()
-    found = lexical.containing_phrases(resources.db, phrases, search_query.filters, LEG_POOL_SIZE)
+def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: list[str]) -> frozenset[int]:
+    """The messages that contain what the query has in quotation marks, or else most of its literals."""
+    search_query = parsed.query
+    if phrases := lexical.phrases(search_query.text):
+        return _quote_matches(resources, phrases, search_query.filters, notes)
+    found = literals.find_literals(search_query.text, [time_range.words for time_range in parsed.times])
+    if any(literal.match is None for literal in found) and not literals.are_all_scanned(resources.db):
+        notes.append(f"Only the newest {literals.MAX_SCANNED_MESSAGES:,} messages were searched for the emoji.")
+    counts = Counter(literals.containing(resources.db, found, search_query.filters, LEG_POOL_SIZE))
     if isinstance(resources.index, TieredIndex):
-        archived = archive_search.containing_phrases(resources, phrases, search_query.filters, LEG_POOL_SIZE)
+        for literal in found:
+            counts.update(archive_search.containing_literal(resources, literal, search_query.filters, LEG_POOL_SIZE))
+    most = max(counts.values(), default=0)
+    return frozenset(key for key, count in counts.items() if count == most)
+
+
+def _quote_matches(
+    resources: SearchResources, phrases: Sequence[str], filters: Filters, notes: list[str]
+) -> frozenset[int]:
+    """The messages that contain all phrases."""
+    found = lexical.containing_phrases(resources.db, phrases, filters, LEG_POOL_SIZE)
+    if isinstance(resources.index, TieredIndex):
+        archived = archive_search.containing_phrases(resources, phrases, filters, LEG_POOL_SIZE)
         found = None if found is None and not archived else [*(found or ()), *archived]
     if found is None:
         notes.append("the quoted phrase has only frequent words: its words count singly")

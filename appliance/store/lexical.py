@@ -317,8 +317,13 @@ def _select_rare_words(db: sqlite3.Connection, words: Sequence[str], max_posting
 
 def _count_postings(db: sqlite3.Connection, word: str, max_postings: int = MAX_POSTINGS) -> int:
     # fts5vocab needs the stem, which only FTS5 knows; counting up to the limit lets FTS5 find it.
+    return count_matches(db, quote_fts(word), max_postings)
+
+
+def count_matches(db: sqlite3.Connection, match: str, maximum: int) -> int:
+    """Return how many messages of all users an FTS5 expression matches, counting no further than ``maximum`` + 1."""
     query = "SELECT count(*) FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?)"
-    return fetch_int(db, query, (quote_fts(word), max_postings + 1))
+    return fetch_int(db, query, (match, maximum + 1))
 
 
 def finds_missing_rows(db: sqlite3.Connection, words: Iterable[str]) -> bool:
