@@ -259,10 +259,16 @@ class Appliance:
         return self._transport.send(r.EmbedRequest(), step_progress(progress))
 
     def reindex(
-        self, *, model: str | None = None, vectors: bool = False, progress: OnEmbedded = lambda done, pending: None
+        self,
+        *,
+        model: str | None = None,
+        vectors: bool = False,
+        tokens: bool = False,
+        progress: OnEmbedded = lambda done, pending: None,
     ) -> int:
         """Rebuild full text and index; see ``requests.ReindexRequest``."""
-        return self._transport.send(r.ReindexRequest(model=model, vectors=vectors), step_progress(progress))
+        request = r.ReindexRequest(model=model, vectors=vectors, tokens=tokens)
+        return self._transport.send(request, step_progress(progress))
 
     def backup(
         self,

@@ -150,6 +150,9 @@ def reindex(
         str | None, option("--model", "NAME", "Change to this embedding model; the old one serves until it is done.")
     ] = None,
     vectors: Annotated[bool, flag("--vectors", "Compute all vectors again with the same model.")] = False,
+    tokens: Annotated[
+        bool, flag("--tokens", "Compute the vectors of single tokens again, which the ranking compares.")
+    ] = False,
     pending: Annotated[
         bool, flag("--pending", "Embed the chunks that have no vector yet, and finish an interrupted forget.")
     ] = False,
@@ -167,9 +170,10 @@ def reindex(
       appliance reindex --pending
       appliance reindex --model bge-small-en
     """  # fmt: skip
-    if (model is not None) + vectors + pending > 1:
+    if (model is not None) + vectors + tokens + pending > 1:
         raise UsageError(
-            "--model, --vectors and --pending exclude each other.", hint="--model computes all vectors anyway."
+            "--model, --vectors, --tokens and --pending exclude each other.",
+            hint="--model and --vectors compute everything anyway.",
         )
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
@@ -177,7 +181,7 @@ def reindex(
             if pending:
                 done = memory.embed_pending(on_embedded)
             else:
-                done = memory.reindex(model=model, vectors=vectors, progress=on_embedded)
+                done = memory.reindex(model=model, vectors=vectors, tokens=tokens, progress=on_embedded)
         current_status = memory.status()
         configured = memory.settings.model.name
     seconds = time.perf_counter() - started

@@ -113,7 +113,7 @@ class ArchiveService:
         due = archive_policy.count_candidates(db, policy, at)
         done = 0
         if due:
-            with self._index_service.lease_stores():  # open, as afterwards: a closed index takes less room
+            with self._index_service.serving.lease():  # open, as afterwards: a closed index takes less room
                 bytes_before = self._bytes()
         for moved in self._steps(policy, at, RUN_STEP_MESSAGES):
             done += moved
@@ -248,7 +248,7 @@ class ArchiveService:
 
     @contextmanager
     def _context(self) -> Iterator[ArchivingContext | None]:
-        with self._index_service.lease_stores() as stores:
+        with self._index_service.serving.lease() as stores:
             yield None if stores is None else ArchivingContext.of(self._database, stores)
 
     def _restore(self, keys: Sequence[int], *, counted: bool = False) -> int:
@@ -265,7 +265,7 @@ class ArchiveService:
         with self._context() as context:
             if context is not None:
                 context.index.merge_all()
-        generation = self._index_service.generation()
+        generation = self._index_service.serving.current()
         if generation is not None and done > chunks.count(self._database.read(), generation.id) * REMADE_SHARE:
             self._index_service.expunge(lambda put, pending: None)
             return
@@ -283,7 +283,7 @@ class ArchiveService:
         """Give the room of dropped points back. The final form of a small index takes more room than its points."""
         if dropped >= OPTIMIZE_AFTER_POINTS:
             with self._index_service.exclusive():
-                if (stores := self._index_service.open_stores()) is not None:
+                if (stores := self._index_service.serving.open()) is not None:
                     stores.index.optimize()
 
     def _policy(self, days: int | None = None, below: float | None = None, settled_days: int = 0) -> ArchivePolicy:

@@ -303,6 +303,7 @@ class Engine:
             self.archive.maintain,
             self.archive.archive_due,
             self._index_service.optimize_index,
+            self._index_service.fill_tokens,
         )
 
     # --- in -------------------------------------------------------------------------------------------
@@ -463,9 +464,9 @@ class Engine:
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        window = self._index_service.model_window() if request.deep else None
+        window = self._index_service.serving.model_window() if request.deep else None
         try:
-            with self._index_service.lease_stores() as stores:
+            with self._index_service.serving.lease() as stores:
                 return check.verify(self._database, stores, window)
         except (DiskFull, OutOfMemory) as error:
             report = check.verify(self._database, None, window)
@@ -474,9 +475,7 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
-        if request.model is None and not request.vectors:
-            return self._index_service.rebuild_index(of_embedding(on_progress))
-        return self._index_service.rebuild_vectors(request.model, of_embedding(on_progress))
+        return self._index_service.reindex(request, of_embedding(on_progress))
 
     def damage_behind(self) -> StoreCorrupt | None:
         """The damage that explains an unexpected error, if there is any. Reads the whole database."""

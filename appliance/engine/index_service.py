@@ -5,28 +5,29 @@ Each is loaded when it is first needed, because a full-text search or a status n
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import appliance_models
 from appliance.config import Settings
-from appliance.engine.model_cache import ModelCache, RecentMessages, vector_identity
+from appliance.engine.model_cache import ModelCache, RecentMessages
+from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
-from appliance.ingest import archiver, indexer, rechunk
-from appliance.ingest.chunk import Chunker
+from appliance.ingest import archiver, indexer, rechunk, token_filler
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
+from appliance.requests import ReindexRequest
 from appliance.retrieval.resources import SearchResources
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.workers import run_concurrently
-from appliance.store import archive, chunks, generations, lexical, variants
-from appliance.store.check import ModelWindow
+from appliance.store import archive, chunks, generations, lexical, token_places, variants
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
@@ -86,75 +87,26 @@ class IndexService:
         self._admission = admission
         self._metrics = metrics
         self._publish = publish
-        self._stores_lock = threading.RLock()
         self._drain_lock = threading.Lock()
         self._rebuild_lock = threading.Lock()
         self._exclusive_requests: set[object] = set()
         self._no_exclusive_requests = threading.Condition()
         self._recent_messages = RecentMessages()
         self._unoptimized_points = 0
+        self._are_tokens_complete = False
         self._unreported_chunks = 0
         self._reported_at = 0.0
-        self._readers_changed = threading.Condition()
-        self._readers = 0
         self._models = ModelCache(home, settings, metrics, embedder)
-        self._derived: DerivedStores | None = None
+        self.serving = ServingGeneration(home, settings, database, self._models)
 
     def close(self) -> None:
-        with self.exclusive(), self._stores_lock:
-            self._close_stores()
+        with self.exclusive(), self.serving.closed():
+            pass
 
     @property
     def model_name(self) -> str:
         """The model of the first generation of a new home."""
         return self._models.name
-
-    # --- the generation, its model and its stores -------------------------------------------------------
-
-    def generation(self) -> Generation | None:
-        """The serving generation; None in a home that never stored anything."""
-        return chunks.generation(self._database.read())
-
-    def ensure_generation(self) -> Generation:
-        """The serving generation, begun with the configured model if there is none yet.
-
-        Raises:
-            ModelUnavailable: Its model can't be loaded, or is no longer the one that made its vectors.
-        """
-        with self._stores_lock:
-            found = self.generation()
-            if found is None:
-                model = self._models.load(self._models.name)
-                with self._database.write() as tx:
-                    return chunks.begin_generation(
-                        tx, self._models.name, vector_identity(model), model.dimension, active=True
-                    )
-            self._models.for_generation(found)
-            return found
-
-    def open_stores(self) -> DerivedStores | None:
-        """The ledger and index of the serving generation, opened if necessary."""
-        with self._stores_lock:
-            found = self.generation()
-            if self._derived is None and found is not None:
-                generations.remove_orphaned_files(self._home, self._database)
-                self._derived = self._open(found)
-            return self._derived
-
-    @contextmanager
-    def lease_stores(self) -> Iterator[DerivedStores | None]:
-        """The open stores, which stay open within the context. ``_close_stores`` waits for it while its caller holds
-        ``_stores_lock``, so nothing that takes this lock may be called within."""
-        with self._stores_lock:
-            stores = self.open_stores()
-            with self._readers_changed:
-                self._readers += 1
-        try:
-            yield stores
-        finally:
-            with self._readers_changed:
-                self._readers -= 1
-                self._readers_changed.notify_all()
 
     @contextmanager
     def preserve_vectors(self) -> Iterator[None]:
@@ -163,41 +115,11 @@ class IndexService:
         with self._rebuild_lock:
             yield
 
-    def _close_stores(self) -> None:
-        """Close the stores once all leases have ended. The caller holds ``_stores_lock``, so that no lease begins."""
-        with self._readers_changed:
-            self._readers_changed.wait_for(lambda: not self._readers)
-        if self._derived is not None:
-            self._derived.close()
-            self._derived = None
-
-    def chunking_target(self) -> tuple[int, Chunker]:
-        """The serving generation and its chunker; called within the transaction that stores messages."""
-        found = self.generation() or self.ensure_generation()
-        return found.id, self.chunker(self._models.for_generation(found))
-
-    def model_window(self) -> ModelWindow | None:
-        """How much of a passage the serving model reads; None in a home that never stored anything."""
-        found = self.generation()
-        if found is None:
-            return None
-        model = self._models.for_generation(found)
-        return ModelWindow(model.max_tokens, model.count_tokens)
-
-    def chunker(self, model: Embedder) -> Chunker:
-        return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
-
-    def _open(self, generation: Generation) -> DerivedStores:
-        index = self._settings.index
-        return generations.open_stores(
-            self._home, self._database, generation, url=index.url, collection=index.collection
-        )
-
     # --- embedding ------------------------------------------------------------------------------------
 
     def pending(self) -> int:
         """How many chunks wait for a vector or a point."""
-        found = self.generation()
+        found = self.serving.current()
         return chunks.count_pending(self._database.read(), found.id) if found else 0
 
     def has_pending(self) -> bool:
@@ -222,16 +144,54 @@ class IndexService:
         if self._unoptimized_points < OPTIMIZE_AFTER_POINTS or not self._admission.is_idle() or not should_continue():
             return 0
         with self.exclusive():
-            if (stores := self.open_stores()) is not None:
+            if (stores := self.serving.open()) is not None:
                 stores.index.optimize()
             self._unoptimized_points = 0
         return 1
+
+    def fill_tokens(self, should_continue: Callable[[], bool]) -> int:
+        """Compute the token vectors of texts that have none. Returns the number of steps that this took."""
+        found = self.serving.current()
+        if self._are_tokens_complete or found is None or self._database.is_read_only or not should_continue():
+            return 0
+        try:
+            model = self._models.for_generation(found)
+        except ModelUnavailable:
+            return 0
+        if not self.serving.has_tokens_of(found, model):
+            with self.exclusive():
+                self.serving.begin_tokens(found, model)
+        steps = 0
+        for _ in self._fill_tokens(found, model):
+            steps += 1
+            if not should_continue():
+                break
+        return steps
+
+    def _fill_tokens(self, generation: Generation, model: Embedder) -> Iterator[int]:
+        """Compute missing token vectors, queries first; yields after each step how many chunks have got theirs."""
+        throttle = Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+        before, done = token_filler.FIRST_CHUNK, 0
+        while True:
+            throttle.yield_to_queries()
+            with self._no_exclusive_requests:
+                self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
+            with self._drain_lock:
+                stores = self.serving.open()
+                if stores is None or stores.generation.id != generation.id:
+                    return
+                filled = token_filler.fill_step(self._indexing_context(stores, model, throttle), before)
+            if not filled.chunks:
+                self._are_tokens_complete = True
+                return
+            before, done = filled.before, done + filled.chunks
+            yield done
 
     @contextmanager
     def exclusive(self, seconds: float = -1) -> Iterator[bool]:
         """Keep others from indexing within the context; running drains pause after their batch.
 
-        Yields whether this succeeded within ``seconds``. Taken before ``_stores_lock``, which a drain takes too.
+        Yields whether this succeeded within ``seconds``. Taken before the lock of ``serving``, which a drain takes too.
         """
         request = object()
         self._exclusive_requests.add(request)
@@ -262,7 +222,7 @@ class IndexService:
             with self._no_exclusive_requests:
                 self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
             with self._drain_lock:
-                stores = self.open_stores()
+                stores = self.serving.open()
                 if stores is None:
                     return done
                 if only_present and stores is not opened:  # a new index has everything queued again, with new tickets
@@ -288,10 +248,12 @@ class IndexService:
         return done
 
     def _indexing_context(self, stores: DerivedStores, model: Embedder, throttle: Throttle) -> IndexingContext:
+        tokens = stores.tokens
+        if tokens is not None and tokens.identity != self.serving.token_identity(model):
+            tokens = None  # ``fill_tokens`` begins another one
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
-            partial(self._models.embed_passages, model), throttle,
-            self._metrics,
+            partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
         )  # fmt: skip
 
     def _report_progress(self, chunks: int, pending: int) -> None:
@@ -317,7 +279,7 @@ class IndexService:
             with self._admission.suspend_yielding():
                 if not stack.enter_context(self.exclusive(CATCH_UP_SECONDS)):
                     return
-            stores, deadline = self.open_stores(), time.monotonic() + CATCH_UP_SECONDS
+            stores, deadline = self.serving.open(), time.monotonic() + CATCH_UP_SECONDS
             if stores is None or stores.generation.id != found.id:
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
@@ -342,11 +304,11 @@ class IndexService:
 
     def _search_resources(self, leases: ExitStack, dense: bool) -> SearchResources | None:
         reranker = self._models.load_reranker() if dense else None
-        while (found := self.generation()) is not None:
+        while (found := self.serving.current()) is not None:
             # One after the other where memory is limited: each looks whether there is enough for it.
-            if dense and self._derived is None and available_bytes() is None:
+            if dense and not self.serving.is_open and available_bytes() is None:
                 with suppress(*UNAVAILABLE), run_concurrently(partial(self._models.preload, found.model)):
-                    self.open_stores()
+                    self.serving.open()
             model, unavailable_reason, recent_vectors = None, "", {}
             has_backlog = not self._database.is_read_only and (
                 bool(self._recent_messages)
@@ -363,7 +325,7 @@ class IndexService:
                 if model is not None and has_backlog:
                     with self._metrics.time_search_stage("wait"):
                         recent_vectors = self._catch_up(found, model)
-                stores = leases.enter_context(self.lease_stores())
+                stores = leases.enter_context(self.serving.lease())
             except UNAVAILABLE as error:
                 lexicon = appliance_models.load_lexicon
                 return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
@@ -379,11 +341,35 @@ class IndexService:
                     time_stage=self._metrics.time_search_stage,
                     recent_vectors=recent_vectors,
                     archive=None if archive.is_empty(self._database.read()) else stores.archive,
+                    read_tokens=partial(_read_tokens, self._database.read(), stores) if stores.tokens else None,
                 )
             leases.close()  # a rebuild has just ended: try again with its generation
         return None
 
     # --- rebuilding -----------------------------------------------------------------------------------
+
+    def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
+        """See ``ReindexRequest``."""
+        if request.model is not None or request.vectors:
+            return self.rebuild_vectors(request.model, progress)
+        return self.rebuild_tokens(progress) if request.tokens else self.rebuild_index(progress)
+
+    def rebuild_tokens(self, progress: OnEmbedded) -> int:
+        """Compute all token vectors again.
+
+        Returns:
+            The number of chunks that got any; 0 if none are kept.
+        """
+        found = self.serving.ensure()
+        model = self._models.for_generation(found)
+        with self.exclusive():
+            self.serving.begin_tokens(found, model)
+        self._are_tokens_complete = False
+        total, done = token_places.count_missing(self._database.read(), found.id), 0
+        if self.serving.token_identity(model):
+            for done in self._fill_tokens(found, model):
+                progress(done, max(0, total - done))
+        return done
 
     def rebuild_index(self, progress: OnEmbedded) -> int:
         """Rebuild the database's own indexes, full text, index and the links between variants, from the tables and
@@ -392,16 +378,15 @@ class IndexService:
         Returns:
             The number of indexed chunks.
         """
-        with self._rebuild_lock, self.exclusive(), self._stores_lock:
-            found = self.ensure_generation()
-            self._close_stores()
+        with self._rebuild_lock, self.exclusive(), self.serving.closed():
+            found = self.serving.ensure()
             self._database.rebuild_indexes()
             generations.remove_index_for_rebuild(self._home, self._database, found)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)
                 chunks.requeue_all(tx, found.id)
-        with self.lease_stores() as stores:
+        with self.serving.lease() as stores:
             archiver.rebuild_index(self._database, stores)
         return self.drain(progress)
 
@@ -414,9 +399,8 @@ class IndexService:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._rebuild_lock, self.exclusive(), self._stores_lock:
-            found = self.generation()
-            self._close_stores()
+        with self._rebuild_lock, self.exclusive(), self.serving.closed():
+            found = self.serving.current()
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
                 lexical.optimize(tx)
@@ -427,7 +411,7 @@ class IndexService:
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
         self.drain(progress)
-        with self.lease_stores() as stores:
+        with self.serving.lease() as stores:
             archiver.erase_traces(self._database, stores)
         with self.exclusive():
             self._database.compact()
@@ -445,21 +429,21 @@ class IndexService:
         """
         with self._rebuild_lock:
             done = self._rebuild_vectors(name, progress)
-        with self.lease_stores() as stores:
+        with self.serving.lease() as stores:
             archiver.rebuild_index(self._database, stores)
         return done + self.drain()
 
     def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
-        found = self.generation()
+        found = self.serving.current()
         name = name or (found.model if found else self._models.name)
         model = self._models.load(name)
         generations.discard_unfinished(self._home, self._database)
         with self._database.write() as tx:
-            new = chunks.begin_generation(tx, name, vector_identity(model), model.dimension, active=False)
-        stores = self._open(new)
+            new = self.serving.begin(tx, name, model, active=False)
+        stores = self.serving.open_generation(new)
         try:
-            rechunk.messages(self._database, new.id, self.chunker(model))
-            rechunk.summaries(self._database, new.id, self.chunker(model))
+            rechunk.messages(self._database, new.id, self.serving.chunker(model))
+            rechunk.summaries(self._database, new.id, self.serving.chunker(model))
             done = self._index_all(stores, model, progress)
         except BaseException as error:
             stores.close()
@@ -467,15 +451,14 @@ class IndexService:
                 with suppress(StoreError):
                     generations.discard_unfinished(self._home, self._database)
             raise
-        with self.exclusive(), self._stores_lock:
+        with self.exclusive(), self.serving.closed():
             # A running search looks up chunks of the old generation, which the activation deletes.
-            self._close_stores()
             # Messages stored meanwhile are chunked now, while nothing else can write, and embedded later.
             with self._database.write() as tx:
-                rechunk.messages(self._database, new.id, self.chunker(model))
-                rechunk.summaries(self._database, new.id, self.chunker(model))
+                rechunk.messages(self._database, new.id, self.serving.chunker(model))
+                rechunk.summaries(self._database, new.id, self.serving.chunker(model))
                 retired = chunks.activate(tx, new.id)
-            self._derived = stores
+            self.serving.serve(stores)
             for generation in retired:
                 generations.remove_files(self._home, generation)
         return done
@@ -495,3 +478,11 @@ class IndexService:
         stores.index.optimize()
         stores.make_private()
         return done
+
+
+def _read_tokens(
+    db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]
+) -> Mapping[int, NDArray[np.int8]]:
+    """The token vectors of messages; see ``SearchResources``."""
+    places = token_places.of_messages(db, stores.generation.id, keys)
+    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

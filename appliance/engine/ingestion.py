@@ -66,10 +66,10 @@ class Ingestion:
         Raises:
             ModelUnavailable: The embedding model can't be loaded.
         """
-        self._index_service.ensure_generation()
+        self._index_service.serving.ensure()
         return pipeline.IngestContext(
             database=self._database,
-            target=self._index_service.chunking_target,
+            target=self._index_service.serving.chunking_target,
             scope=scope,
             keep_owners=keep_owners,
             format=format,

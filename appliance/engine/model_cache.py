@@ -6,9 +6,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import appliance_models
 from appliance.config import Settings
 from appliance.errors import ModelUnavailable, OutOfMemory
+from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
@@ -24,13 +25,15 @@ from appliance.store import chunks
 from appliance.store.chunks import PASSAGE_FORMAT, Generation
 
 if TYPE_CHECKING:
-    from appliance_models import CrossEncoder, Embedder
+    from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, TokenEmbedder
+
+T = TypeVar("T")
 
 RUNTIME_BYTES = 420_000_000
 """The address space that the runtime of a model takes when it first runs, as measured with the bundled one."""
 
 MAX_CACHED_VECTORS = 256
-"""How many vectors are cached, 1.5 KB each."""
+"""How many vectors are cached, 1.5 KB each, and with the token vectors of a query some 4 KB."""
 
 MAX_RECENT_MESSAGES = 64
 """How many messages count as recent. More at once are an import, which is found once it is indexed."""
@@ -45,7 +48,7 @@ class ModelCache:
         self._settings = settings
         self._metrics = metrics
         self._load_lock = threading.Lock()
-        self._query_vectors = EmbeddingCache()
+        self._queries: RecentlyUsed[EmbeddedQuery] = RecentlyUsed()
         self.name = embedder.name if embedder else settings.model.name
         """The model of the first generation of a new home."""
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
@@ -96,25 +99,27 @@ class ModelCache:
                 loaded.embed_query("warm")
             appliance_models.load_lexicon()
 
-    def embed_query(self, model: Embedder, text: str) -> NDArray[np.float32]:
-        """The vector of a query, (dimension,), from the cache if the query is recent."""
-        cached = self._query_vectors.get(model.identity, text)
+    def embed_query(self, model: Embedder, text: str) -> EmbeddedQuery:
+        """The vectors of a query, from the cache if the query is recent."""
+        cached = self._queries.get((model.identity, text))
         self._metrics.count("query_cache_misses" if cached is None else "query_cache_hits")
         if cached is None:
             with self._metrics.time_search_stage("query"), self._running(model):
-                cached = model.embed_query(text)
-            self._query_vectors.put(model.identity, text, cached)
+                cached = embed_query(model, text)
+            self._queries.put((model.identity, text), cached)
         return cached
 
-    def embed_passages(self, model: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of passages, (texts, dimension).
+    def embed_passages(self, model: Embedder, texts: Sequence[str]) -> EmbeddedPassages:
+        """The vectors of passages, with their token vectors if the model gives any.
 
         Raises:
             OutOfMemory: The process has too little memory to run the model.
             ModelUnavailable: The model can't be run.
         """
         with self._running(model):
-            return model.embed_passages(texts)
+            if token_dimension(model):
+                return EmbeddedPassages(*cast("TokenEmbedder", model).embed_passages_with_tokens(texts))
+            return EmbeddedPassages(model.embed_passages(texts))
 
     @contextmanager
     def _running(self, model: Embedder) -> Iterator[None]:
@@ -150,26 +155,45 @@ def vector_identity(model: Embedder) -> str:
     return f"{model.identity} {PASSAGE_FORMAT}"
 
 
-class EmbeddingCache:
-    """Vectors by the model that made them and the text. Safe to use from several threads."""
+def token_identity(model: Embedder) -> str:
+    """Identifies what made a generation's token vectors; empty if the model gives none."""
+    return f"{cast('TokenEmbedder', model).token_identity} {PASSAGE_FORMAT}" if token_dimension(model) else ""
+
+
+def token_dimension(model: Embedder) -> int:
+    """Numbers in the model's token vectors; 0 if it gives none, as models of a caller's own may."""
+    return int(getattr(model, "token_dimension", 0))
+
+
+def embed_query(model: Embedder, text: str) -> EmbeddedQuery:
+    """The vectors of a query, without token vectors if the model gives none."""
+    if token_dimension(model):
+        return cast("TokenEmbedder", model).embed_query_with_tokens(text)
+    return appliance_models.EmbeddedQuery(
+        model.embed_query(text), tokens=np.zeros((0, 0), np.float32), rarity=np.zeros(0, np.float32)
+    )
+
+
+class RecentlyUsed(Generic[T]):
+    """Values by what made them, those that were used last. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._vectors: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._values: OrderedDict[tuple[str, str], T] = OrderedDict()
 
-    def get(self, model: str, text: str) -> NDArray[np.float32] | None:
+    def get(self, key: tuple[str, str]) -> T | None:
         with self._lock:
-            found = self._vectors.get((model, text))
+            found = self._values.get(key)
             if found is not None:
-                self._vectors.move_to_end((model, text))
+                self._values.move_to_end(key)
             return found
 
-    def put(self, model: str, text: str, vector: NDArray[np.float32]) -> None:
-        """Cache a vector in place of the one that was used longest ago."""
+    def put(self, key: tuple[str, str], value: T) -> None:
+        """Keep a value in place of the one that was used longest ago."""
         with self._lock:
-            self._vectors[model, text] = vector
-            while len(self._vectors) > MAX_CACHED_VECTORS:
-                self._vectors.popitem(last=False)
+            self._values[key] = value
+            while len(self._values) > MAX_CACHED_VECTORS:
+                self._values.popitem(last=False)
 
 
 class RecentMessages:
@@ -178,7 +202,7 @@ class RecentMessages:
 
     def __init__(self) -> None:
         self._keys: set[int] = set()
-        self._vectors = EmbeddingCache()
+        self._vectors: RecentlyUsed[NDArray[np.float32]] = RecentlyUsed()
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -191,7 +215,7 @@ class RecentMessages:
         return frozenset(self._keys.copy())
 
     def vectors(
-        self, db: sqlite3.Connection, generation: int, model: str, embed: Callable[[Sequence[str]], NDArray[np.float32]]
+        self, db: sqlite3.Connection, generation: int, model: str, embed: EmbedPassages
     ) -> dict[int, NDArray[np.float32]]:
         """The vectors, (chunks, dimension), of each recent message that still waits in the outbox.
 
@@ -213,11 +237,9 @@ class RecentMessages:
             if not found.keys().isdisjoint(keys)
         }
 
-    def _vector(
-        self, model: str, passage: str, embed: Callable[[Sequence[str]], NDArray[np.float32]]
-    ) -> NDArray[np.float32]:
-        cached = self._vectors.get(model, passage)
+    def _vector(self, model: str, passage: str, embed: EmbedPassages) -> NDArray[np.float32]:
+        cached = self._vectors.get((model, passage))
         if cached is None:
-            cached = embed([passage])[0]
-            self._vectors.put(model, passage, cached)
+            cached = embed([passage]).vectors[0]
+            self._vectors.put((model, passage), cached)
         return cached

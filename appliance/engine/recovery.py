@@ -81,7 +81,7 @@ def _queue_all(home: Home, settings: config.Settings, database: Database) -> lis
     """Chunk all messages, so that the new home embeds them when it is used."""
     index_service = IndexService(home, settings, database, AdmissionControl(), Metrics(), lambda event: None)
     try:
-        generation, chunker = index_service.chunking_target()
+        generation, chunker = index_service.serving.chunking_target()
     except ModelUnavailable as error:
         return [LostPart("vectors", f"{error.args[0]} Run 'appliance reindex --vectors' when it is there.")]
     rechunk.messages(database, generation, chunker)

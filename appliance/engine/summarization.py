@@ -49,7 +49,7 @@ def summary_service(
     """The summary service of an open home, which uses a language model if there is one."""
 
     def vectors(keys: Sequence[int]) -> NDArray[np.float32] | None:
-        with index_service.lease_stores() as stores:
+        with index_service.serving.lease() as stores:
             return None if stores is None else generations.message_vectors(database.read(), stores, keys)
 
     def find(text: str, filters: Filters, limit: int) -> list[SummaryHit]:
@@ -62,7 +62,7 @@ def summary_service(
         name=settings.name,
         message_interval=settings.summaries.every,
         idle_seconds=settings.summaries.silent,
-        current_generation=index_service.chunking_target,
+        current_generation=index_service.serving.chunking_target,
         index_pending=index_service.drain_while,
         embed=sentence_vectors,
         message_vectors=vectors,

@@ -8,8 +8,10 @@ same result. While queries run, batches and the steps within them are small, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
@@ -18,11 +20,12 @@ from numpy.typing import NDArray
 
 from appliance.ingest import near_duplicates
 from appliance.runtime.metrics import Metrics
-from appliance.store import chunks, summary_chunks, visibility
+from appliance.store import chunks, summary_chunks, token_places, visibility
 from appliance.store.chunks import OutboxItem, PendingChunk
 from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
 from appliance.store.summary_chunks import PendingSummaryChunk
+from appliance.store.token_vectors import TokenLedger, TokenPlace, Tokens
 from appliance.store.vectors import VectorLedger, round_to_stored
 
 BATCH_CHUNKS = 1024
@@ -40,7 +43,16 @@ UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES = 250, 16
 
 MAX_DROPS_PER_BATCH = 10_000
 
-EmbedPassages = Callable[[Sequence[str]], "NDArray[np.float32]"]
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPassages:
+    """The vectors of passages, (passages, dimension), and the token vectors of each; None if the model gives none."""
+
+    vectors: NDArray[np.float32]
+    tokens: Sequence[Tokens] | None = None
+
+
+EmbedPassages = Callable[[Sequence[str]], EmbeddedPassages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +68,26 @@ class Throttle:
 
 @dataclass(frozen=True, slots=True)
 class IndexingContext:
-    """The resources of the indexer: the stores of one generation and its model."""
+    """The resources of the indexer: the stores of one generation and its model. ``tokens`` is None if no token vectors
+    are kept."""
 
     database: Database
     generation: int
     ledger: VectorLedger
     index: VectorIndex
     embed: EmbedPassages
+    tokens: TokenLedger | None = None
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchVectors:
+    """The vectors of a batch by digest, and where the new ones are in the ledgers."""
+
+    vectors: Mapping[bytes, NDArray[np.float32]]
+    rows: Mapping[bytes, int]
+    places: Mapping[bytes, TokenPlace]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +118,14 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
     )
     if not pending:
         return 0
-    rows, vectors = _vectors(context, pending)
-    pending = [chunk for chunk in pending if chunk.digest in vectors]
-    _put(context, [point(chunk, vectors[chunk.digest]) for chunk in pending if not chunk.archived])
+    batch = _vectors(context, pending)
+    pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
+    _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in pending if not chunk.archived])
     keys = [chunk.chunk for chunk in pending]
     signatures = near_duplicates.signatures(context.database.read(), keys)
-    comparison = near_duplicates.ComparisonVectors(context.generation, vectors, context.ledger.read)
-    with context.database.write() as tx:
-        chunks.acknowledge(tx, context.generation, put=pending, rows=rows)
+    comparison = near_duplicates.ComparisonVectors(context.generation, batch.vectors, context.ledger.read)
+    with _acknowledged(context, pending, batch) as tx:
         near_duplicates.link(tx, keys, signatures, comparison)
-    context.ledger.acknowledge(context.ledger.rows + len(rows))
     return len(pending)
 
 
@@ -114,13 +135,27 @@ def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int)
     pending = summary_chunks.next_puts(context.database.read(), context.generation, limit, up_to_ticket)
     if not pending:
         return 0
-    rows, vectors = _vectors(context, pending)
-    pending = [chunk for chunk in pending if chunk.digest in vectors]
-    _put(context, [_summary_point(chunk, vectors[chunk.digest]) for chunk in pending])
-    with context.database.write() as tx:
-        chunks.acknowledge(tx, context.generation, put=pending, rows=rows)
-    context.ledger.acknowledge(context.ledger.rows + len(rows))
+    batch = _vectors(replace(context, tokens=None), pending)  # only messages are compared token by token
+    pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
+    _put(context, [_summary_point(chunk, batch.vectors[chunk.digest]) for chunk in pending])
+    with _acknowledged(context, pending, batch):
+        pass
     return len(pending)
+
+
+@contextmanager
+def _acknowledged(
+    context: IndexingContext, put: Sequence[OutboxItem], batch: _BatchVectors
+) -> Iterator[sqlite3.Connection]:
+    """A transaction that notes what has reached the disk."""
+    with context.database.write() as tx:
+        chunks.acknowledge(tx, context.generation, put=put, rows=batch.rows)
+        yield tx
+        if context.tokens is not None and batch.places:
+            token_places.add(tx, context.generation, batch.places, context.tokens.end_with(batch.places.values()))
+    context.ledger.acknowledge(context.ledger.rows + len(batch.rows))
+    if context.tokens is not None:
+        context.tokens.acknowledge(batch.places.values())
 
 
 def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
@@ -130,20 +165,21 @@ def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
     context.index.flush()
 
 
-def _vectors(
-    context: IndexingContext, pending: Sequence[OutboxItem]
-) -> tuple[dict[bytes, int], dict[bytes, NDArray[np.float32]]]:
-    """The new ledger rows and all vectors, by digest; computes vectors that are missing or damaged in the ledger, only
-    some of them if a caller waits for the batch."""
+def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchVectors:
+    """The vectors of a batch; computes those that are missing or damaged in the ledger, only some of them if a caller
+    waits for the batch."""
     rows = {item.digest: item.row for item in pending if item.row is not None}
     damaged = context.ledger.damaged_rows(rows.values())
     stored_rows = {digest: row for digest, row in rows.items() if row not in damaged}
     vectors = dict(zip(stored_rows, context.ledger.read(list(stored_rows.values())), strict=True))
     missing = {item.digest: item.passage for item in pending if item.digest not in stored_rows}
     computed: dict[bytes, NDArray[np.float32]] = {}
+    tokens: dict[bytes, Tokens] = {}
     for step in _steps(context, list(missing), EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES):
         with context.metrics.time_embedding(len(step)):
-            computed.update(zip(step, context.embed([missing[digest] for digest in step]), strict=True))
+            embedded = context.embed([missing[digest] for digest in step])
+        computed.update(zip(step, embedded.vectors, strict=True))
+        tokens.update(zip(step, embedded.tokens or (), strict=False))
         if context.throttle.is_awaited():
             break
     for digest in rows.keys() & computed.keys():
@@ -151,11 +187,19 @@ def _vectors(
         vectors[digest] = round_to_stored(computed[digest])
     done = [digest for digest in missing if digest in computed and digest not in rows]
     if not done:
-        return {}, vectors
+        return _BatchVectors(vectors, {}, {})
     fresh = np.stack([computed[digest] for digest in done])
     first = context.ledger.append(done, fresh)
     vectors.update(zip(done, round_to_stored(fresh), strict=True))
-    return {digest: first + i for i, digest in enumerate(done)}, vectors
+    places = append_tokens(context, {digest: tokens[digest] for digest in done if digest in tokens})
+    return _BatchVectors(vectors, {digest: first + i for i, digest in enumerate(done)}, places)
+
+
+def append_tokens(context: IndexingContext, tokens: Mapping[bytes, Tokens]) -> dict[bytes, TokenPlace]:
+    """Write token vectors after the acknowledged ones, if any are kept; returns where each text's are."""
+    if context.tokens is None or not tokens:
+        return {}
+    return dict(zip(tokens, context.tokens.append(list(tokens), list(tokens.values())), strict=True))
 
 
 _T = TypeVar("_T")

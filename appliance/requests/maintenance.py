@@ -57,6 +57,7 @@ class ReindexRequest(Request[int]):
     Args:
         model: Move to this embedding model. The old vectors serve until the new set is complete.
         vectors: Compute all vectors again with the present model.
+        tokens: Compute the token vectors again, and nothing else.
 
     Raises:
         ModelUnavailable: The model can't be loaded. Nothing was changed.
@@ -70,6 +71,7 @@ class ReindexRequest(Request[int]):
     _: KW_ONLY
     model: str | None = None
     vectors: bool = False
+    tokens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,11 @@ phrase           the share of the query's pairs of adjacent words that the messa
 
 And where people talk with each other, without an assistant:
 
-max_sim          how well each word of the query is matched by some word of the message or its neighbours } relative to
-idf_mass         how much it says: the logarithm of its distinct words, weighted by rarity                } the best of
-session          the best cosine in the message's session                                                 } these: <= 0
+token_match      how well each token of the query is matched by some token of the message, in its context } relative to
+token_match_near the same, by a token of the message or its neighbours                                    } the best of
+max_sim          how well each word is matched by a word of either, where token vectors are missing       } these: <= 0
+idf_mass         how much it says: the logarithm of its distinct words, weighted by rarity                }
+session          the best cosine in the message's session                                                 }
 dated            the query asks for a time, and the message mentions times
 replies          BM25 of the message before it, if that one ends with a question mark
 named            window, if the query names the author

@@ -22,7 +22,7 @@ from appliance.retrieval.candidates import (
     recent_candidates,
     with_dense_scores,
 )
-from appliance.retrieval.resources import ParsedQuery, SearchQuery, SearchResources
+from appliance.retrieval.resources import EmbeddedQuery, ParsedQuery, SearchQuery, SearchResources
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, literals, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
@@ -57,30 +57,36 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
     mentioned_ranges = (
         time_ranges.find_time_ranges(search_query.text, search_query.now) if "time" in search_query.legs else []
     )
+    if resources.index is None:
+        notes.append(f"only full text was searched: {resources.unavailable_reason}")
+    embedded = _embed(resources, search_query, notes)
     return ParsedQuery(
         search_query,
         lexical.query_words(search_query.text),
         mentioned_ranges,
-        list(_leg_queries(resources, search_query, notes)),
+        [] if resources.index is None else list(_leg_queries(search_query, embedded, notes)),
         time_ranges.words_beside(mentioned_ranges, search_query.text),
+        embedded,
     )
 
 
-def _leg_queries(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> Iterator[LegQuery]:
-    if resources.index is None:
-        notes.append(f"only full text was searched: {resources.unavailable_reason}")
-        return
-    if "dense" in search_query.legs and search_query.text.strip():
-        if resources.embed is None:
-            notes.append(f"the dense leg did not run: {resources.unavailable_reason}")
-        else:
-            vector = None
-            try:
-                vector = resources.embed(search_query.text)
-            except (ModelUnavailable, OutOfMemory) as error:
-                notes.append(f"the dense leg did not run: {error}")
-            if vector is not None:
-                yield LegQuery("dense", vector=vector)
+def _embed(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> EmbeddedQuery | None:
+    """The vectors of a query, if the dense leg runs."""
+    if resources.index is None or "dense" not in search_query.legs or not search_query.text.strip():
+        return None
+    reason = resources.unavailable_reason
+    if resources.embed is not None:
+        try:
+            return resources.embed(search_query.text)
+        except (ModelUnavailable, OutOfMemory) as error:
+            reason = str(error)
+    notes.append(f"the dense leg did not run: {reason}")
+    return None
+
+
+def _leg_queries(search_query: SearchQuery, embedded: EmbeddedQuery | None, notes: list[str]) -> Iterator[LegQuery]:
+    if embedded is not None:
+        yield LegQuery("dense", vector=embedded.vector)
     text = lexical.shorten_query(search_query.text)
     if text != search_query.text and LEXICAL_LEGS & search_query.legs:
         notes.append(f"the query is long: words after the first {lexical.MAX_QUERY_WORDS} count by meaning only")

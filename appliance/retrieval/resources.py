@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -18,7 +18,27 @@ from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.types import Filters, Mode
 
-EmbedQuery = Callable[[str], "NDArray[np.float32]"]
+
+class EmbeddedQuery(Protocol):
+    """The vectors of a query; ``appliance_models.EmbeddedQuery`` implements it."""
+
+    @property
+    def vector(self) -> NDArray[np.float32]:
+        """The query's vector, (dimension,)."""
+
+    @property
+    def tokens(self) -> NDArray[np.float32]:
+        """Its token vectors, (tokens, token dimension); without rows if the model gives none."""
+
+    @property
+    def rarity(self) -> NDArray[np.float32]:
+        """How rare each token is, 0 to 1, (tokens,)."""
+
+
+EmbedQuery = Callable[[str], EmbeddedQuery]
+
+ReadTokens = Callable[[Collection[int]], Mapping[int, "NDArray[np.int8]"]]
+"""The token vectors of messages, (tokens, token dimension) each, of length 127; without messages that have none."""
 
 
 class WordpieceLexicon(Protocol):
@@ -77,6 +97,7 @@ class SearchResources:
         time_stage: Times the stages of a search.
         recent_vectors: The vectors, (chunks, dimension), of recent messages that still wait for the index.
         archive: The archive index; None if nothing is archived.
+        read_tokens: Reads the token vectors of messages; None if none are kept.
     """
 
     db: sqlite3.Connection
@@ -89,6 +110,7 @@ class SearchResources:
     time_stage: StageTimer = no_timer
     recent_vectors: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
     archive: ArchiveIndex | None = None
+    read_tokens: ReadTokens | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +144,12 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A search query with its content words, the time ranges that it names, the queries of the index's legs, and what
-    it names beside the times: nothing in "what happened in August 2022"."""
+    """A search query with its content words, the time ranges that it names, the queries of the index's legs, what it
+    names beside the times (nothing in "what happened in August 2022"), and its vectors, if the dense leg runs."""
 
     query: SearchQuery
     words: Sequence[str]
     times: Sequence[TimeRange]
     leg_queries: Sequence[LegQuery]
     words_beside_times: Set[str] = frozenset()
+    embedded: EmbeddedQuery | None = None

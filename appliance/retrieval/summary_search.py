@@ -48,7 +48,7 @@ def search(resources: SearchResources, text: str, filters: Filters, limit: int) 
     legs = [LegQuery("summary", text=lexical.shorten_query(text))]
     if resources.embed is not None and text.strip():
         with suppress(ModelUnavailable, OutOfMemory):  # the words find some without it
-            legs.append(LegQuery("dense", vector=resources.embed(text)))
+            legs.append(LegQuery("dense", vector=resources.embed(text).vector))
     return _find(resources, legs, lexical.query_words(text), filters, limit)
 
 

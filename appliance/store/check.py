@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appliance.errors import StoreError
-from appliance.store import archive, chunks, damage, digests, lexical, summaries, variants, vectors
+from appliance.store import archive, chunks, damage, digests, lexical, summaries, token_places, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
@@ -69,6 +69,7 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
             ("the chunks", lambda: check_coverage(db, generation, window, damaged, report)),
             ("the summaries", lambda: check_summaries(db, generation, report)),
             ("the vectors", lambda: check_ledger(db, derived, report)),
+            ("the token vectors", lambda: check_tokens(db, derived, report)),
             ("the index", lambda: check_index(db, derived, report)),
             ("the archive index", lambda: check_archive_index(db, derived, report)),
         ]
@@ -255,6 +256,18 @@ def check_ledger(db: sqlite3.Connection, derived: DerivedStores, report: VerifyR
     if lost:
         plural = "1 chunk has no vector and is" if lost == 1 else f"{lost} chunks have no vector and are"
         report.add(where, f"{plural} not queued for one: run 'appliance reindex --vectors'")
+
+
+def check_tokens(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+    """Check that the token vectors of every text that has any are as they were written. Those that are missing wait to
+    be computed."""
+    if derived.tokens is None:
+        return
+    records = list(token_places.all_places(db, derived.generation.id))
+    report.count("token_vectors", len(records))
+    for digest in sorted(derived.tokens.damaged(records)):
+        where = derived.tokens.path.name
+        report.add(where, f"the record of text {digest.hex()} is damaged: run 'appliance reindex --tokens'")
 
 
 def check_index(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:

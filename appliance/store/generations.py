@@ -20,32 +20,35 @@ from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.paths import Home, copy_folder, make_private
-from appliance.store import chunks, summary_chunks, vectors
+from appliance.store import chunks, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.index import edge, preallocation, shard
 from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import VectorIndex
+from appliance.store.ledger_header import HEADER_BYTES
 from appliance.store.room import file_errors, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.store.token_vectors import TOKENS_SUFFIX, TokenLedger
 from appliance.store.vectors import VectorLedger
 
 _FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
 
-_GENERATION = re.compile(r"g(\d+)(?:\.ledger|\.archive)?(?:\.new)?")
+_GENERATION = re.compile(r"g(\d+)(?:\.ledger|\.tokens|\.archive)?(?:\.new)?")
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedStores:
-    """The ledger, the index and the archive index of one generation. ``note`` says why the index is being rebuilt, if
-    it is."""
+    """The ledgers, the index and the archive index of one generation. ``tokens`` is None if it has no token vectors;
+    ``note`` says why the index is being rebuilt, if it is."""
 
     generation: Generation
     ledger: VectorLedger
     index: VectorIndex
     archive: ArchiveIndex
+    tokens: TokenLedger | None = None
     note: str = ""
     folder: Path | None = None
     temporary: Path | None = None
@@ -60,6 +63,8 @@ class DerivedStores:
     def close(self) -> None:
         self.index.close()
         self.ledger.close()
+        if self.tokens is not None:
+            self.tokens.close()
         self.make_private()
         if self.temporary is not None:
             shutil.rmtree(self.temporary, ignore_errors=True)
@@ -67,6 +72,10 @@ class DerivedStores:
 
 def ledger_path(home: Home, generation: int) -> Path:
     return home.vectors / f"g{generation}.ledger"
+
+
+def tokens_path(home: Home, generation: int) -> Path:
+    return home.vectors / f"g{generation}{TOKENS_SUFFIX}"
 
 
 def index_path(home: Home, generation: int) -> Path:
@@ -91,7 +100,7 @@ def require_database(home: Home) -> None:
     # A process that was killed early leaves one page, and everything else in the log.
     if exists and (has_log or _has_tables(path)):
         return
-    ledgers = [ledger for ledger in home.vectors.glob("g*.ledger") if ledger.stat().st_size > vectors.HEADER_BYTES]
+    ledgers = [ledger for ledger in home.vectors.glob("g*.ledger") if ledger.stat().st_size > HEADER_BYTES]
     if remains := [*ledgers, *([log] if has_log else [])]:
         raise StoreCorrupt(
             f"The database is {'empty' if path.exists() else 'missing'}, but {remains[0].name} belongs to it.",
@@ -133,7 +142,8 @@ def open_stores(
         ledger.close()
         raise
     archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
-    derived = DerivedStores(generation, ledger, index, archive, note, folder)
+    tokens = _open_tokens(home, database, generation)
+    derived = DerivedStores(generation, ledger, index, archive, tokens, note, folder)
     derived.make_private()
     return derived
 
@@ -162,7 +172,8 @@ def _open_read_only(home: Home, database: Database, generation: Generation) -> D
         shutil.rmtree(copy, ignore_errors=True)
         raise
     archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
-    return DerivedStores(generation, ledger, index, archive, temporary=Path(copy))
+    tokens = _open_tokens(home, database, generation)
+    return DerivedStores(generation, ledger, index, archive, tokens, temporary=Path(copy))
 
 
 def _open_ledger(
@@ -171,6 +182,36 @@ def _open_ledger(
     rows, path = chunks.count_ledger_rows(db, generation.id), ledger_path(home, generation.id)
     with file_errors(path, "opened"):
         return VectorLedger(path, generation.identity, generation.dimension, rows, read_only=read_only)
+
+
+def _open_tokens(home: Home, database: Database, generation: Generation) -> TokenLedger | None:
+    """The token ledger of a generation; None if it has none. One that is missing or damaged, as after a restore, is
+    replaced by an empty one, which the background fills."""
+    path, state = tokens_path(home, generation.id), token_places.state(database.read(), generation.id)
+    if state is None:
+        return None
+    try:
+        with file_errors(path, "opened"):
+            return TokenLedger(path, *state, read_only=database.is_read_only)
+    except (StoreCorrupt, StoreVersion):
+        if database.is_read_only:
+            return None
+    begin_tokens(home, database, generation, state.identity, state.dimension)
+    return TokenLedger(path, state.identity, state.dimension, 0)
+
+
+def begin_tokens(home: Home, database: Database, generation: Generation, identity: str, dimension: int) -> None:
+    """Begin an empty token ledger for a generation, in place of the one that it may have, which must be closed."""
+    with database.write() as tx:
+        token_places.begin(tx, generation.id, identity, dimension)
+    tokens_path(home, generation.id).unlink(missing_ok=True)
+
+
+def remove_tokens(home: Home, database: Database, generation: Generation) -> None:
+    """Remove the token ledger of a generation, which must be closed."""
+    with database.write() as tx:
+        token_places.remove(tx, generation.id)
+    tokens_path(home, generation.id).unlink(missing_ok=True)
 
 
 def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, str]:
@@ -228,7 +269,7 @@ def message_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Sequen
 def remove_files(home: Home, generation: int) -> None:
     """Delete the files of a generation, which must be closed."""
     remove_index(home, generation)
-    for path in (archive_path(home, generation), ledger_path(home, generation)):
+    for path in (archive_path(home, generation), ledger_path(home, generation), tokens_path(home, generation)):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
 
@@ -242,9 +283,14 @@ def discard_unfinished(home: Home, database: Database) -> None:
 
 
 def erase_orphaned_vectors(home: Home, database: Database, generation: Generation) -> int:
-    """Erase the vectors that the database no longer has from a generation's ledger, which must be closed; returns
+    """Erase the vectors that the database no longer has from a generation's ledgers, which must be closed; returns
     their number."""
     db = database.read()
+    if (tokens := _open_tokens(home, database, generation)) is not None:
+        try:
+            tokens.erase([place for _, place in token_places.all_places(db, generation.id)])
+        finally:
+            tokens.close()
     if not ledger_path(home, generation.id).exists():
         return 0
     ledger = _open_ledger(home, db, generation)

@@ -250,8 +250,30 @@ _MESSAGE_AUTHORS = (
     "CREATE INDEX message_author ON message (author) WHERE author IS NOT NULL",
 )
 
+_TOKEN_VECTORS = (
+    """
+-- What made the token vectors of a generation, and how long its token ledger is.
+CREATE TABLE token_ledger (
+    generation INTEGER PRIMARY KEY REFERENCES generation ON DELETE CASCADE,
+    identity TEXT NOT NULL,
+    dimension INTEGER NOT NULL,
+    bytes INTEGER NOT NULL DEFAULT 0
+)""",
+    """
+-- Where a text's record begins in the token ledger, and how many tokens it has.
+CREATE TABLE token_place (
+    generation INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    start INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (generation, digest),
+    FOREIGN KEY (generation, digest) REFERENCES embedding ON DELETE CASCADE
+) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
+    _TOKEN_VECTORS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

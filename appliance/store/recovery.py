@@ -30,7 +30,7 @@ from appliance.types import LostPart
 DERIVED_TABLES = {
     "archive_dictionary", "archived", "chunk", "embedding", "fact", "fact_asked", "fact_due", "fact_evidence",
     "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "outbox", "summary",
-    "summary_chunk", "summary_due", "variant", "working", "working_past",
+    "summary_chunk", "summary_due", "token_ledger", "token_place", "variant", "working", "working_past",
 }  # fmt: skip
 """The tables that can be made again from the others. Archived texts are unpacked, and archived again in their time."""
 

@@ -18,19 +18,20 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import StoreCorrupt, StoreError, StoreVersion
-from appliance.paths import FILE_MODE, sync_folder
+from appliance.errors import StoreCorrupt, StoreError
+from appliance.paths import FILE_MODE
+from appliance.store.ledger_header import HEADER_BYTES, check_header, write_header
 
-HEADER_BYTES = 4096
 FORMAT_VERSION = 1
 DIGEST_BYTES = 16
 
 ERASED = bytes(DIGEST_BYTES)
 """The digest of a row whose vector was erased."""
+
+_REBUILD_HINT = "Run 'appliance reindex --vectors' to compute the vectors again. No message is lost."
 
 
 class VectorLedger:
@@ -53,8 +54,8 @@ class VectorLedger:
         self._file = os.open(path, os.O_RDONLY if read_only else os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
             if created or (os.fstat(self._file).st_size < HEADER_BYTES and rows == 0):
-                self._write_header(header)
-            self._check_header(header)
+                write_header(self._file, path, header)
+            check_header(self._file, path, header, _REBUILD_HINT)
             self._check_length(rows)
         except BaseException:
             os.close(self._file)
@@ -174,32 +175,13 @@ class VectorLedger:
             self._view = np.frombuffer(mapped, self._row_dtype, count=self.rows, offset=HEADER_BYTES)
         return self._view
 
-    def _write_header(self, header: dict[str, Any]) -> None:
-        body = msgspec.json.encode(header)
-        line = body + b"\n" + b"%08x\n" % zlib.crc32(body)
-        os.pwrite(self._file, line.ljust(HEADER_BYTES, b"\0"), 0)
-        os.fsync(self._file)
-        sync_folder(self.path.parent)
-
-    def _check_header(self, expected: dict[str, Any]) -> None:
-        body, _, rest = os.pread(self._file, HEADER_BYTES, 0).partition(b"\n")
-        if rest[:8] != b"%08x" % zlib.crc32(body):
-            raise self._corrupt("The header of the vector ledger is damaged.")
-        header = msgspec.json.decode(body)
-        if header["format"] > FORMAT_VERSION:
-            message = "A newer version of this program wrote the vector ledger."
-            raise StoreVersion(message, where=str(self.path), hint="Update the program.")
-        if header != expected:
-            raise self._corrupt(f"The ledger has vectors of {header['model']}, not of {expected['model']}.")
-
     def _check_length(self, rows: int) -> None:
         stored_rows = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row_dtype.itemsize
         if stored_rows < rows:
             raise self._corrupt(f"{rows - stored_rows} of {rows} rows of the vector ledger are missing.")
 
     def _corrupt(self, message: str) -> StoreCorrupt:
-        hint = "Run 'appliance reindex --vectors' to compute the vectors again. No message is lost."
-        return StoreCorrupt(message, where=str(self.path), hint=hint)
+        return StoreCorrupt(message, where=str(self.path), hint=_REBUILD_HINT)
 
 
 def min_file_bytes(dimension: int, rows: int) -> int:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from appliance_models.manifest import Manifest, read_manifest
     from appliance_models.onnx import OnnxEmbedder
     from appliance_models.registry import DEFAULT_MODEL, Embedder, ModelInfo, list_models, load, load_reranker
+    from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 _NAMES_BY_MODULE = {
     "crossencoder": ("CrossEncoder",),
@@ -35,12 +36,14 @@ _NAMES_BY_MODULE = {
     "manifest": ("Manifest", "read_manifest"),
     "onnx": ("OnnxEmbedder",),
     "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker"),
+    "token_vectors": ("EmbeddedQuery", "TokenEmbedder"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
-    "DEFAULT_MODEL", "CrossEncoder", "Embedder", "HashEmbedder", "Lexicon", "Manifest", "ModelCorrupt", "ModelError",
-    "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong", "TokenCounter", "UnknownModel",
+    "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "Lexicon", "Manifest",
+    "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong",
+    "TokenCounter", "TokenEmbedder", "UnknownModel",
     "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
     "verify_pack",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance_models.token_vectors import FIRST_WORD_ID, rarity
 from appliance_models.wordpieces import encode_ids, load_tokenizer
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ TOKENIZER_FILE = Path(__file__).parent / "packs" / "all-minilm-l6-v2-int8" / "to
 MAX_CACHED_WORDS = 100_000
 MAX_WORD_CHARACTERS = 48
 """A longer run without a space is a link or a key, of which only the start is used."""
-
-FIRST_WORD_ID = 1_996
-"""The first word of the vocabulary, "the". Special pieces, signs and letters precede it; words go from frequent to
-rare."""
 
 BATCH_SIZE = 2_000
 """Texts whose pieces are looked up together; their rows take about ten megabytes."""
@@ -49,8 +46,7 @@ class Lexicon:
         self._vectors = vectors
         self._piece_cache: dict[str, tuple[int, ...]] = {}
         self._lock = threading.Lock()
-        ranks = np.maximum(np.arange(len(vectors)) - FIRST_WORD_ID, 0)
-        self._rarity: NDArray[np.float32] = (np.log1p(ranks) / np.log(len(vectors) - FIRST_WORD_ID)).astype(np.float32)
+        self._rarity = rarity(range(len(vectors)), len(vectors))
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """The numbers of each text's pieces, in order, without special tokens."""

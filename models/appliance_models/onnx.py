@@ -15,7 +15,8 @@ import numpy as np
 
 from appliance_models.errors import ModelCorrupt, ModelError, TextTooLong
 from appliance_models.files import check_pack
-from appliance_models.manifest import MODEL_FILE, TOKENIZER_FILE, Manifest, read_manifest
+from appliance_models.manifest import IDENTITY_DIGITS, MODEL_FILE, TOKENIZER_FILE, Manifest, read_manifest
+from appliance_models.token_vectors import PROJECTION_FILE, EmbeddedQuery, load_projection, rarity, to_bytes
 from appliance_models.wordpieces import WordpieceCounter, encode_ids, encode_spans, load_tokenizer, token_windows
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class OnnxEmbedder:
         self.name = self.manifest.name
         self.dimension = self.manifest.dimension
         self.max_tokens = self.manifest.max_tokens
+        self._projection = load_projection(folder, self.dimension)
+        self.token_dimension = 0 if self._projection is None else self._projection.dimension
         self._lock = threading.Lock()
         self._graph: _OnnxGraph | None = None
         self._tokenizer: Tokenizer | None = None
@@ -104,23 +107,50 @@ class OnnxEmbedder:
     def identity(self) -> str:
         return self.manifest.identity
 
+    @cached_property
+    def token_identity(self) -> str:
+        """See `TokenEmbedder`."""
+        digest = self.manifest.files[PROJECTION_FILE].sha256 if self._projection is not None else ""
+        return f"{self.identity} {digest[:IDENTITY_DIGITS]}"
+
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, dimension) float32. Raises TextTooLong; see `Embedder`."""
-        prefix = self.manifest.passage_prefix
-        return self._embed([prefix + text for text in texts] if prefix else texts)
+        return self._embed(self._encode_passages(texts), lambda index, hidden: None)
+
+    def embed_passages_with_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        """(n, dimension) float32, and (tokens, token_dimension) of each text; see `TokenEmbedder`."""
+        tokens = [np.zeros((0, self.token_dimension), np.int8) for _ in texts]
+
+        def keep_tokens(index: int, hidden: NDArray[np.float32]) -> None:
+            tokens[index] = to_bytes(self._project(hidden))
+
+        return self._embed(self._encode_passages(texts), keep_tokens), tokens
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """(dimension,) float32, for a text of any length; see `Embedder`."""
+        return self.embed_query_with_tokens(text).vector
+
+    def embed_query_with_tokens(self, text: str) -> EmbeddedQuery:
+        """The vector and the token vectors of a text of any length; see `TokenEmbedder`."""
         prefix = self.manifest.query_prefix
         limit = self.max_tokens
         if prefix:
             limit -= len(encode_spans(self.tokenizer, prefix).ids)
         windows = [prefix + window for window in token_windows(self.tokenizer, text, limit)]
-        vectors = self._embed(windows)
-        if len(windows) == 1:
-            return np.asarray(vectors[0])
-        mean = mean_by_tokens(vectors, encode_ids(self.tokenizer, windows))
-        return unit_vector(mean) if self.manifest.normalise else mean
+        encoded = encode_ids(self.tokenizer, windows)
+        tokens: dict[int, NDArray[np.float32]] = {}
+
+        def keep_tokens(index: int, hidden: NDArray[np.float32]) -> None:
+            tokens[index] = self._project(hidden)
+
+        vectors = self._embed(encoded, keep_tokens)
+        vector = np.asarray(vectors[0])
+        if len(windows) > 1:
+            mean = mean_by_tokens(vectors, encoded)
+            vector = unit_vector(mean) if self.manifest.normalise else mean
+        ids = [id for window in encoded for id in window[1:-1]]
+        in_order = np.concatenate([tokens[index] for index in range(len(windows))])
+        return EmbeddedQuery(vector, in_order, rarity(ids, self.tokenizer.get_vocab_size()))
 
     def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
         """Late chunking: one pass over `text`, then a vector for each character span, (len(spans), dimension).
@@ -181,19 +211,36 @@ class OnnxEmbedder:
                 self._graph = _open_graph(self.folder / MODEL_FILE)
             return self._graph
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _encode_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        prefix = self.manifest.passage_prefix
         encoded: list[list[int]] = []
         for start in range(0, len(texts), TOKENIZE_BATCH_SIZE):
-            encoded += encode_ids(self.tokenizer, texts[start : start + TOKENIZE_BATCH_SIZE])
+            batch = texts[start : start + TOKENIZE_BATCH_SIZE]
+            encoded += encode_ids(self.tokenizer, [prefix + text for text in batch] if prefix else batch)
+        return encoded
+
+    def _embed(
+        self, encoded: Sequence[list[int]], on_hidden: Callable[[int, NDArray[np.float32]], None]
+    ) -> NDArray[np.float32]:
+        """The vectors of encoded texts; ``on_hidden`` gets the number and the token vectors of each text, on any
+        thread."""
         for index, ids in enumerate(encoded):
             self._check_length(index, len(ids))
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        vectors = np.empty((len(encoded), self.dimension), dtype=np.float32)
 
         def embed_text(index: int) -> None:
-            vectors[index] = self._pool(self.token_vectors(encoded[index]))
+            hidden = self.token_vectors(encoded[index])
+            vectors[index] = self._pool(hidden)
+            on_hidden(index, hidden)
 
         run_longest_first(embed_text, list(map(len, encoded)), self.threads)
         return vectors
+
+    def _project(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The token vectors of a text, without its special tokens at both ends."""
+        if self._projection is None:
+            return np.zeros((len(hidden) - 2, 0), np.float32)
+        return self._projection.project(hidden[1:-1])
 
     def _check_length(self, index: int, tokens: int) -> None:
         if tokens > self.manifest.max_positions:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from appliance import Appliance
-from appliance.retrieval import candidates, legs, pipeline, ranking, second_stage
+from appliance.retrieval import candidates, late_interaction, legs, pipeline, ranking
 from appliance.store import check, chunks, generations, lexical, messages, neighbours, variants
 from appliance.store.index.edge import EdgeIndex
 from appliance.timestamps import to_microseconds
@@ -53,7 +53,9 @@ LEGS = (
     (lexical, "session_titles"),
     (ranking, "first_stage_features"),
     (ranking, "second_stage_features"),
-    (second_stage, "max_sim_and_idf_mass"),
+    (late_interaction, "match_tokens"),
+    (late_interaction, "match_pieces"),
+    (late_interaction, "idf_mass"),
     (neighbours, "adjacent_keys"),
     (messages, "excerpts"),
     (chunks, "chunks_of"),

@@ -34,7 +34,7 @@ SHOWN = 10
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "meaning": ("dense", "neighbour_dense", "session"),
     "words": ("own", "window", "phrase"),
-    "words one by one": ("max_sim", "idf_mass"),
+    "words one by one": ("token_match", "token_match_near", "max_sim", "idf_mass"),
     "who said it": ("author", "named", "user_authored"),
     "times": ("time", "dated"),
     "question before it": ("replies",),

@@ -189,11 +189,11 @@ def frames_say_nothing_of(home: Path, word: str) -> None:
 def test_a_forgotten_row_goes_also_where_others_are_missing(memory: Appliance) -> None:
     archive_most(memory)
     index_service = engine_of(memory)._index_service
-    with index_service.lease_stores() as stores:
+    with index_service.serving.lease() as stores:
         assert stores is not None
         stores.archive.retain(lambda ids: ids > 20)
     memory.erasure.forget(memory.erasure.preview("m200"))
-    with index_service.lease_stores() as stores:
+    with index_service.serving.lease() as stores:
         assert stores is not None
         assert sorted(stores.archive.ids().tolist()) == [chunk for chunk in range(21, COUNT + 1) if chunk != 200]
 
@@ -213,7 +213,7 @@ def test_superfluous_rows_are_counted_only_after_a_change(memory: Appliance, mon
 def test_a_caller_that_reads_the_progress_slowly_holds_no_stores(memory: Appliance) -> None:
     index_service, leases = engine_of(memory)._index_service, []
     engine_of(memory).archive.run(
-        RunArchiveRequest(importance=1.0), lambda progress: leases.append(index_service._readers)
+        RunArchiveRequest(importance=1.0), lambda progress: leases.append(index_service.serving._leases)
     )
     assert leases == [0]
 
@@ -260,7 +260,7 @@ def test_a_damaged_or_lost_archive_index_is_named_and_made_again(memory: Applian
 
 def test_a_search_that_meets_damage_answers_and_the_index_is_made_again(memory: Appliance, home: Path) -> None:
     archive_most(memory)
-    with engine_of(memory)._index_service.lease_stores() as stores:
+    with engine_of(memory)._index_service.serving.lease() as stores:
         assert stores is not None
         stores.archive.retain(lambda ids: ids > 0)  # a whole file, of which no checksum is compared at each opening
     memory.close()

@@ -5,7 +5,8 @@ was committed when it began. All other files are only appended to or replaced as
 to was on the disk before it committed; so a file that is read later has at least what the copy needs. Only an erasure
 writes over what is there: the caller keeps it out.
 
-The index is not part of a backup. It is made again from the vectors when the restored home is first opened.
+The index is not part of a backup. It is made again from the vectors when the restored home is first opened; the token
+vectors, which would be most of it, are computed again from the texts in the background.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from appliance.errors import StoreError
 from appliance.paths import FILE_MODE, Home
 from appliance.store import room
 from appliance.store.database import as_store_errors
+from appliance.store.token_vectors import TOKENS_SUFFIX
 
 DATABASE = "recall.db"
 
@@ -127,6 +129,6 @@ def _other_files(root: Path) -> Iterator[Path]:
         if entry.name in LEFT_OUT or entry.name.endswith(".new"):
             continue
         if entry.is_dir():
-            yield from paths.files(entry)
+            yield from (path for path in paths.files(entry) if path.suffix != TOKENS_SUFFIX)
         elif entry.is_file():
             yield entry

@@ -1,0 +1,104 @@
+"""Token vectors: a small vector for each token of a text, in its context, to compare question and text word by word.
+
+As in ColBERT (Khattab and Zaharia 2020), but of the same pass that embeds the text: the model's last hidden states, in
+the directions that its pack's ``token_projection.npy`` keeps, of unit length and a byte a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from appliance_models.errors import ModelCorrupt
+from appliance_models.registry import Embedder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PROJECTION_FILE = "token_projection.npy"
+
+SCALE = 127
+"""What a token vector of unit length is multiplied by before it is rounded to bytes."""
+
+FIRST_WORD_ID = 1_996
+"""The first word of BERT's vocabulary, "the". Special pieces, signs and letters precede it; words go from frequent to
+rare."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedQuery:
+    """A query's vector, (dimension,); its token vectors, (tokens, token dimension), of unit length; and how rare each
+    token is in English, from 0 ("the", and any sign) to 1."""
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.float32]
+    rarity: NDArray[np.float32]
+
+
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives token vectors."""
+
+    @property
+    def token_dimension(self) -> int:
+        """Numbers in a token vector; 0 if the model gives none."""
+
+    @property
+    def token_identity(self) -> str:
+        """Changes whenever the same text would get other token vectors."""
+
+    def embed_passages_with_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        """The vectors as ``embed_passages`` gives them, and for each text its token vectors, (tokens, token dimension),
+        without the special tokens.
+
+        Raises:
+            TextTooLong: a text has more tokens than the model has positions.
+        """
+
+    def embed_query_with_tokens(self, text: str) -> EmbeddedQuery:
+        """The vector as ``embed_query`` gives it, and the token vectors of the text."""
+
+
+class TokenProjection:
+    """The directions of a model's hidden states that token vectors keep."""
+
+    def __init__(self, directions: NDArray[np.float32], offset: NDArray[np.float32]) -> None:
+        """``directions``: (hidden size, token dimension); ``offset``: (token dimension,), taken off what they give."""
+        self._directions = directions
+        self._offset = offset
+        self.dimension: int = directions.shape[1]
+
+    def project(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The token vectors of hidden states, (tokens, token dimension), of unit length."""
+        projected: NDArray[np.float32] = hidden @ self._directions - self._offset
+        projected /= np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-12)
+        return projected
+
+
+def to_bytes(tokens: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Token vectors of unit length as bytes."""
+    return np.rint(tokens * SCALE).astype(np.int8)
+
+
+def rarity(ids: Sequence[int], vocabulary: int) -> NDArray[np.float32]:
+    """How rare each piece of a vocabulary in BERT's order is in English, from 0 ("the", and any sign) to 1."""
+    ranks = np.maximum(np.asarray(ids) - FIRST_WORD_ID, 0)
+    shares: NDArray[np.float32] = (np.log1p(ranks) / np.log(vocabulary - FIRST_WORD_ID)).astype(np.float32)
+    return shares
+
+
+def load_projection(folder: Path, hidden_size: int) -> TokenProjection | None:
+    """The projection of the pack in ``folder``; None if it has none. Raises ModelCorrupt."""
+    path = folder / PROJECTION_FILE
+    if not path.exists():
+        return None
+    try:
+        rows = np.load(path)
+    except (OSError, ValueError) as error:
+        raise ModelCorrupt(f"{path} can't be read ({error}). Restore it, or import the model again.") from error
+    if rows.ndim != 2 or rows.shape[0] != hidden_size + 1 or rows.dtype != np.float32:
+        raise ModelCorrupt(f"{path} is not of this model: {rows.shape} {rows.dtype}. Import the model again.")
+    return TokenProjection(rows[:-1], rows[-1])
