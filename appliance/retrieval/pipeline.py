@@ -1,4 +1,4 @@
-"""The search pipeline: query → legs → candidates → features → rank → rerank → diversify → hits.
+"""The search pipeline: query → spelling → legs → candidates → features → rank → rerank → diversify → hits.
 
 ``_search`` runs its steps in this order. The notes of the hits name a leg that can't run. ``search`` chooses the tiers.
 """
@@ -19,6 +19,7 @@ from appliance.retrieval.ranking import Ranking, rank
 from appliance.retrieval.rerank import rerank
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.retrieval.snippet import snippet
+from appliance.retrieval.spelling import correct_spelling
 from appliance.store import archive, messages, sessions
 from appliance.store.sql import collect_unreadable
 from appliance.types import Hit, Hits, Source
@@ -60,7 +61,7 @@ def _search_tiers(
 
 def _search(resources: SearchResources, search_query: SearchQuery, limit: int, explained_message: str | None) -> Hits:
     notes = [*search_query.notes]
-    parsed = parse_query(resources, search_query, notes)
+    parsed = parse_query(resources, correct_spelling(resources, search_query, notes), notes)
     with resources.time_stage("candidates"):
         candidates = find_candidates(resources, parsed, notes)
     ranking = rank(resources, parsed, candidates)
