@@ -335,6 +335,10 @@ ENGLISH = Language(
     no="no",
     conjunctions="and|as well as|plus",
     abbreviations=r"e\.g|i\.e|etc|vs|approx|ca|mr|mrs|ms|dr|prof|st|no|jan|feb|aug|sept|oct|nov|dec",
+    interrogatives=(
+        r"who|whom|whose|what(?! an?\b)|when|where|which|why|how|do|does|did|is|are|was|were|has|have|had|can|could"
+        r"|will|would|should"
+    ),
     asks_when=r"when|how long|what (?:date|day|month|year|time)|which (?:day|month|year)",
     dated=(
         r"yesterday|today|tomorrow|tonight|last|next|ago|weeks?|weekend|months?|years?|morning|recently|just|soon|since"

@@ -259,6 +259,10 @@ GERMAN = Language(
         " frühling sommer herbst winter frist"
     ),
     vague_time_words=word_set("neulich gerade bald"),
+    interrogatives=(
+        "wer|wen|wem|wessen|was|wann|wo|wohin|woher|womit|wofür|welche[rsnm]?|warum|wieso|weshalb|wie|wieviele?|ist|sind"
+        "|war|waren|hat|habe|haben|hast|kann|kannst|können|wird|werden|muss|soll|darf"
+    ),
     discourse_markers="und|aber|oder|was ist mit|wie ist es mit|wie wäre|was noch|seit wann",
     no="keine?n?",
     conjunctions="und|sowie|plus",

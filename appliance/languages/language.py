@@ -141,6 +141,7 @@ class Language:
     # Of "what did we talk about on 15 March?": they name nothing that a message could say.
     talk_words: AbstractSet[str] = frozenset()
     expletive_verbs: AbstractSet[str] = frozenset()  # after an "it" that refers to nothing ("it rains")
+    interrogatives: str = ""  # begin a question, also without a question mark
     asks_when: str = ""  # shows that a question asks for a time
     # Show that a message mentions a time. The ranking weights were fitted with these words and with the names of months
     # and weekdays, which need not be listed.

@@ -226,6 +226,7 @@ SPANISH = Language(
         " noche tarde hace desde primavera verano otoño invierno plazo"
     ),
     vague_time_words=word_set("pronto recientemente"),
+    interrogatives="qué|quién(?:es)?|cuándo|dónde|adónde|cuál(?:es)?|por qué|cómo|cuánt[oa]s?",
     discourse_markers="y|e|pero|o|qué tal|qué hay de|qué más|desde cuándo",
     no="sin",
     conjunctions="y|e",

@@ -34,7 +34,8 @@ def is_worth_a_look(resources: SearchResources, search_query: SearchQuery, found
     if resources.archive is None or resources.index is None:
         return False
     words = len(lexical.query_words(search_query.text))
-    return max((evidence(hit, words) for hit in found), default=0.0) < MIN_GOOD_EVIDENCE
+    answers = (hit for hit in found if not hit.why["score"].get("asked"))
+    return max((evidence(hit, words) for hit in answers), default=0.0) < MIN_GOOD_EVIDENCE
 
 
 def evidence(hit: Hit, words: int) -> float:

@@ -38,6 +38,7 @@ kind             1 for a decision, a commitment, a preference or an instruction;
 entities         the share of the query's names and numbers that it contains
 
 rerank_floor     keeps the candidates that the second stage did not see below those that it saw
+asked            puts what only repeats the question behind the best others (``repetition``)
 rerank           a cross-encoder's score of the query and the best chunk, where one is set up (``rerank``)
 """
 

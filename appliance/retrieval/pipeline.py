@@ -1,4 +1,4 @@
-"""The search pipeline: query → spelling → legs → candidates → features → rank → rerank → diversify → hits.
+"""The search pipeline: query → spelling → legs → candidates → features → rank → rerank → repetition → diversify → hits.
 
 ``_search`` runs its steps in this order. The notes of the hits name a leg that can't run. ``search`` chooses the tiers.
 """
@@ -16,6 +16,7 @@ from appliance.retrieval.diversify import DiverseSelection, diversify, explain
 from appliance.retrieval.explain import why_not
 from appliance.retrieval.legs import find_candidates, parse_query
 from appliance.retrieval.ranking import Ranking, rank
+from appliance.retrieval.repetition import put_behind_answers
 from appliance.retrieval.rerank import rerank
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.retrieval.snippet import snippet
@@ -66,6 +67,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, limit: int, e
         candidates = find_candidates(resources, parsed, notes)
     ranking = rank(resources, parsed, candidates)
     ranking = rerank(resources, parsed, candidates, ranking, notes)
+    ranking = put_behind_answers(resources, parsed, candidates, ranking)
     with resources.time_stage("hits"):
         selection = diversify(candidates, ranking, search_query.per_session)
         hits = build_hits(resources.db, parsed.words, candidates, ranking, selection, limit)

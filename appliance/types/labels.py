@@ -23,6 +23,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "phrase": "words in the order of the query",
     "named": "words near messages by a person in the query",
     "session": "match of the whole conversation",
+    "asked": "repeats the question",
     "rerank_floor": "not in the second stage",
     "time": "sent at a time in the query",
     "period": "sent at the time that is asked for",

@@ -1,0 +1,76 @@
+"""Repetitions of the question: messages that only ask what the query asks come after those that may answer it.
+
+An assistant searches with what its person has just said, and that message is stored already: nothing is more similar to
+the query, and nothing answers it less. It stays among the hits, because a person may look for the question itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from appliance.languages import LANGUAGES
+from appliance.retrieval.candidates import Candidates, Rows
+from appliance.retrieval.ranking import FLOOR_MARGIN, Ranking, best_first, score
+from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.store import lexical, messages
+from appliance.store.messages import MessageExcerpt
+from appliance.store.scripts import is_question
+
+HITS_BEFORE_REPETITION = 5
+"""How many other hits come before a repetition of the question. It is still on the first page."""
+
+EXAMINED_ROWS = 40
+"""How many of the best candidates are examined. A repetition is one of the very best."""
+
+MAX_QUERY_CHARACTERS = 2_000
+"""Longer queries are pasted texts, and no questions."""
+
+_WORD = re.compile(r"\w+")
+_ASKS = re.compile(rf"[\W_]*(?:{'|'.join(one.interrogatives for one in LANGUAGES)})\b[^.!。！]*$", re.IGNORECASE)
+
+
+def put_behind_answers(
+    resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, ranking: Ranking
+) -> Ranking:
+    """Add the feature ``asked`` to a ranking if a good candidate repeats the question: an offset, 0 or less, that puts
+    it behind the best others. A query with quotation marks looks for the words themselves, and is left alone."""
+    text = parsed.query.text
+    if len(text) > MAX_QUERY_CHARACTERS or lexical.phrases(text) or not _words(text):
+        return ranking
+    best = ranking.order[:EXAMINED_ROWS]
+    repeating = _repeating(resources, parsed, candidates, best)
+    others = ranking.order[~np.isin(ranking.order, repeating)][:HITS_BEFORE_REPETITION]
+    if not len(repeating) or not len(others):
+        return ranking
+    bound = float(ranking.scores[others[-1]]) - FLOOR_MARGIN
+    asked = np.zeros(len(candidates))
+    asked[repeating] = np.minimum(bound - ranking.scores[repeating], 0.0)
+    values, weights = {**ranking.values, "asked": asked}, {**ranking.weights, "asked": 1.0}
+    scores = score(values, weights)
+    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
+
+
+def _repeating(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, rows: Rows) -> Rows:
+    """The rows that ask with the words of the query and no others. In the session that asks, that is also the message
+    with the very text of the query: "tell me about the otters"."""
+    text, current = parsed.query.text, parsed.query.current_session
+    words, folded = _words(text), lexical.fold(text)
+    keys = candidates.messages[rows].tolist()
+    found = messages.excerpts(resources.db, keys, 2 * len(text) + 1)
+
+    def repeats(one: MessageExcerpt) -> bool:
+        if one.session == current and lexical.fold(one.excerpt) == folded:
+            return True
+        return _asks(one.excerpt) and _words(one.excerpt) == words
+
+    return rows[[key in found and repeats(found[key]) for key in keys]]
+
+
+def _asks(text: str) -> bool:
+    return is_question(text) or _ASKS.match(text) is not None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(lexical.fold(text))
