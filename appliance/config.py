@@ -53,7 +53,7 @@ class ChunkSettings(Section, frozen=True):
 class SearchSettings(Section, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 10
     profile: str = "evidence"
-    """The weights of the ranking: evidence, balanced, or one of your own."""
+    """The weights of the ranking: evidence, balanced, items, or one of your own."""
     without: tuple[str, ...] = ()
     """Legs that never run (dense, own, window, quoted, title, time); in the environment separated like a PATH."""
     per_session: Annotated[int, Meta(ge=0)] = 0

@@ -153,11 +153,10 @@ class ApplianceStore(BaseStore):
     def _scores(self, op: SearchOp, sessions: set[str]) -> dict[str, float]:
         """The score of each message that a search finds, by id; folded variants get the score of their hit."""
         scores: dict[str, float] = {}
-        # An item's neighbours say nothing of it: without the leg of windows, its own words don't count twice.
         for session in sorted(sessions) if len(sessions) <= MAX_SESSION_SEARCHES else [None]:
             hits = self._memory.search(
                 op.query or "", limit=SEARCH_LIMIT, user_id=self._user, namespace=self._namespace, session_id=session,
-                without=("window",),
+                profile="items",
             )  # fmt: skip
             for hit in hits:
                 for id in (hit.message_id, *hit.why.get("variants", ())):

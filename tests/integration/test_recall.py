@@ -283,7 +283,7 @@ def test_in_an_empty_home_there_is_no_message_to_say_why_not_of(memory: Applianc
         memory.search("x", why_not="m1")
 
 
-@pytest.mark.parametrize("profile", ["evidence", "balanced", "bm25", "dense"])
+@pytest.mark.parametrize("profile", ["evidence", "balanced", "items", "bm25", "dense"])
 def test_the_parts_add_up_to_the_score_in_every_profile(memory: Appliance, tmp_path: Path, profile: str) -> None:
     store(memory, tmp_path, [*titled("Kitchen renovation"), *monthly("We decided on the harbour project, Ana")])
     session = memory.sessions.create(title="now")
