@@ -15,7 +15,7 @@ from appliance.types.labels import FEATURE_LABELS, RAW_SCORE_LABELS
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from appliance.types import Context, Hit, Hits, WhyNot
+    from appliance.types import Context, Hit, Hits, Message, WhyNot
 
 MIN_HIGHLIGHT_LENGTH = 3
 """Shorter words of a query are too common to highlight."""
@@ -47,31 +47,42 @@ def print_hits(hits: Hits, *, explain: bool) -> None:
         console = output.console()
         for hit in hits:
             console.print(_heading(hit), soft_wrap=True)
+            for turn in hit.before:
+                console.print(_turn_line(turn), style="dim", soft_wrap=True)
             console.print(_highlighted_snippet(hit.snippet, hits.query))
+            for turn in hit.after:
+                console.print(_turn_line(turn), style="dim", soft_wrap=True)
             for line in _score_lines(hit, best) if explain else ():
                 console.print("    " + line, style="dim", soft_wrap=True)
             console.print()
         return
-    rows = [
-        [
-            str(hit.rank),
-            f"{hit.score:.3f}",
-            hit.message_id,
-            hit.session_id,
-            hit.timestamp or "-",
-            hit.source.format,
-            hit.author or hit.role,
-            f"{hit.session_title or hit.external_session_id}: {hit.snippet}",
-        ]
-        for hit in hits
-    ]
+    rows = [list(_rows(hit)) for hit in hits]
     if not explain:
-        output.print_columns(rows)
+        output.print_columns([row for of_hit in rows for row in of_hit])
         return
-    for hit, row in zip(hits, rows, strict=True):
-        output.print_columns([row])
+    for hit, of_hit in zip(hits, rows, strict=True):
+        output.print_columns(of_hit)
         for line in _score_lines(hit, best):
             output.print_line("    " + line)
+
+
+def _rows(hit: Hit) -> Iterator[list[str]]:
+    """A hit as columns, between the turns before and after it, which have no rank and no score."""
+    title = hit.session_title or hit.external_session_id
+
+    def row(rank: str, score: str, at: Hit | Message, id: str, text: str) -> list[str]:
+        author = at.author or at.role
+        return [rank, score, id, hit.session_id, at.timestamp or "-", hit.source.format, author, f"{title}: {text}"]
+
+    yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)
+    yield row(str(hit.rank), f"{hit.score:.3f}", hit, hit.message_id, hit.snippet)
+    yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.after)
+
+
+def _turn_line(turn: Message) -> str:
+    """A turn before or after a hit, on one line of a terminal."""
+    line = output.one_line(f"{output.format_timestamp(turn.timestamp)} {turn.author or turn.role}: {turn.text}")
+    return "    " + textwrap.shorten(line, max(20, shutil.get_terminal_size().columns - 5), placeholder=" …")
 
 
 def _heading(hit: Hit) -> Text:

@@ -8,14 +8,27 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import Hits, Mode, Role
+    from appliance.types import HitOrder, Hits, Mode, Role
+
+NOTHING_FOUND = "No matches. Try other words or fewer filters."
 
 
 def search(
     query: Annotated[str, argument("QUERY", "Words, a name, or a whole question.")],
     limit: options.Limit = None,
+    offset: Annotated[int, option("--offset", "N", "Skip this many hits: go on behind them.", min=0)] = 0,
+    everything: Annotated[
+        bool, flag("--all", "Every hit: the best ones, then all other messages with the words.")
+    ] = False,
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="score|time", help="Best first, or all with the words, newest first.")
+    ] = "score",
+    neighbours: Annotated[
+        int, option("--neighbours -C", "N", "Show N turns before and after each hit.", min=0, max=25)
+    ] = 0,
     mode: Annotated[
         str, typer.Option("--mode", metavar="hybrid|dense|lexical", help="Search by meaning, by words, or both.")
     ] = "hybrid",
@@ -50,6 +63,7 @@ def search(
     why_not: Annotated[str | None, option("--why-not", "MESSAGE_ID", "Explain why this message is not a hit.")] = None,
     reveal: options.Reveal = False,
     home: options.Home = None,
+    as_csv: Annotated[bool, flag("--csv", "Print the hits as CSV, with their whole texts.")] = False,
     json: options.Json = False,
 ) -> None:
     """Find the messages that best answer a question. Text in quotation marks is matched exactly.
@@ -63,42 +77,70 @@ def search(
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search "birthday cake" --author ana --author "Ben Weber"
       appliance search "the old flat" --include-archived
+      appliance search ubuntu --all --csv > ubuntu.csv
+      appliance search deadline --sort time --offset 20 -C 2
       appliance search deadline --json | jq -r '.hits[].text'
     """
-    from appliance.cli import rendering
+    from appliance.cli import hit_pages, rendering
     from appliance.server.http import responses
 
+    if everything and limit is not None:
+        raise UsageError("--all and --limit exclude each other.", hint="Leave one of them out.")
+    if as_csv and json:
+        raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
     with options.open_for_search(home, "search", reveal) as memory:
-        found = memory.search(
-            query,
-            limit=limit,
-            mode=cast("Mode", mode),
-            user_id=user,
-            session_id=session,
-            roles=cast("list[Role] | None", role),
-            sources=source,
-            authors=author,
-            since=since,
-            until=until,
-            as_of=as_of,
-            profile=profile,
-            without=without,
-            per_session=per_session,
-            include_archived=include_archived,
-            why_not=why_not,
-        )
-    if json:
-        output.print_json(responses.search_shape(found))
-    else:
-        rendering.print_hits(found, explain=explain)
-        if found.why_not is not None:
-            output.print_line(rendering.why_not_text(found.why_not))
-    output.say_notes(found.notes)
-    _say_times(found)
-    if found:
-        output.say(f"{output.plural(len(found), 'hit')} in {found.took_ms:.0f} ms")
-    else:
-        output.say("No matches. Try other words or fewer filters.")
+
+        def find(limit: int | None, offset: int, count: bool = False) -> Hits:
+            return memory.search(
+                query,
+                limit=limit,
+                offset=offset,
+                sort=cast("HitOrder", sort),
+                count=count,
+                neighbours=neighbours,
+                mode=cast("Mode", mode),
+                user_id=user,
+                session_id=session,
+                roles=cast("list[Role] | None", role),
+                sources=source,
+                authors=author,
+                since=since,
+                until=until,
+                as_of=as_of,
+                profile=profile,
+                without=without,
+                per_session=per_session,
+                include_archived=include_archived,
+                why_not=why_not,
+            )
+
+        first = find(hit_pages.PAGE_HITS, offset) if everything else find(limit, offset, count=True)
+        pages = hit_pages.following(first, offset, find) if everything else iter([first])
+        if as_csv:
+            last = hit_pages.print_csv(pages)
+        elif not json:
+            last = hit_pages.print_lines(pages, explain=explain)
+        elif everything:
+            last = hit_pages.print_json(pages)
+        else:
+            last = first
+            output.print_json(responses.search_shape(first))
+    if first.why_not is not None and not json:
+        output.print_line(rendering.why_not_text(first.why_not))
+    output.say_notes(first.notes)
+    _say_times(first)
+    output.say(_summary(first, last))
+
+
+def _summary(first: Hits, last: Hits) -> str:
+    """How many hits were shown, of how many, and how to see the next ones."""
+    if not first:
+        return f"There are only {output.plural(first.total, 'hit')}." if first.total else NOTHING_FOUND
+    shown = last[-1].rank - first[0].rank + 1
+    total = f"{first.total:,}" if first.total_is_exact else f"more than {first.total:,}"
+    counted = f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 else output.plural(shown, "hit")
+    following = f"; --offset {last[-1].rank} shows the next" if last.more else ""
+    return f"{counted} in {first.took_ms:.0f} ms{following}"
 
 
 def _say_times(found: Hits) -> None:

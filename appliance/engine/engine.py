@@ -21,7 +21,7 @@ from appliance import config, paths
 from appliance import requests as r
 from appliance.engine.home_database import open_database
 from appliance.engine.index_service import IndexService
-from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, UsageError
+from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt
 from appliance.paths import absolute_paths, as_given
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
@@ -364,9 +364,7 @@ class Engine:
     def search(self, request: r.SearchRequest) -> Hits:
         """See ``SearchRequest``."""
         defaults = self.settings.search
-        limit = defaults.limit if request.limit is None else request.limit
-        if limit < 1:
-            raise UsageError(f"The limit must be at least 1, not {limit}.")
+        page = search_query.resolve_page(request, defaults.limit)
         current_session = None
         if request.asked_in:
             current_session = sessions.key(
@@ -393,7 +391,7 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            return retrieval.search(resources, query, limit=limit, explained_message=request.why_not)
+            return retrieval.search(resources, query, page, explained_message=request.why_not)
 
     def context(self, request: r.ContextRequest) -> Context:
         """See ``ContextRequest``."""

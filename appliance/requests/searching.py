@@ -8,7 +8,7 @@ from datetime import date
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import Context, Hits, Message, Mode, Role, Window
+from appliance.types import Context, HitOrder, Hits, Message, Mode, Role, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,13 @@ class SearchRequest(Request[Hits]):
     Args:
         query: What is looked for, in plain words.
         limit: The most hits to return; by default the setting ``search.limit``.
+        offset: How many hits to skip. The order does not depend on it: the ranked candidates come first, and then every
+            other message with a word of the query (with all its quoted phrases, if it has any), the best first.
+        sort: "score", or "time": every message with a word of the query, the newest first; in the mode "dense" the
+            ranked candidates.
+        count: Whether to count all hits, up to 10,000, which costs about 10 microseconds a hit. Without it,
+            ``hits.total`` may be a lower bound.
+        neighbours: How many turns before and after each hit to return with it.
         mode: "hybrid", "dense" (by meaning) or "lexical" (by words).
         profile: The scoring profile, by name; by default the setting ``search.profile``.
         without: Legs of the search that do not run, out of ``retrieval.weights.LEGS``.
@@ -41,7 +48,7 @@ class SearchRequest(Request[Hits]):
         The hits. ``notes`` says which leg could not run, and which value of a filter nothing has.
 
     Raises:
-        UsageError: A role, author, mode, profile, leg, date or limit is invalid.
+        UsageError: A role, author, mode, order, profile, leg, date, limit or offset is invalid.
         NotFound: No such session, or no message ``why_not``.
     """
 
@@ -50,6 +57,10 @@ class SearchRequest(Request[Hits]):
     query: str
     _: KW_ONLY
     limit: int | None = None
+    offset: int = 0
+    sort: HitOrder = "score"
+    count: bool = False
+    neighbours: int = 0
     mode: Mode = "hybrid"
     profile: str | None = None
     without: Collection[str] | None = None

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.features import saturate_bm25
+from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import archive, chunks, lexical, messages
 from appliance.store.index.protocol import LegQuery
 from appliance.store.index.tiers import TieredIndex
 from appliance.store.literals import Literal
-from appliance.types import Filters, Hit, Hits
+from appliance.store.sql import pages
+from appliance.types import Filters, Hits
 
 MIN_GOOD_EVIDENCE = 1.0
 """The evidence (see ``evidence``) of the best hit from which on a search of the hot messages counts as good."""
+
+JUDGED_HITS = 10
+"""How many of the best hits are judged, whatever the page: the tiers that a search looks at must not change with it."""
 
 PHRASE_POOL_SIZE = 500
 """How many archived chunks, the best by the words of a quoted phrase, are read to find the phrase itself."""
@@ -29,19 +35,24 @@ def with_archive(resources: SearchResources) -> SearchResources:
     return replace(resources, index=TieredIndex(resources.index, resources.archive))
 
 
-def is_worth_a_look(resources: SearchResources, search_query: SearchQuery, found: Hits) -> bool:
-    """Whether a search of the hot messages found nothing good, and the archive may have something better."""
+def is_worth_a_look(
+    resources: SearchResources, search_query: SearchQuery, candidates: Candidates, ranking: Ranking, rows: Sequence[int]
+) -> bool:
+    """Whether a search of the hot messages, whose hits are the candidates ``rows``, found nothing good, and the archive
+    may have something better."""
     if resources.archive is None or resources.index is None:
         return False
     words = len(lexical.query_words(search_query.text))
-    answers = (hit for hit in found if not hit.why["score"].get("asked"))
-    return max((evidence(hit, words) for hit in answers), default=0.0) < MIN_GOOD_EVIDENCE
+    asked = ranking.values.get("asked")
+    answers = [row for row in rows if asked is None or not asked[row]]
+    best = (evidence(candidates.legs(row), words) for row in answers[:JUDGED_HITS])
+    return max(best, default=0.0) < MIN_GOOD_EVIDENCE
 
 
-def evidence(hit: Hit, words: int) -> float:
+def evidence(legs: Mapping[str, Mapping[str, float | int | None]], words: int) -> float:
     """How much speaks for a hit, whatever the profile and the other hits: its cosine, and its BM25 per word of the
-    query as in ``features``, 0 to 2."""
-    scores = {leg: found["score"] or 0.0 for leg, found in hit.why["legs"].items()}
+    query as in ``features``, 0 to 2. ``legs`` are its scores, as in ``why``."""
+    scores = {leg: found["score"] or 0.0 for leg, found in legs.items()}
     (by_words,) = saturate_bm25(np.array([scores.get("own", 0.0)]), words)
     return float(scores.get("dense", 0.0) + by_words)
 
@@ -88,3 +99,20 @@ def _holding(resources: SearchResources, words: str, holds: Callable[[str], bool
     keys = set(chunks.load_columns(resources.db, [one.id for one in proposed], filters).messages)
     texts = messages.texts(resources.db, keys)
     return sorted((key for key, text in texts.items() if holds(text)), reverse=True)
+
+
+def matching(resources: SearchResources, filters: Filters, text: str) -> list[int]:
+    """Return the archived messages that match the words of a text, or all its quoted phrases, best first; none if the
+    archive is not searched."""
+    if not isinstance(resources.index, TieredIndex):
+        return []
+    if phrases := lexical.phrases(text):
+        return containing_phrases(resources, phrases, filters, PHRASE_POOL_SIZE)
+    found = resources.index.search_archive(LegQuery("own", text=lexical.shorten_query(text)), filters)
+    message_of: dict[int, int] = {}
+    for page in pages([one.id for one in found]):
+        columns = chunks.load_columns(resources.db, page, filters)
+        message_of |= zip(columns.chunks, columns.messages, strict=True)
+    keys = list(dict.fromkeys(message_of[one.id] for one in found if one.id in message_of))
+    archived = archive.archived(resources.db, keys)  # the index may still have some that have come back
+    return [key for key in keys if key in archived]

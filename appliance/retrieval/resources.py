@@ -16,7 +16,7 @@ from appliance.retrieval.weights import ScoringProfile
 from appliance.runtime.metrics import StageTimer, no_timer
 from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import LegQuery, VectorIndex
-from appliance.types import Filters, Mode
+from appliance.types import Filters, HitOrder, Mode
 
 
 class EmbeddedQuery(Protocol):
@@ -140,6 +140,18 @@ class SearchQuery:
     per_session: int | None = None
     archived: Literal["always", "never", "if needed"] = "never"
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which hits of a search a caller wants, as the arguments of ``SearchRequest`` say, and with how many turns around
+    each."""
+
+    limit: int
+    offset: int = 0
+    sort: HitOrder = "score"
+    count: bool = False
+    neighbours: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,22 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date, datetime
+from typing import get_args
 
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
-from appliance.retrieval.resources import SearchQuery
+from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
 from appliance.store import branches, sessions
-from appliance.types import ROLES, Filters, Mode, Scope
+from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
 NO_SESSION = 0
 """A key that no session has; a filter by it finds nothing."""
+
+MAX_NEIGHBOURS = 25
+"""The most turns on each side of a hit, as many as the timeline of MCP has: a session shows more."""
 
 MODE_LEGS: Mapping[str, frozenset[str]] = {
     "hybrid": frozenset(LEGS),
@@ -67,6 +71,24 @@ def resolve(
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
         notes=tuple(filter_values.missing_values(db, request, scope, found)),
     )
+
+
+def resolve_page(request: SearchRequest, default_limit: int) -> Page:
+    """Check which hits a search request wants.
+
+    Raises:
+        UsageError: The limit, the offset, the order or the number of neighbours is invalid.
+    """
+    limit = default_limit if request.limit is None else request.limit
+    if limit < 1:
+        raise UsageError(f"The limit must be at least 1, not {limit}.")
+    if request.offset < 0:
+        raise UsageError(f"The offset must be at least 0, not {request.offset}.")
+    if request.sort not in get_args(HitOrder):
+        raise UsageError(f"Hits can't be sorted by {request.sort!r}.", hint="Use score or time.")
+    if not 0 <= request.neighbours <= MAX_NEIGHBOURS:
+        raise UsageError(f"The turns around a hit must be 0 to {MAX_NEIGHBOURS}, not {request.neighbours}.")
+    return Page(limit, request.offset, request.sort, request.count, request.neighbours)
 
 
 def resolve_filters(

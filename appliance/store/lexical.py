@@ -250,13 +250,13 @@ def containing_phrases(
 ) -> list[int] | None:
     """Return up to ``limit`` messages that contain every phrase verbatim, except for case and white space, newest
     first. Returns None if no word of the phrases is rare enough to look for."""
-    phrase_words = [_WORD.findall(split_unspaced(phrase)) for phrase in phrases]
+    phrase_words = _words_of_phrases(phrases)
     # Long words are usually rare, so that the first one decides.
     words_by_length = sorted({word for words in phrase_words for word in words}, key=len, reverse=True)
     if all(_count_postings(db, word) > MAX_POSTINGS for word in words_by_length):
         return None
     filter_sql, values = filter_conditions(filters)
-    match = " AND ".join(quote_fts(" ".join(words)) for words in phrase_words)
+    match = _all_phrases(phrase_words)
     rows = db.execute(
         "SELECT m.id, m.text FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
         f" CROSS JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND {filter_sql} ORDER BY m.id DESC",
@@ -265,6 +265,22 @@ def containing_phrases(
     # FTS5 compares stems ("pool" finds "pools"); the text decides.
     folded = [fold(phrase) for phrase in phrases]
     return list(islice((key for key, text in rows if all(phrase in fold(text) for phrase in folded)), limit))
+
+
+def _words_of_phrases(phrases: Sequence[str]) -> list[list[str]]:
+    return [_WORD.findall(split_unspaced(phrase)) for phrase in phrases]
+
+
+def _all_phrases(phrase_words: Sequence[Sequence[str]]) -> str:
+    return " AND ".join(quote_fts(" ".join(words)) for words in phrase_words)
+
+
+def match_expression(query: str) -> str:
+    """Return what FTS5 looks for to find every message that matches a query: all its quoted phrases, else any of its
+    words. Empty if it has no word."""
+    if quoted := phrases(query):
+        return _all_phrases(_words_of_phrases(quoted))
+    return " OR ".join(map(quote_fts, _query_terms(query).values()))
 
 
 def _normalize_unicode(text: str) -> str:

@@ -48,15 +48,26 @@ def adjacent_messages(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, t
 
 def neighbour_keys(db: sqlite3.Connection, keys: Sequence[int], radius: int) -> dict[int, tuple[int, ...]]:
     """Return the neighbours of each message, up to ``radius`` on each side."""
+    return {key: (*before, *after) for key, (before, after) in sides(db, keys, radius).items()}
+
+
+def sides(
+    db: sqlite3.Connection, keys: Sequence[int], radius: int
+) -> dict[int, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the neighbours before and after each message, up to ``radius`` on each side, the nearest first."""
     query = (
         f"SELECT m.id, {_neighbours_sql('<', 'DESC')}, {_neighbours_sql('>', 'ASC')}"
         f" {_DEPENDENT_SQL} AND m.id IN {JSON_KEYS_SQL}"
     )
-    found: dict[int, tuple[int, ...]] = {}
+    found: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     for page in pages(keys):
-        for key, *sides in fetch_readable(db, query, page, before=(radius, radius), columns=3):
-            found[key] = tuple(int(neighbour) for side in sides if side for neighbour in side.split(","))
+        for key, before, after in fetch_readable(db, query, page, before=(radius, radius), columns=3):
+            found[key] = (_split_keys(before), _split_keys(after))
     return found
+
+
+def _split_keys(joined: str | None) -> tuple[int, ...]:
+    return tuple(map(int, joined.split(","))) if joined else ()
 
 
 def _neighbours_sql(sign: str, order: str) -> str:

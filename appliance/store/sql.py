@@ -32,6 +32,12 @@ def collect_unreadable() -> Iterator[set[int]]:
         _unreadable_keys.reset(token)
 
 
+def note_unreadable() -> None:
+    """Let ``collect_unreadable`` know that an index of the database could not be read to its end."""
+    if (unreadable := _unreadable_keys.get()) is not None:
+        unreadable.add(0)
+
+
 def read_by_halves(read: Callable[[Sequence[int]], list[T]], keys: Sequence[int]) -> list[T]:
     """Return ``read(keys)``; where a damaged page prevents this, what can be read of each half, without the rows on
     that page. ``collect_unreadable`` shows which these are."""

@@ -231,6 +231,30 @@ def group_heads(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, int]:
     return dict(rows)
 
 
+def numbers(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, int]:
+    """Return the number that each of the messages shares with its variants, of those that have any."""
+    query = f"SELECT message_id, memory FROM variant WHERE message_id IN {JSON_KEYS_SQL}"
+    return dict(db.execute(query, (json_keys(keys),)).fetchall())
+
+
+def others(
+    db: sqlite3.Connection, keys: Iterable[int], condition: str, values: Sequence[object]
+) -> dict[int, list[int]]:
+    """Return the variants of each of the messages that its own author said and that meet a condition on ``message m``
+    and ``session s``."""
+    rows = db.execute(
+        "SELECT v.message_id, m.id FROM variant v JOIN message a ON a.id = v.message_id"
+        " JOIN variant o ON o.memory = v.memory AND o.message_id <> v.message_id"
+        " JOIN message m ON m.id = o.message_id AND m.author IS a.author JOIN session s ON s.id = m.session_id"
+        f" WHERE v.message_id IN {JSON_KEYS_SQL} AND {condition} ORDER BY m.id",
+        (json_keys(keys), *values),
+    )
+    found: dict[int, list[int]] = {}
+    for key, other in rows:
+        found.setdefault(key, []).append(other)
+    return found
+
+
 def group_members(db: sqlite3.Connection, key: int) -> list[tuple[int, str | None, How]]:
     """Return key, time (ISO 8601) and kind of link of a message and all its variants, by time, those without a time
     last; empty if it has no variants."""

@@ -25,6 +25,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "session": "match of the whole conversation",
     "asked": "repeats the question",
     "rerank_floor": "not in the second stage",
+    "unranked": "has the words; not ranked",
     "time": "sent at a time in the query",
     "period": "sent at the time that is asked for",
     "title": "title of the conversation",

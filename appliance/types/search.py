@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
-from appliance.types.stored import Summary
+from appliance.types.stored import Message, Summary
 from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope
 
 
@@ -54,7 +54,8 @@ class Source:
 class Hit:
     """A found message with its reasons. ``text`` is the whole message, ``snippet`` the part that matches best.
     ``why["score"]`` maps features to their contributions, whose sum is ``score``; ``why["legs"]`` has the rank and
-    raw score of each leg, ``why["variants"]`` the variants of the message."""
+    raw score of each leg, ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns
+    around it, as many as were asked for."""
 
     rank: int
     score: float
@@ -71,6 +72,8 @@ class Hit:
     source: Source
     tier: Literal["hot", "archived"]
     why: Mapping[str, Any]
+    before: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +102,19 @@ class SummaryHit:
 
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
-    """The hits of a search, best first, with what the search has to say about itself. A sequence of its hits.
+    """The hits of a search in their order, with what the search has to say about itself. A sequence of its hits.
 
     Attributes:
         hits: The hits.
         query: What was searched for.
         mode: The mode of the search.
         notes: Which leg could not run and why, in words, so that nothing is left out silently.
-        took_ms: Wall time, in milliseconds.
+        took_ms: Wall time of finding the hits, in milliseconds.
+        total: How many hits there are, those before and behind these included: the ranked candidates, and every other
+            message that matches the words and filters.
+        total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
+            counted, or not to the end.
+        more: Whether there are hits behind these, which ``offset`` leads to.
         why_not: What became of the message that was asked about.
         times: The words of the query that name a time; messages from then come first.
         summaries: The summaries that answer the query best.
@@ -120,6 +128,9 @@ class Hits(Sequence[Hit]):
     why_not: WhyNot | None = None
     times: tuple[str, ...] = ()
     summaries: tuple[SummaryHit, ...] = ()
+    total: int = 0
+    total_is_exact: bool = True
+    more: bool = False
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -28,6 +28,9 @@ LEVELS: tuple[Level, ...] = ("exchange", "topic", "session", "procedure")
 SessionOrder = Literal["active", "created", "title", "messages", "importance"]
 """What sessions are sorted by."""
 
+HitOrder = Literal["score", "time"]
+"""What the hits of a search are sorted by: the best first, or the newest first."""
+
 FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
 FactState = Literal["held", "ended", "superseded", "review", "rejected"]
 

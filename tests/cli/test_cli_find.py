@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import pytest
 from cli_runs import CLEAR_SCREEN, Run, document
 
+from appliance.cli import hit_pages
+
 HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
-    "author", "timestamp", "text", "snippet", "source", "tier", "why",
+    "author", "timestamp", "text", "snippet", "source", "tier", "why", "before",
+    "after",
 ]  # fmt: skip
 CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes"]
 
@@ -21,12 +26,14 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
     assert len(lines) == 2
     assert lines[0].startswith("1  ")
     assert "Lisbon: The blue one near the river, reservation QX-4471" in lines[0]
-    assert "2 hits in" in result.stderr
+    assert "2 of 7 hits in" in result.stderr and result.stderr.endswith("; --offset 2 shows the next\n")
 
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
-    assert list(found) == ["query", "mode", "hits", "took_ms", "notes", "times", "summaries"]
+    assert list(found) == [
+        "query", "mode", "hits", "total", "total_is_exact", "more", "took_ms", "notes", "times", "summaries",
+    ]  # fmt: skip
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
     hit = found["hits"][0]
     assert list(hit) == HIT_KEYS
@@ -34,6 +41,33 @@ def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     assert hit["tier"] == "hot"
     assert hit["external_id"] == "trip-3"
     assert sum(hit["why"]["score"].values()) == pytest.approx(hit["score"])
+
+
+def test_search_prints_every_hit_page_by_page(run: Run, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hit_pages, "PAGE_HITS", 3)
+    whole = document(run("search", "the blue one", "-k", "1000", "--json"))
+    paged = document(run("search", "the blue one", "--all", "--json"))
+    assert paged.keys() == whole.keys() and len(paged["hits"]) > 3
+    assert {**paged, "took_ms": 0} == {**whole, "took_ms": 0}
+    assert document(run("search", "zzzz", "--mode", "lexical", "--all", "--json"))["hits"] == []
+    shown = run("search", "the blue one", "--all")
+    assert len(shown.stdout.splitlines()) == paged["total"] and f"{paged['total']} hits in" in shown.stderr
+    beyond = run("search", "the blue one", "--offset", "1000")
+    assert (beyond.stdout, beyond.exit_code) == ("", 0) and f"There are only {paged['total']} hits." in beyond.stderr
+
+
+def test_search_prints_csv_with_whole_texts(run: Run, kept: Path) -> None:
+    found = document(run("search", "the blue one", "--json"))["hits"]
+    rows = list(csv.DictReader(io.StringIO(run("search", "the blue one", "--csv").stdout)))
+    assert [(row["message_id"], row["text"]) for row in rows] == [(hit["message_id"], hit["text"]) for hit in found]
+    refused = run("search", "x", "--csv", "--json")
+    assert refused.exit_code == 2 and "exclude each other" in refused.stderr
+    assert run("search", "x", "--all", "-k", "3").exit_code == 2
+
+
+def test_search_shows_the_turns_around_a_hit(run: Run, kept: Path) -> None:
+    lines = run("search", "QX-4471", "-k", "1", "-C", "1").stdout.splitlines()
+    assert lines[0].startswith("- ") and "book the hotel" in lines[0] and lines[1].startswith("1 ")
 
 
 def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:

@@ -84,6 +84,8 @@ CASES: Sequence[Case] = (
     case("search why not", r.SearchRequest("spelt", limit=1, why_not="harbour-0")),
     case("search one source", r.SearchRequest("spelt", sources=["slack"])),
     case("search authors", r.SearchRequest("spelt", authors=["ana", "nobody"])),
+    case("search page", r.SearchRequest("the harbour", limit=2, offset=1, sort="time", count=True, neighbours=1)),
+    case("search offset", r.SearchRequest("the harbour", offset=-1)),
     case("search mode", r.SearchRequest("spelt", mode="sideways")),  # type: ignore[arg-type]
     case("search limit", r.SearchRequest("spelt", limit=0)),
     case("context", r.ContextRequest("where does my sister live?", budget=600, encoding="cl100k_base")),

@@ -101,7 +101,7 @@ def cases(name: str, conversation: BenchmarkCorpus, homes: Path, share: float) -
                     name, before, recall(both, wanted), recall(hot, wanted), recall(look, wanted),
                     hot[0].score if hot else 0.0,
                     max((leg.get("dense", {}).get("score") or 0.0 for leg in legs), default=0.0),
-                    max((archive_search.evidence(hit, words) for hit in hot), default=0.0),
+                    max((archive_search.evidence(one, words) for one in legs), default=0.0),
                     len(wanted - archived) / len(wanted),
                     any("the archive was searched too" in note for note in look.notes),
                 )  # fmt: skip

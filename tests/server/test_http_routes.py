@@ -38,10 +38,12 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
     assert [(hit["message_id"], hit["text"], hit["score"]) for hit in answer["hits"]] == [
         (hit.message_id, hit.text, hit.score) for hit in found
     ]
-    assert set(answer) == {"query", "mode", "hits", "took_ms", "notes", "times", "summaries"}
+    assert set(answer) == {
+        "query", "mode", "hits", "took_ms", "notes", "times", "summaries", "total", "total_is_exact", "more",
+    }  # fmt: skip
     assert set(answer["hits"][0]) == {
         "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
-        "author", "timestamp", "text", "snippet", "source", "tier", "why",
+        "author", "timestamp", "text", "snippet", "source", "tier", "why", "before", "after",
     }  # fmt: skip
     why = client.post("/v1/search", json={"query": "lease", "why_not": "m2"}).json()["why_not"]
     assert why["message_id"] == "m2"
@@ -54,6 +56,19 @@ def test_a_search_keeps_to_its_authors(client: TestClient) -> None:
     assert [hit["author"] for hit in answer["hits"]] == ["Ana Gómez"]
     assert "no author 'bem'; did you mean Ben?" in answer["notes"]
     assert client.post("/v1/search", json={"query": "boat", "authors": [""]}).status_code == 422
+
+
+def test_a_search_goes_on_behind_an_offset_with_the_turns_around_each_hit(client: TestClient) -> None:
+    for number in range(5):
+        said(client, f"the boat has {number} sails", session_id="harbour")
+    asked = {"query": "boat", "sort": "time", "limit": 2, "neighbours": 1, "count": True}
+    first = client.post("/v1/search", json=asked).json()
+    assert (len(first["hits"]), first["total"], first["total_is_exact"], first["more"]) == (2, 5, True, True)
+    assert [turn["text"] for turn in first["hits"][1]["before"]] == ["the boat has 2 sails"]
+    assert [turn["text"] for turn in first["hits"][1]["after"]] == ["the boat has 4 sails"]
+    last = client.post("/v1/search", json={**asked, "offset": 4}).json()
+    assert [hit["text"] for hit in last["hits"]] == ["the boat has 0 sails"] and not last["more"]
+    assert client.post("/v1/search", json={"query": "boat", "offset": -1}).status_code == 422
 
 
 def test_a_context_answers_what_python_answers(memory: Appliance, client: TestClient) -> None:

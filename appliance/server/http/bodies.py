@@ -22,13 +22,16 @@ from pydantic import (
 
 from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.types import FactKind, LayerName, Level, Mode, Role, StorageScope
+from appliance.types import FactKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
 """Seconds; no longer time to live is useful."""
 
 MAX_LIMIT = 1000
 """The most hits, sessions, messages or summaries in one answer."""
+
+MAX_NEIGHBOURS = 25
+"""The most turns before and after a hit."""
 
 DEFAULT_PAGE_SIZE = 50
 """The default limit of a list."""
@@ -125,6 +128,12 @@ class SearchBody(ScopedBody):
 
     query: str = Field(description="What to search for.")
     limit: Limit | None = Field(None, description="The most hits; by default that of the settings.")
+    offset: Annotated[int, Field(ge=0), WHOLE_NUMBER] = Field(0, description="How many hits to skip.")
+    sort: HitOrder = Field("score", description="Best first, or all messages with the words, newest first.")
+    count: bool = Field(False, description="Count all hits up to 10,000; else `total` may be a lower bound.")
+    neighbours: Annotated[int, Field(ge=0, le=MAX_NEIGHBOURS), WHOLE_NUMBER] = Field(
+        0, description="How many turns before and after each hit to return with it."
+    )
     mode: Mode = "hybrid"
     profile: str | None = Field(None, description="The scoring profile.")
     without: list[Leg] | None = Field(None, description="Legs to leave out.")

@@ -65,11 +65,15 @@ class SummaryHitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Hits, best first, with notes about the search."""
+    """Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
+    exact; ``more`` says that ``offset`` leads to others."""
 
     query: str
     mode: Mode
     hits: tuple[Hit, ...]
+    total: int
+    total_is_exact: bool
+    more: bool
     took_ms: float
     notes: tuple[str, ...]
     times: tuple[str, ...]
@@ -83,6 +87,9 @@ def search_shape(hits: Hits) -> dict[str, Any]:
         "query": hits.query,
         "mode": hits.mode,
         "hits": list(hits),
+        "total": hits.total,
+        "total_is_exact": hits.total_is_exact,
+        "more": hits.more,
         "took_ms": hits.took_ms,
         "notes": list(hits.notes),
         "times": list(hits.times),

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from appliance.server.mcp.access import McpAccess
     from appliance.types import Fact, Hit, Message, SessionInfo
 
-MAX_PAGED_HITS = 100
-"""The last hit that paging reaches: beyond it, another query finds more than further pages."""
-
 MAX_NOTES = 5
 MAX_NOTE_CHARACTERS = 250
 """Characters of a note; a search has one for each leg that could not run."""
@@ -62,7 +59,8 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
     session = access.readable_session(arguments.session) if arguments.session else None
     hits = access.memory.search(
         arguments.query,
-        limit=min(start + arguments.limit + 1, MAX_PAGED_HITS),
+        limit=arguments.limit,
+        offset=start,
         user_id=access.user,
         namespace=access.namespace,
         session_id=session.id if session is not None else None,
@@ -73,18 +71,17 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         until=arguments.until or None,
         include_archived=arguments.include_archived,
     )
-    hits = access.readable_hits(hits, session)
-    lines = [_hit_line(hit) for hit in hits[start : start + arguments.limit]]
+    readable = access.readable_hits(hits, session)
+    lines = [_hit_line(hit) for hit in readable]
     count = pagination.count_fitting(lines, rendering.render_message_line)
-    next_start = start + count
+    is_cut = count < len(lines)
+    next_start = readable[count - 1].rank if is_cut else start + arguments.limit
     notes = [shorten(note, MAX_NOTE_CHARACTERS) for note in hits.notes[:MAX_NOTES]]
-    if next_start >= MAX_PAGED_HITS:
-        notes.append(f"these are the last of the best {MAX_PAGED_HITS}: use other words or a filter to find others")
     return schemas.SearchResult(
         query=shorten(arguments.query),
         hits=lines[:count],
         notes=notes,
-        next=pagination.encode_cursor(digest, next_start) if next_start < len(hits) else "",
+        next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
     )
 
 

@@ -45,6 +45,11 @@ class TieredIndex:
             merged.append([ScoredPoint(*one) for one in islice(best, limit)])
         return merged
 
+    def search_archive(self, query: LegQuery, filters: Filters) -> list[ScoredPoint]:
+        """All archived points that a lexical query finds, best first."""
+        weights = self._term_weights(query, filters.scope)[1]
+        return self._archive.search(query, filters, len(self._archive), weights)
+
     def score(
         self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
     ) -> list[dict[int, float]]:

@@ -21,12 +21,16 @@ router = make_router("finding")
 
 @router.post("/v1/search", response_model=responses.SearchAnswer, responses=problem_responses(404, 409))
 def search(caller: Reader, body: SearchBody) -> Response:
-    """The messages that match a query best, one hit per message, best first."""
+    """The messages that match a query best, one hit per message, page by page."""
     with usage_error_as_conflict():
         session, asked_in = (_searched_session(caller, id, body.user_id) for id in (body.session_id, body.asked_in))
         hits = caller.memory.search(
             body.query,
             limit=body.limit,
+            offset=body.offset,
+            sort=body.sort,
+            count=body.count,
+            neighbours=body.neighbours,
             mode=body.mode,
             profile=body.profile,
             without=body.without,

@@ -1,0 +1,88 @@
+"""The hits of one page: texts, sessions and sources of listed messages, why each is a hit, and the turns around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from appliance.retrieval.diversify import explain
+from appliance.retrieval.listing import Listed, RankedSearch
+from appliance.retrieval.snippet import snippet
+from appliance.store import archive, lexical, messages, neighbours, sessions, variants
+from appliance.store.messages import MessageRow
+from appliance.types import Hit, Message, Source
+
+
+def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -> list[Hit]:
+    """Read the texts of listed messages and build their hits. ``first_rank`` is the rank of the first of them."""
+    db, words = found.resources.db, found.parsed.words
+    rows = messages.get(db, [one.message for one in listed])
+    listed = [one for one in listed if one.message in rows]
+    shown = [rows[one.message] for one in listed]
+    heads = sessions.heads(db, [message.session_id for message in shown])
+    archived = archive.archived(db, [message.id for message in shown])
+    paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
+    reasons = _reasons(found, listed)
+    hits = []
+    for rank, (one, message) in enumerate(zip(listed, shown, strict=True), first_rank):
+        head, why = heads[message.session_id], reasons[one.message]
+        hits.append(
+            Hit(
+                rank=rank,
+                score=float(found.ranking.scores[one.row]) if one.row is not None else sum(why["score"].values()),
+                message_id=messages.message_id(message.id),
+                external_id=message.external_id,
+                session_id=sessions.public_id(message.session_id),
+                external_session_id=head.external_id,
+                session_title=head.title,
+                role=message.role,
+                author=message.author,
+                timestamp=message.sent_at,
+                text=message.text,
+                snippet=snippet(message.text, words, None if one.row is None else found.candidates.span(one.row)),
+                source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
+                tier="archived" if message.id in archived else "hot",
+                why=why,
+            )
+        )
+    return hits
+
+
+def _reasons(found: RankedSearch, listed: Iterable[Listed]) -> dict[int, Mapping[str, Any]]:
+    """Why each message is a hit. One that was not ranked has the score of the last candidate, and never a better one
+    than 0."""
+    reasons: dict[int, Mapping[str, Any]] = {}
+    unranked = []
+    for key, row in listed:
+        if row is not None:
+            reasons[key] = explain(found.candidates, found.ranking, found.selection, row)
+        else:
+            unranked.append(key)
+    if unranked:
+        last = min((float(found.ranking.scores[row]) for row in found.selection.rows), default=0.0)
+        folded = variants.others(found.resources.db, unranked, *lexical.filter_conditions(found.parsed.query.filters))
+        for key in unranked:
+            others = [messages.message_id(other) for other in folded.get(key, ())]
+            reasons[key] = {"score": {"unranked": min(last, 0.0)}, "legs": {}, "variants": others}
+    return reasons
+
+
+def with_neighbours(found: RankedSearch, hits: Sequence[Hit], radius: int) -> list[Hit]:
+    """Return the hits with up to ``radius`` turns before and after each, of those that the query may see."""
+    db, filters = found.resources.db, found.parsed.query.filters
+    keys = [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
+    sides = neighbours.sides(db, keys, radius)
+    around = {key for before, after in sides.values() for key in (*before, *after)}
+    visible = replace(filters, roles=(), sources=(), authors=(), since=None, until=None)
+    rows = messages.get(db, [one.message for one in lexical.unscored_hits(db, around, visible)])
+    nothing: tuple[int, ...] = ()
+    expanded = []
+    for key, hit in zip(keys, hits, strict=True):
+        before, after = sides.get(key, (nothing, nothing))
+        expanded.append(replace(hit, before=_turns(rows, reversed(before)), after=_turns(rows, after)))
+    return expanded
+
+
+def _turns(rows: Mapping[int, MessageRow], keys: Iterable[int]) -> tuple[Message, ...]:
+    return tuple(messages.to_message(rows[key]) for key in keys if key in rows)

@@ -1,0 +1,130 @@
+"""The hits of a search in their order, as far as anybody reads: keys first, texts page by page.
+
+The ranked candidates come first, as they were selected. They are a pool of some hundred, whatever the limit; behind
+them come all other messages that match the words of the query, so that a search can be read to its end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from appliance.retrieval import archive_search
+from appliance.retrieval.candidates import Candidates
+from appliance.retrieval.diversify import DiverseSelection
+from appliance.retrieval.legs import LEXICAL_LEGS
+from appliance.retrieval.ranking import Ranking, best_first
+from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
+from appliance.store import variants
+from appliance.store.word_matches import WordMatch, word_matches
+from appliance.types import HitOrder
+
+MAX_COUNTED = 10_000
+"""How far hits are counted: to know that there are more takes 0.1 s, and to count a million would take ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSearch:
+    """A search whose candidates are ranked and selected, with what it read from and what it has to say."""
+
+    resources: SearchResources
+    parsed: ParsedQuery
+    candidates: Candidates
+    ranking: Ranking
+    selection: DiverseSelection
+    notes: tuple[str, ...]
+
+
+class Listed(NamedTuple):
+    """A hit by the key of its message, and by its row if it is a candidate."""
+
+    message: int
+    row: int | None
+
+
+class ListedPage(NamedTuple):
+    """One page of the hits, and what is known of the others: see ``Hits``."""
+
+    hits: list[Listed]
+    total: int
+    total_is_exact: bool
+    more: bool
+
+
+def read_page(found: RankedSearch, page: Page) -> ListedPage:
+    """Read the hits of one page, without counting those behind it."""
+    listed = list_hits(found, page.sort)
+    skipped = sum(1 for _ in islice(listed, page.offset))
+    hits = list(islice(listed, page.limit + 1))
+    more = len(hits) > page.limit
+    known = skipped + len(hits)
+    if more and page.sort == "score":
+        known = max(known, len(found.selection.rows))
+    return ListedPage(hits[: page.limit], known, not more, more)
+
+
+def count_hits(found: RankedSearch, sort: HitOrder) -> tuple[int, bool]:
+    """Count all hits up to ``MAX_COUNTED``. Returns the number, and whether there are no others."""
+    total = len(list(islice(list_hits(found, sort, ordered=False), MAX_COUNTED + 1)))
+    return min(total, MAX_COUNTED), total <= MAX_COUNTED
+
+
+def list_hits(found: RankedSearch, sort: HitOrder, *, ordered: bool = True) -> Iterator[Listed]:
+    """Yield all hits of a search; in any order, and faster, if they need not be ``ordered``."""
+    keys, rows = found.candidates.messages.tolist(), found.selection.rows
+    by_words = bool(LEXICAL_LEGS & found.parsed.query.legs)
+    if sort == "score":
+        yield from (Listed(keys[row], row) for row in rows)
+        if by_words:
+            yield from _unranked(found, keys, sort if ordered else None)
+    elif by_words:
+        row_of = {key: row for row, key in enumerate(keys)}
+        matches = _matches(found, sort if ordered else None)
+        yield from (Listed(key, row_of.get(key)) for key in _distinct(matches, set(), Counter(), found))
+    else:
+        newest_first = best_first(
+            np.nan_to_num(found.candidates.times, nan=-np.inf)[rows], found.candidates.messages[rows]
+        )
+        yield from (Listed(keys[row], row) for row in np.array(rows, np.intp)[newest_first].tolist())
+
+
+def _unranked(found: RankedSearch, candidates: list[int], sort: HitOrder | None) -> Iterator[Listed]:
+    """The hits that are no candidates, best by BM25 first."""
+    known, rows = set(candidates), found.selection.rows
+    selected = [candidates[row] for row in rows]
+    numbers = variants.numbers(found.resources.db, selected)
+    authors = found.candidates.authors
+    shown = {(numbers[key], authors[row]) for key, row in zip(selected, rows, strict=True) if key in numbers}
+    sessions = Counter(found.candidates.sessions[rows].tolist())
+    others = (match for match in _matches(found, sort) if match.message not in known)
+    yield from (Listed(key, None) for key in _distinct(others, shown, sessions, found))
+
+
+def _matches(found: RankedSearch, sort: HitOrder | None) -> Iterator[WordMatch]:
+    query = found.parsed.query
+    archived = archive_search.matching(found.resources, query.filters, query.text)
+    verbatim = sorted(found.candidates.quote_matches.difference(archived), reverse=True)
+    return word_matches(found.resources.db, query.text, query.filters, [*archived, *verbatim], sort)
+
+
+def _distinct(
+    matches: Iterable[WordMatch], shown: set[tuple[int, str | None]], sessions: Counter[int], found: RankedSearch
+) -> Iterator[int]:
+    """The messages of matches without variants by the same author of a message before, and with no more of a session
+    than the query allows: ``diversify`` for any number of them."""
+    per_session = found.parsed.query.per_session
+    for match in matches:
+        if match.variants is not None and (match.variants, match.author) in shown:
+            continue
+        if per_session is not None:
+            if sessions[match.session] >= per_session:
+                continue
+            sessions[match.session] += 1
+        if match.variants is not None:
+            shown.add((match.variants, match.author))
+        yield match.message
