@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from appliance.cli import output
 from appliance.store.lexical import stem
 from appliance.types.labels import FEATURE_LABELS, RAW_SCORE_LABELS
+from appliance.types.reasons import reason
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from appliance.types import Context, Hit, Hits, Message, WhyNot
+    from appliance.types import Context, Hit, Hits, Message
 
 MIN_HIGHLIGHT_LENGTH = 3
 """Shorter words of a query are too common to highlight."""
@@ -23,21 +24,7 @@ MIN_HIGHLIGHT_LENGTH = 3
 MIN_SHOWN_SCORE = 0.005
 """A smaller part of a score would show as 0.00."""
 
-STAGES: Mapping[str, str] = {
-    "filtered": "was filtered out",
-    "not proposed": "was not a candidate",
-    "ranked": "ranks below the hits",
-    "left out": "was left out",
-    "shown": "is a hit",
-}
-"""The stages of a search at which a message may be dropped, as a predicate."""
-
 _WORD = re.compile(r"\w+")
-
-
-def why_not_text(why_not: WhyNot) -> str:
-    """Say in one line why a message is not among the hits."""
-    return f"{why_not.message_id} {STAGES[why_not.stage]}. {why_not.words}"
 
 
 def print_hits(hits: Hits, *, explain: bool) -> None:
@@ -116,7 +103,9 @@ def _highlighted_snippet(snippet: str, query: str) -> Text:
 
 
 def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
-    """The parts of a score, one per line: a bar, the contribution, its label and the leg that it comes from."""
+    """Why a message was found, and the parts of its score, one per line: a bar, the contribution, its label and the leg
+    that it comes from."""
+    yield reason(hit.why, hit.author)
     parts: Mapping[str, float] = hit.why.get("score", {})
     legs: Mapping[str, Mapping[str, Any]] = hit.why.get("legs", {})
 

@@ -81,8 +81,9 @@ def search(
       appliance search deadline --sort time --offset 20 -C 2
       appliance search deadline --json | jq -r '.hits[].text'
     """
-    from appliance.cli import hit_pages, rendering
+    from appliance.cli import hit_pages
     from appliance.server.http import responses
+    from appliance.types.reasons import stage_text
 
     if everything and limit is not None:
         raise UsageError("--all and --limit exclude each other.", hint="Leave one of them out.")
@@ -126,7 +127,7 @@ def search(
             last = first
             output.print_json(responses.search_shape(first))
     if first.why_not is not None and not json:
-        output.print_line(rendering.why_not_text(first.why_not))
+        output.print_line(f"{stage_text(first.why_not)}. {first.why_not.words}")
     output.say_notes(first.notes)
     _say_times(first)
     output.say(_summary(first, last))

@@ -9,12 +9,13 @@ import numpy as np
 
 from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.diversify import DiverseSelection, explain
-from appliance.retrieval.ranking import Ranking
+from appliance.retrieval.ranking import Ranking, contributions
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.store import archive, branches, chunks, messages, sessions, visibility
 from appliance.store.index.tiers import TieredIndex
 from appliance.store.messages import MessageRow, message_id
 from appliance.types import Filters, SessionInfo, SessionPart, StorageScope, WhyNot
+from appliance.types.labels import FEATURE_LABELS
 
 SHARED_PARTS: Mapping[StorageScope, str] = {
     "conversational": "shares only its conversational messages",
@@ -22,6 +23,9 @@ SHARED_PARTS: Mapping[StorageScope, str] = {
     "none": "shares nothing",
 }
 """What a session with each storage scope shares with other sessions."""
+
+OFFSETS = {"rerank_floor", "asked"}
+"""Parts of a score that put a candidate behind others for a reason that they do not measure."""
 
 LEG_LABELS: Mapping[str, str] = {"dense": "Meaning", "own": "Words", "window": "Words with neighbours"}
 """The legs of the index, by what they compare."""
@@ -59,9 +63,21 @@ def why_not(
     hit = selection.rows.index(position) + 1
     if hit <= limit:
         return WhyNot(id, "shown", f"It is hit {hit}.", rank, score, why)
-    last = float(ranking.scores[selection.rows[limit - 1]])
-    words = f"Rank {rank} of {len(candidates)}. Score: {score:.2f} (last hit: {last:.2f})."
+    last = selection.rows[limit - 1]
+    words = (
+        f"Rank {rank} of {len(candidates)}. It is hit {hit}, and the page ends with hit {limit}."
+        f" {_deficit(ranking, position, last)} Score: {score:.2f} (last hit: {float(ranking.scores[last]):.2f})."
+    )
     return WhyNot(id, "ranked", words, rank, score, why)
+
+
+def _deficit(ranking: Ranking, row: int, last: int) -> str:
+    """A sentence that says what puts a candidate behind the last hit more than anything else."""
+    if "asked" in ranking.values and ranking.values["asked"][row]:
+        return "It repeats the question, and comes behind what may answer it."
+    own, better = (contributions(ranking.values, ranking.weights, one) for one in (row, last))
+    name = max(better.keys() - OFFSETS, key=lambda name: (better[name] - own[name], name))
+    return f"The last hit has more for {FEATURE_LABELS.get(name, name)}: {better[name]:.2f} against {own[name]:.2f}."
 
 
 def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, filters: Filters) -> Iterator[str]:
@@ -110,3 +126,5 @@ def _leg_scores(resources: SearchResources, parsed: ParsedQuery, candidates: Can
             accepted = candidates.scores[query.leg][~np.isnan(candidates.ranks[query.leg])]
             cut_off = f" (cut-off {accepted.min():.2f})" if score and len(accepted) else ""
             yield f"{LEG_LABELS.get(query.leg, query.leg)}: {f'{score:.2f}{cut_off}' if score else 'no match'}."
+            if score and query.leg == "own":
+                yield "It is listed behind the ranked hits."

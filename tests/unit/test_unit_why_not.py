@@ -52,7 +52,12 @@ def test_what_is_ranked_behind_the_hits(chats: Appliance) -> None:
     assert answer.why is not None and answer.score is not None
     assert sum(answer.why["score"].values()) == pytest.approx(answer.score)
     assert answer.score <= hits[-1].score
-    assert "Rank 8 of " in answer.words
+    assert re.fullmatch(
+        r"Rank 8 of \d+\. It is hit 8, and the page ends with hit 3\. The last hit has more for [\w ]+: [\d.-]+ against"
+        r" [\d.-]+\. Score: [\d.-]+ \(last hit: [\d.-]+\)\.",
+        answer.words,
+    ), answer.words
+    assert "the page ends with hit 7" in asked(chats, behind.external_id, offset=4).words
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,8 @@ def test_what_no_leg_proposes(chats: Appliance, monkeypatch: pytest.MonkeyPatch)
     assert answer.stage == "not proposed" and answer.rank is None
     assert re.match(r"Meaning: -?0\.\d\d \(cut-off 0\.\d\d\)\. Words: no match\.", answer.words), answer.words
     assert asked(chats, "empty").words == "It is empty."
+    beyond = chats.search("the harbour at night", limit=100)[15]
+    assert "It is listed behind the ranked hits." in asked(chats, beyond.external_id).words
     assert asked(chats, "far", mode="lexical").words.startswith("Words: no match.")
 
 

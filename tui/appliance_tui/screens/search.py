@@ -198,13 +198,18 @@ class SearchScreen(FrameScreen):
         self.query_one("#results").display = not is_empty
 
     def action_why(self) -> None:
+        from appliance.types.reasons import reason
+
         if (hit := self._marked_hit) is not None:
             title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.author or hit.role)
-            self.app.push_screen(ExplanationScreen(title, f"{author}: {one_line(hit.snippet)}", hit.why, hit.score))
+            description = f"{reason(hit.why, hit.author)}\n\n{author}: {one_line(hit.snippet)}"
+            self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
 
     @work(exclusive=True, group="why")
     async def action_why_not(self) -> None:
         """Explain why a message that the person names did not match."""
+        from appliance.types.reasons import stage_text
+
         query = self.query_one(SearchInput).value
         arguments = self.search_filters.search_arguments(self.appliance.user)
         chosen = await self.app.push_screen_wait(
@@ -219,7 +224,7 @@ class SearchScreen(FrameScreen):
         with self.appliance.report_errors():
             explanation = (await self.appliance.memory_worker.run_query(search)).why_not
             if explanation is not None:
-                title = f"Why {explanation.message_id} is {explanation.stage}"
+                title = stage_text(explanation)
                 self.app.push_screen(ExplanationScreen(title, explanation.words, explanation.why, explanation.score))
 
     def action_copy(self) -> None:
