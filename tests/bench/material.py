@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance_models import EmbeddedQuery
 from tests.eval import datasets
 
 LOCOMO = datasets.FOLDER / "locomo_dev.json"
@@ -68,7 +69,8 @@ def sentences(messages: Sequence[str]) -> list[str]:
 
 
 def chats(messages: Sequence[str], count: int, users: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """``count`` native JSONL records in sessions of about fifty messages over three years, by user.
+    """``count`` native JSONL records in sessions of about fifty messages over three years, by user: every other session
+    with an assistant, the others with another person.
 
     A message is one to three sentences out of the given messages, so that words are as frequent and as
     rare as people use them, and hardly two messages are equal.
@@ -79,15 +81,17 @@ def chats(messages: Sequence[str], count: int, users: Sequence[str]) -> dict[str
     number = session = 0
     while number < count:
         user = users[session % len(users)]
+        other = ("assistant", "Assistant") if session % 2 else ("user", "Ben")
         at = FIRST_DAY + timedelta(minutes=chance.randrange(YEARS * 365 * 24 * 60))
         for turn in range(min(count - number, chance.randint(SESSION_MESSAGES // 2, SESSION_MESSAGES * 3 // 2))):
             at += timedelta(seconds=chance.randint(5, 400))
+            role, author = other if turn % 2 else ("user", user.title())
             made[user].append(
                 {
                     "session_id": f"session-{session}",
                     "message_id": f"message-{number}",
-                    "role": "assistant" if turn % 2 else "user",
-                    "author": "Assistant" if turn % 2 else user.title(),
+                    "role": role,
+                    "author": author,
                     "timestamp": at.isoformat(),
                     "content": " ".join(chance.choices(pool, k=chance.choice((1, 1, 2, 2, 3)))),
                 }
@@ -171,7 +175,10 @@ def write_jsonl(path: Path, records: Sequence[dict[str, Any]]) -> Path:
 class ProjectionEmbedder:
     """A stand-in for a model where the model's own time is not what is measured: each word has a random
     direction, a text is the sum of its words'. Like a real one it gives texts with common words similar
-    vectors, in 384 dimensions; it embeds some ten thousand texts a second."""
+    vectors, in 384 dimensions; it embeds some ten thousand texts a second. Each word has a token vector, too."""
+
+    token_dimension = 32
+    token_identity = "projection"
 
     def __init__(self, dimension: int = 384) -> None:
         self.name = "projection"
@@ -179,15 +186,26 @@ class ProjectionEmbedder:
         self.max_tokens = 256
         self.identity = f"projection@{dimension}"
         self._directions = np.random.default_rng(4).standard_normal((1 << 14, dimension), dtype=np.float32)
+        kept = self._directions[:, : self.token_dimension]
+        self._token_vectors = kept / np.linalg.norm(kept, axis=1, keepdims=True)
+        self._token_bytes = np.rint(self._token_vectors * 127).astype(np.int8)
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        return self.embed_passages_with_tokens(texts)[0]
+
+    def embed_passages_with_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), []
         for row, text in enumerate(texts):
-            places = [zlib.crc32(word.encode()) & 0x3FFF for word in _WORD.findall(text.lower())] or [0]
+            places = _word_places(text)
             vector = self._directions[places].sum(axis=0)
             vectors[row] = vector / np.linalg.norm(vector)
-        return vectors
+            tokens.append(self._token_bytes[places])
+        return vectors, tokens
+
+    def embed_query_with_tokens(self, text: str) -> EmbeddedQuery:
+        tokens = self._token_vectors[_word_places(text)]
+        return EmbeddedQuery(self.embed_query(text), tokens, np.ones(len(tokens), np.float32))
 
     def learn(self, queries: Sequence[str]) -> None:
         """Compute the queries' vectors now, so that ``embed_query`` only looks them up."""
@@ -199,6 +217,10 @@ class ProjectionEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [text.count(" ") + 3 for text in texts]
+
+
+def _word_places(text: str) -> list[int]:
+    return [zlib.crc32(word.encode()) & 0x3FFF for word in _WORD.findall(text.lower())] or [0]
 
 
 def _of_file(file: Path) -> Iterator[str]:
