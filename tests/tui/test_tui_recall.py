@@ -208,6 +208,7 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
     [
         ("source:slack budget", "budget", SearchFilters(sources=("slack",))),
         ("source:slack", "source:slack", SearchFilters()),
+        ('author:ana author:"Ben Weber" x', "x", SearchFilters(authors=("ana", "Ben Weber"))),
         ('user:"ana maria" role:user x', "x", SearchFilters(user="ana maria", roles=("user",))),
         ("http://a.b:80 c", "http://a.b:80 c", SearchFilters()),
         ("resource:slack x", "resource:slack x", SearchFilters()),

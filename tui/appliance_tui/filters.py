@@ -1,4 +1,4 @@
-"""Search filters as they are typed: ``user:ana source:slack role:assistant since:2024-03 until:2024``."""
+"""Search filters as they are typed: ``user:ana source:slack author:ben since:2024-03 until:2024``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from appliance_tui.screens.picker import PickerOption
 
-FILTER_NAMES = ("user", "source", "role", "since", "until")
+FILTER_NAMES = ("user", "source", "author", "role", "since", "until")
 
-_FIELDS = {"source": "sources", "role": "roles"}
+_FIELDS = {"source": "sources", "author": "authors", "role": "roles"}
 """The filters that may be given several times."""
 
 _TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
@@ -23,6 +23,7 @@ class SearchFilters:
 
     user: str | None = None
     sources: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
@@ -35,6 +36,7 @@ class SearchFilters:
         if self.user is not None:
             yield "user", self.user
         yield from (("source", source) for source in self.sources)
+        yield from (("author", author) for author in self.authors)
         yield from (("role", role) for role in self.roles)
         yield from ((name, date) for name, date in (("since", self.since), ("until", self.until)) if date)
 
@@ -57,6 +59,7 @@ class SearchFilters:
         return {
             "user_id": user if self.user is None else self.user,
             "sources": list(self.sources) or None,
+            "authors": list(self.authors) or None,
             "roles": list(self.roles) or None,
             "since": since_date(self.since),
             "until": until_date(self.until),
