@@ -11,6 +11,7 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
+    from appliance.client import Appliance
     from appliance.types import HitOrder, Hits, Mode, Role
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
@@ -126,21 +127,33 @@ def search(
         else:
             last = first
             output.print_json(responses.search_shape(first))
-    if first.why_not is not None and not json:
+        similar_user = None if first or user is None else _similar_user(memory, user)
+    if first.why_not is not None and not (json or as_csv):
         output.print_line(f"{stage_text(first.why_not)}. {first.why_not.words}")
     output.say_notes(first.notes)
     _say_times(first)
+    if similar_user:
+        output.say(f"Did you mean --user {similar_user}?")
     output.say(_summary(first, last))
+
+
+def _similar_user(memory: Appliance, user: str) -> str | None:
+    """The user whose name is spelled most like one that nothing is stored for. Only the owner of a memory learns it."""
+    from difflib import get_close_matches
+
+    users = memory.overview.filter_choices().users
+    return None if user in users else next(iter(get_close_matches(user, users, n=1)), None)
 
 
 def _summary(first: Hits, last: Hits) -> str:
     """How many hits were shown, of how many, and how to see the next ones."""
     if not first:
         return f"There are only {output.plural(first.total, 'hit')}." if first.total else NOTHING_FOUND
-    shown = last[-1].rank - first[0].rank + 1
+    end = (last or first)[-1].rank  # what was there a page before may be deleted
+    shown = end - first[0].rank + 1
     total = f"{first.total:,}" if first.total_is_exact else f"more than {first.total:,}"
     counted = f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 else output.plural(shown, "hit")
-    following = f"; --offset {last[-1].rank} shows the next" if last.more else ""
+    following = f"; --offset {end} shows the next" if last.more else ""
     return f"{counted} in {first.took_ms:.0f} ms{following}"
 
 

@@ -63,6 +63,8 @@ def test_search_prints_csv_with_whole_texts(run: Run, kept: Path) -> None:
     refused = run("search", "x", "--csv", "--json")
     assert refused.exit_code == 2 and "exclude each other" in refused.stderr
     assert run("search", "x", "--all", "-k", "3").exit_code == 2
+    explained = run("search", "the blue one", "--csv", "--why-not", "m1").stdout
+    assert len(list(csv.DictReader(io.StringIO(explained)))) == len(found)
 
 
 def test_search_shows_the_turns_around_a_hit(run: Run, kept: Path) -> None:
@@ -132,6 +134,8 @@ def test_search_narrows(run: Run, kept: Path, options: list[str], expected: set[
 def test_search_keeps_to_its_user(run: Run, kept: Path) -> None:
     assert "cellar" not in run("search", "cellar key").stdout
     assert "cellar" in run("search", "cellar key", "--user", "ana").stdout
+    unknown = run("search", "cellar key", "--user", "anna").stderr
+    assert "nothing is stored for user 'anna'" in unknown and "Did you mean --user ana?" in unknown
 
 
 def test_nothing_found_is_said_and_is_no_failure(run: Run, kept: Path) -> None:
