@@ -12,7 +12,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "dense": "meaning",
     "own": "words of the message",
     "window": "words of the message and its neighbours",
-    "quoted": "quoted words",
+    "quoted": "exact words",
     "neighbour_dense": "meaning of the neighbouring messages",
     "token_match": "word-by-word match",
     "token_match_near": "word-by-word match with neighbours",
