@@ -101,6 +101,6 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
         candidates = find_candidates(resources, parsed, notes)
     ranking = rank(resources, parsed, candidates)
     ranking = rerank(resources, parsed, candidates, ranking, notes)
-    ranking = put_behind_answers(resources, parsed, candidates, ranking)
+    ranking = put_behind_answers(resources, search_query, candidates, ranking)
     selection = diversify(candidates, ranking, search_query.per_session)
     return RankedSearch(resources, parsed, candidates, ranking, selection, tuple(notes))

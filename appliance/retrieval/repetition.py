@@ -13,7 +13,7 @@ import numpy as np
 from appliance.languages import LANGUAGES
 from appliance.retrieval.candidates import Candidates, Rows
 from appliance.retrieval.ranking import FLOOR_MARGIN, Ranking, best_first, score
-from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import lexical, messages
 from appliance.store.messages import MessageExcerpt
 from appliance.store.scripts import is_question
@@ -32,15 +32,22 @@ _ASKS = re.compile(rf"[\W_]*(?:{'|'.join(one.interrogatives for one in LANGUAGES
 
 
 def put_behind_answers(
-    resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, ranking: Ranking
+    resources: SearchResources, search_query: SearchQuery, candidates: Candidates, ranking: Ranking
 ) -> Ranking:
     """Add the feature ``asked`` to a ranking if a good candidate repeats the question: an offset, 0 or less, that puts
-    it behind the best others. A query with quotation marks looks for the words themselves, and is left alone."""
-    text = parsed.query.text
+    it behind the best others. A query with quotation marks looks for the words themselves, and is left alone.
+
+    Args:
+        resources: What the search reads from.
+        search_query: The query as it was asked, with its slips.
+        candidates: The candidates.
+        ranking: Their ranking.
+    """
+    text = search_query.text
     if len(text) > MAX_QUERY_CHARACTERS or lexical.phrases(text) or not _words(text):
         return ranking
     best = ranking.order[:EXAMINED_ROWS]
-    repeating = _repeating(resources, parsed, candidates, best)
+    repeating = _repeating(resources, search_query, candidates, best)
     others = ranking.order[~np.isin(ranking.order, repeating)][:HITS_BEFORE_REPETITION]
     if not len(repeating) or not len(others):
         return ranking
@@ -52,10 +59,10 @@ def put_behind_answers(
     return Ranking(best_first(scores, candidates.messages), values, weights, scores)
 
 
-def _repeating(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, rows: Rows) -> Rows:
+def _repeating(resources: SearchResources, search_query: SearchQuery, candidates: Candidates, rows: Rows) -> Rows:
     """The rows that ask with the words of the query and no others. In the session that asks, that is also the message
     with the very text of the query: "tell me about the otters"."""
-    text, current = parsed.query.text, parsed.query.current_session
+    text, current = search_query.text, search_query.current_session
     words, folded = _words(text), lexical.fold(text)
     keys = candidates.messages[rows].tolist()
     found = messages.excerpts(resources.db, keys, 2 * len(text) + 1)

@@ -40,7 +40,7 @@ def correct_spelling(resources: SearchResources, search_query: SearchQuery, note
     if not words or lexical.phrases(search_query.text):
         return search_query
     try:
-        missing = vocabulary.missing_words(resources.db, words, search_query.filters)
+        missing = vocabulary.missing_words(resources.db, words, search_query.filters, search_query.text)
         corrections = _corrections(resources, search_query, missing) if missing else {}
     except (StoreCorrupt, ModelUnavailable):  # the query is searched for as it is, and the search says what is wrong
         return search_query

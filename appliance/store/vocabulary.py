@@ -29,15 +29,17 @@ ALPHABETS = ("abcdefghijklmnopqrstuvwxyzßıøæłđ", "абвгдежзийкл
 _WORD = re.compile(r"\w+")
 
 
-def missing_words(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> list[str]:
-    """Return those words that no message of the scope of ``filters`` has."""
+def missing_words(db: sqlite3.Connection, words: Sequence[str], filters: Filters, query: str) -> list[str]:
+    """Return those words of a query that no message of the scope of ``filters`` has, except the query itself: an
+    assistant searches with what its person has just said."""
     where, values = _scope_conditions(filters)
     rows = fetch_in_one_step(
         db,
         "SELECT word.key FROM json_each(?) word WHERE NOT EXISTS ("
         "SELECT 1 FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH word.value LIMIT ?) f"
-        f" CROSS JOIN message m ON m.id = f.rowid CROSS JOIN session s ON s.id = m.session_id WHERE {where})",
-        (json_keys(map(quote_fts, words)), MAX_CHECKED_POSTINGS, *values),
+        f" CROSS JOIN message m ON m.id = f.rowid CROSS JOIN session s ON s.id = m.session_id WHERE {where}"
+        " AND m.text <> ?)",
+        (json_keys(map(quote_fts, words)), MAX_CHECKED_POSTINGS, *values, query),
         columns=1,
     )
     lacking = [words[place] for place in sorted(place for (place,) in rows)]
@@ -50,11 +52,12 @@ def _is_frequent(db: sqlite3.Connection, word: str) -> bool:
 
 
 def is_in_names(db: sqlite3.Connection, word: str, filters: Filters) -> bool:
-    """Whether a title or the name of an author in the scope has a word."""
+    """Whether a title that somebody gave, or the name of an author, has a word in the scope."""
     scope = filters.scope
     titled = (
         "SELECT 1 FROM session_fts CROSS JOIN session s ON s.id = session_fts.rowid"
-        " WHERE session_fts MATCH ? AND s.user_id = ? AND s.namespace = ? LIMIT 1"
+        " WHERE session_fts MATCH ? AND s.user_id = ? AND s.namespace = ?"
+        " AND s.titled <> 'found' LIMIT 1"
     )
     return has_row(db, titled, (quote_fts(word), scope.user_id, scope.namespace)) or bool(
         authors.named(db, scope, word)

@@ -100,6 +100,16 @@ def test_no_user_learns_a_word_of_another(said: Appliance) -> None:
     assert asked(said, "potery", user_id="ben") == ([], SAID["ben"][:1])
 
 
+def test_a_slip_in_what_was_just_said_is_one_still(said: Appliance) -> None:
+    query = "Where is my necklase?"
+    said.sessions.create().add("user", query)
+    for _ in range(2):
+        notes, texts = asked(said, query)
+        assert notes == ["No message has 'necklase'; searched for 'necklace' too."] and texts[0] == SAID["me"][0]
+        assert said.search(query)[0].text != query
+        said.embed_pending()
+
+
 def test_what_a_session_withholds_is_no_spelling_for_others(said: Appliance) -> None:
     session = said.sessions.create(storage_scope="none")
     session.add("user", "The walrus sings")
@@ -118,7 +128,7 @@ def test_known_words_cost_next_to_nothing(said: Appliance) -> None:
     database = Database(said.home.database)
     words = "necklace grandmother mondays pottery class hyacinth macaw hiked bridge".split()
     db = database.read()
-    assert vocabulary.missing_words(db, words, Filters(Scope("me"))) == []
-    took = spent(lambda: [vocabulary.missing_words(db, words, Filters(Scope("me"))) for _ in range(20)])
+    assert vocabulary.missing_words(db, words, Filters(Scope("me")), "") == []
+    took = spent(lambda: [vocabulary.missing_words(db, words, Filters(Scope("me")), "") for _ in range(20)])
     database.close()
     assert took < 20 * 0.002
