@@ -17,7 +17,7 @@ from appliance.config import load
 from appliance.errors import ConfigError
 from appliance.paths import Home
 from appliance.retrieval import pipeline, rerank
-from appliance.retrieval.resources import PassageScorer, RerankerSettings, SearchQuery
+from appliance.retrieval.resources import Page, PassageScorer, RerankerSettings, SearchQuery
 from appliance.retrieval.search_query import query_time
 from appliance.retrieval.weights import EVIDENCE, RERANK_WEIGHT
 from appliance.store.chunks import passage
@@ -80,7 +80,7 @@ def search(
         shelf = replace(shelf, reranker=RerankerSettings(scorer, top, budget_ms, "it is not there"))
         filters = Filters(Scope(more.get("user", memory.settings.user), "", None))
         wish = SearchQuery(more.get("query", QUERY), filters, EVIDENCE, EVIDENCE.legs, "hybrid", query_time(None))
-        return pipeline.search(shelf, wish, limit=50)
+        return pipeline.search(shelf, wish, Page(50))
 
 
 def ids(hits: Hits) -> list[str]:
