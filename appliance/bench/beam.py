@@ -1,6 +1,7 @@
 """BEAM (Tavakoli et al. 2025) in its short form: long chats with an assistant, and questions citing messages.
 
-A batch is a session; a time anchor ("March-15-2024") holds until the next.
+A batch is a session; a time anchor ("March-15-2024") holds until the next. Questions of the type "abstention" have no
+answer.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from appliance.errors import InputError
 
 NAME = "BEAM"
 KEYS = frozenset({"messages", "questions"})
+
+UNANSWERABLE = "abstention"
 
 _Id = int | str
 
@@ -47,15 +50,18 @@ def conversations(elements: Iterable[DatasetElement], left_out: SkippedCounts) -
         name = f"beam{sample.id}"
         records = tuple(_records(sample, name, element.where))
         session_of = {record["message_id"]: record["session_id"] for record in records}
-        questions = []
+        questions, unanswerable = [], []
         for sample_question in sample.questions:
             cited = frozenset(map(str, sample_question.evidence))
+            if sample_question.type == UNANSWERABLE:
+                unanswerable.append(BenchmarkQuestion(sample_question.question, frozenset(), sample_question.type))
+                continue
             if not cited:
                 left_out["questions that cite nothing"] += 1
                 continue
             sessions = frozenset(session_of[one] for one in cited if one in session_of)
             questions.append(BenchmarkQuestion(sample_question.question, cited, sample_question.type, sessions))
-        yield BenchmarkCorpus(name, records, tuple(questions))
+        yield BenchmarkCorpus(name, records, tuple(questions), tuple(unanswerable))
 
 
 def _records(sample: _BeamSample, name: str, where: str) -> Iterator[NativeRecord]:

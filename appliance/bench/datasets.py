@@ -61,11 +61,13 @@ class BenchmarkQuestion:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkCorpus:
-    """The messages of one memory as native JSONL records, which can be iterated several times, and its questions."""
+    """The messages of one memory as native JSONL records, which can be iterated several times, and its questions: those
+    that it answers, and those that it does not."""
 
     name: str
     records: Iterable[NativeRecord]
     questions: tuple[BenchmarkQuestion, ...]
+    unanswerable: tuple[BenchmarkQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

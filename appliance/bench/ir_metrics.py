@@ -6,6 +6,7 @@ A ranking is a sequence of external ids, best first. A repeated id counts at its
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence, Set
 from statistics import fmean
 
@@ -40,6 +41,14 @@ def ndcg(ranked: Sequence[str], relevant: Set[str], depth: int = NDCG_DEPTH) -> 
     found = enumerate(_top(ranked, depth), 1)
     gain = math.fsum(_discount(place) for place, one in found if one in relevant)
     return gain / math.fsum(_discount(place) for place in range(1, min(len(relevant), depth) + 1))
+
+
+def auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:
+    """The area under the ROC curve: how often a positive scores higher than a negative, equal ones counted half
+    (Mann and Whitney 1947; Fawcett 2006, section 7)."""
+    ordered = sorted(negatives)
+    above = sum(bisect_left(ordered, one) + bisect_right(ordered, one) for one in positives)
+    return above / 2 / (len(positives) * len(negatives))
 
 
 def _top(ranked: Sequence[str], depth: int) -> list[str]:

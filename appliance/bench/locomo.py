@@ -1,7 +1,7 @@
 """LoCoMo (Maharana et al. 2024): people who chat over months, and questions that cite dialogue lines.
 
 A line is a message with its speaker as author and the caption of its picture in the content. Questions of category 5
-have no answer and are left out.
+have no answer.
 """
 
 from __future__ import annotations
@@ -58,7 +58,12 @@ def conversations(elements: Iterable[DatasetElement], left_out: SkippedCounts) -
         sample = element.convert_to(_LocomoSample)
         records = tuple(_records(sample, element.where))
         session_of = {record["message_id"]: record["session_id"] for record in records}
-        yield BenchmarkCorpus(sample.sample_id, records, tuple(_questions(sample, session_of, left_out)))
+        unanswerable = tuple(
+            BenchmarkQuestion(qa.question, frozenset(), str(qa.category))
+            for qa in sample.qa
+            if qa.category == UNANSWERABLE
+        )
+        yield BenchmarkCorpus(sample.sample_id, records, tuple(_questions(sample, session_of, left_out)), unanswerable)
 
 
 def _records(sample: _LocomoSample, where: str) -> Iterator[NativeRecord]:
@@ -90,7 +95,6 @@ def _questions(
 ) -> Iterator[BenchmarkQuestion]:
     for qa in sample.qa:
         if qa.category == UNANSWERABLE:
-            left_out[f"questions of category {UNANSWERABLE}, which have no answer"] += 1
             continue
         cited = frozenset(line for line_id in qa.evidence for line in _LINE_ID.findall(line_id))
         if not cited:

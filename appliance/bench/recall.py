@@ -9,13 +9,22 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion
-from appliance.bench.ir_metrics import MAX_DEPTH, RECALL_DEPTHS, mean, message_measures, percentile, session_measures
+from appliance.bench.ir_metrics import (
+    MAX_DEPTH,
+    RECALL_DEPTHS,
+    auroc,
+    mean,
+    message_measures,
+    percentile,
+    session_measures,
+)
 from appliance.bench.systems import SYSTEMS, note_kinds, search
 from appliance.client import Appliance
 from appliance.config import load
@@ -27,16 +36,31 @@ from appliance_models import Embedder
 OnStep = Callable[[str, int, int], None]
 """Called with the current step and conversation, how much is done, and how much there is (0 if unknown)."""
 
+OTHER_MEMORY = "asked of another memory"
+"""The category of questions that belong to the conversation before."""
+
+MAX_FOREIGN_QUESTIONS = 100
+
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """The result of one question for one system: its category, its measures, and the seconds of the search."""
+    """The result of one question for one system: its category, its measures, the seconds of the search, and how sure it
+    was of its best hit."""
 
     kind: str
     figures: Mapping[str, float]
     seconds: float
+    best_hit: BestHit
+
+
+@dataclass(frozen=True, slots=True)
+class BestHit:
+    """The score of the best hit of a question, and whether it counts as found."""
+
+    score: float
+    found: bool
 
 
 @dataclass(slots=True)
@@ -50,6 +74,7 @@ class RecallReport:
         unknown_citations: Questions that cite a message that does not exist. They count, with that message missed.
         duplicate_ids: Messages whose id occurred before.
         rows: The results by system.
+        unanswerable: The best hits of questions that the memory does not answer, by system and category.
         notes: The notes of the searches, with their number.
     """
 
@@ -59,6 +84,7 @@ class RecallReport:
     unknown_citations: int = 0
     duplicate_ids: int = 0
     rows: dict[str, list[QuestionResult]] = field(default_factory=dict)
+    unanswerable: dict[str, dict[str, list[BestHit]]] = field(default_factory=dict)
     notes: Counter[str] = field(default_factory=Counter)
 
     def figures(self, system: str) -> dict[str, object]:
@@ -69,6 +95,23 @@ class RecallReport:
             "overall": _means(rows),
             "by_category": {kind: _means([row for row in rows if row.kind == kind]) for kind in kinds},
             "latency_ms": latency([row.seconds for row in rows]),
+            "found": self._found([row.best_hit for row in rows], self.unanswerable.get(system, {})),
+        }
+
+    @staticmethod
+    def _found(answerable: Sequence[BestHit], unanswerable: Mapping[str, Sequence[BestHit]]) -> dict[str, object]:
+        """The share of questions for which something was found, with an answer and without, and how well the score of
+        the best hit tells them apart (AUROC): over all, and for each kind of those without an answer."""
+        right = [one.score for one in answerable]
+        wrong = {kind: [one.score for one in hits] for kind, hits in sorted(unanswerable.items()) if hits}
+        return {
+            "answerable": _share_found(answerable),
+            "unanswerable": {kind: _share_found(unanswerable[kind]) for kind in wrong},
+            "auroc": {
+                kind: auroc(right, scores)
+                for kind, scores in {"overall": list(chain.from_iterable(wrong.values())), **wrong}.items()
+                if right and scores
+            },
         }
 
 
@@ -95,10 +138,15 @@ def run(
         InputError: A conversation can't be ingested.
         UsageError: The settings name an index server, which a benchmark must not fill.
     """
-    outcome = RecallReport(rows={system: [] for system in systems})
+    outcome = RecallReport(rows={system: [] for system in systems}, unanswerable={system: {} for system in systems})
+    others: tuple[BenchmarkQuestion, ...] = ()
     for conversation in conversations:
-        if not conversation.questions:
+        if not conversation.questions and not conversation.unanswerable:
             continue
+        # What is asked of the conversation before it: this one has no answer.
+        foreign = [replace(question, kind=OTHER_MEMORY, asked_at=None) for question in others[:MAX_FOREIGN_QUESTIONS]]
+        others = conversation.questions
+        conversation = replace(conversation, unanswerable=(*conversation.unanswerable, *foreign))
         with tempfile.TemporaryDirectory(prefix="appliance-bench-") as folder:
             _run_conversation(conversation, Path(folder), outcome, systems, depths, embedder, settings, on_step)
     return outcome
@@ -147,9 +195,22 @@ def _run_conversation(
                 hits = search(memory, system, question.text, max(*depths, MAX_DEPTH), as_of=question.asked_at)
                 seconds = time.perf_counter() - started
                 outcome.rows[system].append(
-                    QuestionResult(question.kind, question_measures(hits, question, depths), seconds)
+                    QuestionResult(question.kind, question_measures(hits, question, depths), seconds, _best_hit(hits))
                 )
                 outcome.notes.update(note_kinds(system, hits))
+        for number, question in enumerate(conversation.unanswerable):
+            on_step(f"{conversation.name}: asking what has no answer", number, len(conversation.unanswerable))
+            for system in systems:
+                hits = search(memory, system, question.text, 1, as_of=question.asked_at)
+                outcome.unanswerable[system].setdefault(question.kind, []).append(_best_hit(hits))
+
+
+def _best_hit(hits: Hits) -> BestHit:
+    return BestHit(hits[0].score if hits else 0.0, hits.found)
+
+
+def _share_found(hits: Sequence[BestHit]) -> float:
+    return sum(hit.found for hit in hits) / len(hits) if hits else 0.0
 
 
 def question_measures(

@@ -32,7 +32,9 @@ def search(
 ) -> Hits:
     """Search with a system as of ``as_of``, without the settings that narrow every search, so that the profile alone
     determines what is measured."""
-    return memory.search(question, limit=limit, profile=system, without=(), per_session=0, user_id=user, as_of=as_of)
+    return memory.search(
+        question, limit=limit, profile=system, without=(), per_session=0, user_id=user, as_of=as_of, min_score=0
+    )
 
 
 def note_kinds(system: str, hits: Hits) -> list[str]:

@@ -112,6 +112,7 @@ def recall(
         output.print_json(shape)
     else:
         _print_figures(shape)
+        _print_found(shape["systems"])
     _say_summary(shape)
 
 
@@ -220,6 +221,25 @@ def _embedder(home: Home) -> Embedder:
         return appliance_models.load(settings.name, (home.models,), threads=settings.threads or None)
     except appliance_models.ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
+
+
+def _print_found(systems: Mapping[str, Any]) -> None:
+    """Print for how many questions something was found, and how well scores tell those without an answer apart."""
+    rows = []
+    for system, figures in systems.items():
+        found = figures["found"]
+        rows.append((system, "with an answer", f"{found['answerable']:.3f}", ""))
+        for kind, share in found["unanswerable"].items():
+            rows.append((system, f"without: {kind}", f"{share:.3f}", _auroc(found, kind)))
+        if len(found["unanswerable"]) > 1:
+            rows.append((system, "without: all", "", _auroc(found, "overall")))
+    if rows:
+        output.print_line()
+        output.print_table(("system", "questions", "found", "AUROC"), rows, right=("found", "AUROC"))
+
+
+def _auroc(found: Mapping[str, Any], kind: str) -> str:
+    return f"{found['auroc'][kind]:.3f}" if kind in found["auroc"] else ""
 
 
 def _print_figures(shape: Mapping[str, Any]) -> None:

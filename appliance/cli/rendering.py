@@ -62,7 +62,7 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
         return [rank, score, id, hit.session_id, at.timestamp or "-", hit.source.format, author, f"{title}: {text}"]
 
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)
-    yield row(str(hit.rank), f"{hit.score:.3f}", hit, hit.message_id, hit.snippet)
+    yield row(str(hit.rank), f"{hit.score:.2f}", hit, hit.message_id, hit.snippet)
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.after)
 
 
@@ -120,7 +120,8 @@ def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
             yield line(output.format_bar(part, max_part), f"{part:.2f}", label(name))
     for name in sorted(legs.keys() - parts.keys()):
         yield line("", "", label(name))
-    yield line("", f"{hit.score:.2f}", "total")
+    yield line("", f"{hit.points:.2f}", "total, which orders the hits")
+    yield line("", f"{hit.score:.2f}", "score: 1 is certain")
     if duplicates := hit.why.get("variants"):
         yield line("", "", f"same as {', '.join(duplicates)}")
 

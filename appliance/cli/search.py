@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from appliance.types import HitOrder, Hits, Mode, Role
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
+NO_GOOD_MATCH = "No good match. Try other words, or --min-score 0 to see the nearest."
 
 
 def search(
@@ -30,6 +31,12 @@ def search(
     neighbours: Annotated[
         int, option("--neighbours -C", "N", "Show N turns before and after each hit.", min=0, max=25)
     ] = 0,
+    min_score: Annotated[
+        float | None,
+        option(
+            "--min-score", "0..1", "Least score of a hit. Default: none, if the best is a good match.", min=0, max=1
+        ),
+    ] = None,
     mode: Annotated[
         str, typer.Option("--mode", metavar="hybrid|dense|lexical", help="Search by meaning, by words, or both.")
     ] = "hybrid",
@@ -80,6 +87,7 @@ def search(
       appliance search "the old flat" --include-archived
       appliance search ubuntu --all --csv > ubuntu.csv
       appliance search deadline --sort time --offset 20 -C 2
+      appliance search "who plays the cello" --min-score 0.5
       appliance search deadline --json | jq -r '.hits[].text'
     """
     from appliance.cli import hit_pages
@@ -100,6 +108,7 @@ def search(
                 sort=cast("HitOrder", sort),
                 count=count,
                 neighbours=neighbours,
+                min_score=min_score,
                 mode=cast("Mode", mode),
                 user_id=user,
                 session_id=session,
@@ -147,6 +156,8 @@ def _similar_user(memory: Appliance, user: str) -> str | None:
 
 def _summary(first: Hits, last: Hits) -> str:
     """How many hits were shown, of how many, and how to see the next ones."""
+    if not first and not first.found and first.total:
+        return NO_GOOD_MATCH
     if not first:
         return f"There are only {output.plural(first.total, 'hit')}." if first.total else NOTHING_FOUND
     end = (last or first)[-1].rank  # what was there a page before may be deleted

@@ -211,7 +211,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
     """The hits as candidates, without those far weaker than the best."""
     best = max((_score_without_quotes(hit) for hit in material.hits), default=0.0)
     for hit in material.hits:
-        quoting = _score_without_quotes(hit) != hit.score
+        quoting = _score_without_quotes(hit) != hit.points
         # If the best score is not positive, there are no shares of it: the best alone counts.
         relevance = _score_without_quotes(hit) / best if best > 0 else float(_score_without_quotes(hit) == best)
         if relevance < MIN_RELEVANCE and not quoting:
@@ -238,7 +238,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
 
 def _score_without_quotes(hit: Hit) -> float:
     quoted: float = hit.why.get("score", {}).get("quoted", 0.0)
-    return hit.score - quoted
+    return hit.points - quoted
 
 
 def _needed_neighbours(

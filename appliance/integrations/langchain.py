@@ -82,7 +82,8 @@ class ApplianceRetriever(BaseRetriever):
     """Finds messages of the memory as Documents, best first.
 
     ``metadata`` of a Document has ``id``, ``session``, ``score`` and ``time`` (ISO 8601, or None), and ``role``,
-    ``author``, ``title`` (of the session) and ``source`` (the format's name).
+    ``author``, ``title`` (of the session) and ``source`` (the format's name). By default there are ``k`` of them, as
+    from any retriever; with ``min_score`` None there is none if nothing is a good match.
     """
 
     memory: SkipValidation[Appliance]
@@ -96,6 +97,7 @@ class ApplianceRetriever(BaseRetriever):
     sources: tuple[str, ...] | None = None
     since: str | None = None
     until: str | None = None
+    min_score: float | None = 0.0
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         hits = self.memory.masked().search(
@@ -110,6 +112,7 @@ class ApplianceRetriever(BaseRetriever):
             sources=self.sources,
             since=self.since,
             until=self.until,
+            min_score=self.min_score,
         )
         return [_to_document(hit) for hit in hits]
 

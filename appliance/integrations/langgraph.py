@@ -156,7 +156,7 @@ class ApplianceStore(BaseStore):
         for session in sorted(sessions) if len(sessions) <= MAX_SESSION_SEARCHES else [None]:
             hits = self._memory.search(
                 op.query or "", limit=SEARCH_LIMIT, user_id=self._user, namespace=self._namespace, session_id=session,
-                profile="items",
+                profile="items", min_score=0,
             )  # fmt: skip
             for hit in hits:
                 for id in (hit.message_id, *hit.why.get("variants", ())):

@@ -339,6 +339,17 @@ ENGLISH = Language(
         r"who|whom|whose|what(?! an?\b)|when|where|which|why|how|do|does|did|is|are|was|were|has|have|had|can|could"
         r"|will|would|should"
     ),
+    asks_how_much=r"how (?:many|much|long|often)",
+    amounts=r"one|two|three|four|five|six|seven|eight|nine|ten|twice|once|couple|several",
+    reaction=(
+        r"say|said|think|thought|feel|felt|advice|advise|suggest|recommend|encourag\w*|respon\w*|react\w*|offer\w*|tell"
+        r"|told|ask\w*|describe\w*|mention\w*|congratulat\w*|compliment\w*|opinion|promis\w*|agree\w*"
+    ),
+    asks_assistant=(
+        r"(?:did|have|had|would|could|were|are) you|your (?:recommend|suggest|advice|explan|propos|answer|respon)\w*"
+        r"|you (?:recommend|suggest|advise|explain|give|gave|provide|propose|tell|told|say|said|mention|describe|help)"
+        r"\w*"
+    ),
     asks_when=r"when|how long|what (?:date|day|month|year|time)|which (?:day|month|year)",
     dated=(
         r"yesterday|today|tomorrow|tonight|last|next|ago|weeks?|weekend|months?|years?|morning|recently|just|soon|since"

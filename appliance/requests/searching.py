@@ -25,6 +25,8 @@ class SearchRequest(Request[Hits]):
         count: Whether to count all hits, up to 10,000, which costs about 10 microseconds a hit. Without it,
             ``hits.total`` may be a lower bound.
         neighbours: How many turns before and after each hit to return with it.
+        min_score: The least score of a hit, 0 to 1. By default there is no hit at all if the best is no good match, and
+            all of them if it is; 0 returns the nearest in any case.
         mode: "hybrid", "dense" (by meaning) or "lexical" (by words).
         profile: The scoring profile, by name; by default the setting ``search.profile``.
         without: Legs of the search that do not run, out of ``retrieval.weights.LEGS``.
@@ -45,10 +47,11 @@ class SearchRequest(Request[Hits]):
         why_not: A message to explain: ``hits.why_not`` says at which stage it dropped out.
 
     Returns:
-        The hits. ``notes`` says which leg could not run, and which value of a filter nothing has.
+        The hits. ``found`` is False if nothing is a good match. ``notes`` says which leg could not run, and which value
+        of a filter nothing has.
 
     Raises:
-        UsageError: A role, author, mode, order, profile, leg, date, limit or offset is invalid.
+        UsageError: A role, author, mode, order, profile, leg, date, limit, offset or minimum score is invalid.
         NotFound: No such session, or no message ``why_not``.
     """
 
@@ -61,6 +64,7 @@ class SearchRequest(Request[Hits]):
     sort: HitOrder = "score"
     count: bool = False
     neighbours: int = 0
+    min_score: float | None = None
     mode: Mode = "hybrid"
     profile: str | None = None
     without: Collection[str] | None = None

@@ -14,7 +14,7 @@ from appliance.store.messages import MessageExcerpt
 from appliance.store.scripts import is_question
 
 EXCERPT_CHARACTERS = 1_000
-"""How much of a text is read here; the legs read it whole."""
+"""How much of a text the second stage reads; the legs read it whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,14 @@ class AdjacentMessages:
         return key in self.excerpts and is_question(self.excerpts[key].excerpt)
 
 
-def load_adjacent(db: sqlite3.Connection, keys: Sequence[int]) -> AdjacentMessages:
-    """Read the neighbours of messages."""
+def load_adjacent(
+    db: sqlite3.Connection, keys: Sequence[int], characters: int = EXCERPT_CHARACTERS
+) -> AdjacentMessages:
+    """Read the first ``characters`` of messages and of their neighbours."""
     pairs = neighbours.adjacent_keys(db, keys)
     before, after = ([pairs.get(key, (None, None))[side] for key in keys] for side in (0, 1))
     neighbour_keys = {key for key in (*before, *after) if key is not None}
-    excerpts = messages.excerpts(db, neighbour_keys.union(keys), EXCERPT_CHARACTERS)
+    excerpts = messages.excerpts(db, neighbour_keys.union(keys), characters)
     between_people = [
         _is_between_people(*(excerpts.get(key) if key is not None else None for key in place))
         for place in zip(keys, before, after, strict=True)

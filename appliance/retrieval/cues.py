@@ -21,6 +21,10 @@ _TIME_WORDS = _of_any_language(
     *(f"{one.dated}|{'|'.join(calendar_names(one.temporal))}" for one in LANGUAGES if one.dated), r"\d+"
 )
 _MOST_TIME_WORDS = 3
+_REACTION = _of_any_language(*(one.reaction for one in LANGUAGES))
+_ASKS_HOW_MUCH = _of_any_language(*(one.asks_how_much for one in LANGUAGES))
+_AMOUNT = re.compile(rf"\b(?:\d|(?:{'|'.join(filter(None, (one.amounts for one in LANGUAGES)))})\b)", re.IGNORECASE)
+_ASKS_ASSISTANT = _of_any_language(*(one.asks_assistant for one in LANGUAGES))
 _LASTS = _of_any_language(*(one.lasting for one in LANGUAGES))
 _STATEMENT = 0.5
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -43,6 +47,36 @@ def temporal_density(text: str) -> float:
         if found == _MOST_TIME_WORDS:
             break
     return found / _MOST_TIME_WORDS
+
+
+def asks_for_reaction(question: str) -> bool:
+    """Whether a question asks what somebody said, felt or advised: the answer follows what it is about."""
+    return _REACTION.search(question) is not None
+
+
+def asks_how_much(question: str) -> bool:
+    """Whether a question asks for a number."""
+    return _ASKS_HOW_MUCH.search(question) is not None
+
+
+def has_amount(text: str) -> bool:
+    """Whether a text has a number, in digits or words."""
+    return _AMOUNT.search(text) is not None
+
+
+def asks_what_assistant_said(question: str) -> bool:
+    """Whether a question asks for what the assistant itself said before."""
+    return _ASKS_ASSISTANT.search(question) is not None
+
+
+def asks_at_once(text: str) -> bool:
+    """Whether the first line of a message is a question."""
+    return is_question(text.lstrip().partition("\n")[0])
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, without case."""
+    return _WORD.findall(text.casefold())
 
 
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.diversify import DiverseSelection, explain
+from appliance.retrieval.diversify import explain
+from appliance.retrieval.listing import RankedSearch
 from appliance.retrieval.ranking import Ranking, contributions
-from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import archive, branches, chunks, messages, sessions, visibility
 from appliance.store.index.tiers import TieredIndex
 from appliance.store.messages import MessageRow, message_id
@@ -31,42 +32,42 @@ LEG_LABELS: Mapping[str, str] = {"dense": "Meaning", "own": "Words", "window": "
 """The legs of the index, by what they compare."""
 
 
-def why_not(
-    resources: SearchResources,
-    parsed: ParsedQuery,
-    candidates: Candidates,
-    ranking: Ranking,
-    selection: DiverseSelection,
-    limit: int,
-    reference: str,
-) -> WhyNot:
+def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
     """Explain what became of one message in a search, in sentences.
 
     Raises:
         NotFound: There is no such message in the scope of the search.
     """
-    filters = parsed.query.filters
-    row = messages.find(resources.db, reference, filters.scope)
-    info = sessions.find(resources.db, sessions.public_id(row.session_id))
+    db, filters, candidates, ranking = found.resources.db, found.parsed.query.filters, found.candidates, found.ranking
+    row = messages.find(db, reference, filters.scope)
+    info = sessions.find(db, sessions.public_id(row.session_id))
     id = message_id(row.id)
-    if failed_filters := list(_failed_filters(resources.db, row, info, filters)):
+    if failed_filters := list(_failed_filters(db, row, info, filters)):
         return WhyNot(id, "filtered", " ".join(failed_filters))
     positions = np.flatnonzero(candidates.messages == row.id)
     if not len(positions):
-        return WhyNot(id, "not proposed", " ".join(_leg_scores(resources, parsed, candidates, row.id)))
+        return WhyNot(id, "not proposed", " ".join(_leg_scores(found.resources, found.parsed, candidates, row.id)))
     position = int(positions[0])
     rank = int(np.flatnonzero(ranking.order == position)[0]) + 1
-    why = explain(candidates, ranking, selection, position)
-    score = float(ranking.scores[position])
-    if position in selection.left_out:
-        return WhyNot(id, "left out", selection.left_out[position], rank, score, why)
-    hit = selection.rows.index(position) + 1
-    if hit <= limit:
+    why = explain(candidates, ranking, found.selection, position)
+    scores = found.confidence.scores
+    score = float(scores[position])
+    if position in found.selection.left_out:
+        return WhyNot(id, "left out", found.selection.left_out[position], rank, score, why)
+    hit, shown = found.selection.rows.index(position) + 1, page.offset + page.limit
+    best = float(scores[found.selection.rows].max())
+    if page.min_score is None and not found.confidence.found:
+        words = f"No message is a good match: the best score is {best:.2f}. With a minimum score of 0, it is hit {hit}."
+        return WhyNot(id, "below minimum", words, rank, score, why)
+    if page.min_score is not None and score < page.min_score:
+        words = f"Its score of {score:.2f} is below the minimum of {page.min_score:.2f}."
+        return WhyNot(id, "below minimum", words, rank, score, why)
+    if hit <= shown:
         return WhyNot(id, "shown", f"It is hit {hit}.", rank, score, why)
-    last = selection.rows[limit - 1]
+    last = found.selection.rows[shown - 1]
     words = (
-        f"Rank {rank} of {len(candidates)}. It is hit {hit}, and the page ends with hit {limit}."
-        f" {_deficit(ranking, position, last)} Score: {score:.2f} (last hit: {float(ranking.scores[last]):.2f})."
+        f"Rank {rank} of {len(candidates)}. It is hit {hit}, and the page ends with hit {shown}."
+        f" {_deficit(ranking, position, last)} Score: {score:.2f} (last hit: {float(scores[last]):.2f})."
     )
     return WhyNot(id, "ranked", words, rank, score, why)
 

@@ -31,6 +31,15 @@ session          the best cosine in the message's session                       
 dated            the query asks for a time, and the message mentions times
 replies          BM25 of the message before it, if that one ends with a question mark
 named            window, if the query names the author
+session_mass     the share of the likelihood that the other candidates of its session have so far
+asks_back        1 if the message is a question
+reaction         how far the message before it is behind the best, if the query asks what somebody said or felt: <= 0
+first_named      1 if the query names its author before others
+amount           1 if it has a number, and the query asks for one
+
+Where an assistant talks:
+
+recalled         1 for the assistant's messages, if the query asks what it said
 
 For the profiles that ask for them, also of the best:
 
@@ -49,7 +58,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from appliance.retrieval.candidates import Candidates, Column
+from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.resources import ParsedQuery
 from appliance.retrieval.time_ranges import closeness, unambiguous, within
 from appliance.store.lexical import stem, title_similarity
@@ -127,3 +136,10 @@ def saturate_bm25(bm25: Column, words: int) -> Column:
     """BM25 per query word as s / (s + 2), because BM25 itself has no upper bound."""
     per_word = bm25 / max(words, 1)
     return per_word / (per_word + BM25_HALF_SATURATION)
+
+
+def scatter(column: Column, rows: Rows, count: int) -> Column:
+    """A column of ``count`` candidates with values for some ``rows``, and 0 for the others."""
+    scattered = np.zeros(count)
+    scattered[rows] = column
+    return scattered

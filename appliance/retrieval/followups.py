@@ -84,8 +84,8 @@ def augment(question: str, turns: Sequence[str]) -> str:
 def blend(plain: Hits, augmented: Hits, turns: Sequence[str]) -> Hits:
     """Merge the hits of a question and of the augmented question, best first.
 
-    A score is a share of the best: 1 for a hit that is the best of both lists and contains only new words.
-    ``why["score"]`` has its parts.
+    They are ordered by shares of the best: 1 for a hit that is the best of both lists and contains only new words.
+    ``why["score"]`` has the parts.
     """
     turn_stems = {stem(word) for text in turns[-READ_TURNS:] for word in lexical.query_words(text[:READ_CHARACTERS])}
     plain_shares, augmented_shares = _shares(plain), _shares(augmented)
@@ -96,8 +96,8 @@ def blend(plain: Hits, augmented: Hits, turns: Sequence[str]) -> Hits:
             "turns": (1 - OWN_WEIGHT) * augmented_shares.get(id, 0.0),
         }
         parts["repeats"] = -REPETITION_PENALTY * (1 - _new(hit.text, turn_stems)) * sum(parts.values())
-        found.append(replace(hit, score=sum(parts.values()), why={**hit.why, "score": parts}))
-    found.sort(key=lambda hit: -hit.score)
+        found.append(replace(hit, why={**hit.why, "score": parts}))
+    found.sort(key=lambda hit: -hit.points)
     return Hits(
         tuple(replace(hit, rank=rank) for rank, hit in enumerate(found, 1)),
         query=plain.query,
@@ -105,12 +105,13 @@ def blend(plain: Hits, augmented: Hits, turns: Sequence[str]) -> Hits:
         notes=tuple(dict.fromkeys((*plain.notes, *augmented.notes))),
         took_ms=plain.took_ms + augmented.took_ms,
         summaries=augmented.summaries,
+        found=plain.found or augmented.found,
     )
 
 
 def _shares(hits: Sequence[Hit]) -> Mapping[str, float]:
-    best = max((hit.score for hit in hits), default=0.0)
-    return {hit.message_id: max(hit.score / best, 0.0) for hit in hits} if best > 0 else {}
+    best = max((hit.points for hit in hits), default=0.0)
+    return {hit.message_id: max(hit.points / best, 0.0) for hit in hits} if best > 0 else {}
 
 
 def _new(text: str, turn_stems: Set[str]) -> float:

@@ -24,13 +24,15 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
     archived = archive.archived(db, [message.id for message in shown])
     paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
     reasons = _reasons(found, listed)
+    scores = found.confidence.scores
+    last_score = min((float(scores[row]) for row in found.selection.rows), default=0.0)
     hits = []
     for rank, (one, message) in enumerate(zip(listed, shown, strict=True), first_rank):
         head, why = heads[message.session_id], reasons[one.message]
         hits.append(
             Hit(
                 rank=rank,
-                score=float(found.ranking.scores[one.row]) if one.row is not None else sum(why["score"].values()),
+                score=float(scores[one.row]) if one.row is not None else last_score,
                 message_id=messages.message_id(message.id),
                 external_id=message.external_id,
                 session_id=sessions.public_id(message.session_id),

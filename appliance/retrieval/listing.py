@@ -1,7 +1,8 @@
 """The hits of a search in their order, as far as anybody reads: keys first, texts page by page.
 
 The ranked candidates come first, as they were selected. They are a pool of some hundred, whatever the limit; behind
-them come all other messages that match the words of the query, so that a search can be read to its end.
+them come all other messages that match the words of the query, so that a search can be read to its end. If the best one
+is no good match, there are no hits, unless the caller says how good they must be.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from appliance.retrieval import archive_search
 from appliance.retrieval.candidates import Candidates
+from appliance.retrieval.confidence import Confidence
 from appliance.retrieval.diversify import DiverseSelection
 from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.ranking import Ranking, best_first
@@ -30,13 +32,14 @@ MAX_COUNTED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RankedSearch:
-    """A search whose candidates are ranked and selected, with what it read from and what it has to say."""
+    """A search whose candidates are ranked, selected and judged, with what it read from and what it has to say."""
 
     resources: SearchResources
     parsed: ParsedQuery
     candidates: Candidates
     ranking: Ranking
     selection: DiverseSelection
+    confidence: Confidence
     notes: tuple[str, ...]
 
 
@@ -56,41 +59,55 @@ class ListedPage(NamedTuple):
     more: bool
 
 
+def is_found(found: RankedSearch, page: Page) -> bool:
+    """Whether the best hit is a good match: by itself, and by what the caller asks for."""
+    confidence = found.confidence
+    return confidence.found and bool((confidence.scores >= (page.min_score or 0.0)).any())
+
+
 def read_page(found: RankedSearch, page: Page) -> ListedPage:
     """Read the hits of one page, without counting those behind it."""
-    listed = list_hits(found, page.sort)
+    if page.min_score is None and page.sort == "score" and not found.confidence.found:
+        return ListedPage([], len(found.selection.rows), not found.selection.rows, False)
+    listed = list_hits(found, page)
     skipped = sum(1 for _ in islice(listed, page.offset))
     hits = list(islice(listed, page.limit + 1))
     more = len(hits) > page.limit
     known = skipped + len(hits)
     if more and page.sort == "score":
-        known = max(known, len(found.selection.rows))
+        known = max(known, len(_rows(found, page)))
     return ListedPage(hits[: page.limit], known, not more, more)
 
 
-def count_hits(found: RankedSearch, sort: HitOrder) -> tuple[int, bool]:
+def count_hits(found: RankedSearch, page: Page) -> tuple[int, bool]:
     """Count all hits up to ``MAX_COUNTED``. Returns the number, and whether there are no others."""
-    total = len(list(islice(list_hits(found, sort, ordered=False), MAX_COUNTED + 1)))
+    total = len(list(islice(list_hits(found, page, ordered=False), MAX_COUNTED + 1)))
     return min(total, MAX_COUNTED), total <= MAX_COUNTED
 
 
-def list_hits(found: RankedSearch, sort: HitOrder, *, ordered: bool = True) -> Iterator[Listed]:
-    """Yield all hits of a search; in any order, and faster, if they need not be ``ordered``."""
-    keys, rows = found.candidates.messages.tolist(), found.selection.rows
-    by_words = bool(LEXICAL_LEGS & found.parsed.query.legs)
-    if sort == "score":
+def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Iterator[Listed]:
+    """Yield all hits of a search from the first on; in any order, and faster, if they need not be ``ordered``."""
+    keys, rows = found.candidates.messages.tolist(), _rows(found, page)
+    by_words = bool(LEXICAL_LEGS & found.parsed.query.legs) and not page.min_score
+    if page.sort == "score":
         yield from (Listed(keys[row], row) for row in rows)
         if by_words:
-            yield from _unranked(found, keys, sort if ordered else None)
+            yield from _unranked(found, keys, page.sort if ordered else None)
     elif by_words:
         row_of = {key: row for row, key in enumerate(keys)}
-        matches = _matches(found, sort if ordered else None)
+        matches = _matches(found, page.sort if ordered else None)
         yield from (Listed(key, row_of.get(key)) for key in _distinct(matches, set(), Counter(), found))
     else:
         newest_first = best_first(
             np.nan_to_num(found.candidates.times, nan=-np.inf)[rows], found.candidates.messages[rows]
         )
         yield from (Listed(keys[row], row) for row in np.array(rows, np.intp)[newest_first].tolist())
+
+
+def _rows(found: RankedSearch, page: Page) -> list[int]:
+    """The ranked candidates that are good enough."""
+    rows = found.selection.rows
+    return [row for row in rows if found.confidence.scores[row] >= page.min_score] if page.min_score else rows
 
 
 def _unranked(found: RankedSearch, candidates: list[int], sort: HitOrder | None) -> Iterator[Listed]:

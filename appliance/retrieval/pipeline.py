@@ -1,6 +1,6 @@
 """The search pipeline, from a query to a page of hits.
 
-query → spelling → legs → candidates → features → rank → rerank → repetition → diversify → page → hits
+query → spelling → legs → candidates → features → rank → rerank → repetition → diversify → confidence → page → hits
 
 ``_rank`` and ``_search`` run its steps in this order. The notes of the hits name a leg that can't run. ``_rank_tiers``
 chooses the tiers.
@@ -12,11 +12,12 @@ import time
 from dataclasses import replace
 
 from appliance.retrieval import archive_search, summary_search
+from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
 from appliance.retrieval.explain import why_not
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
-from appliance.retrieval.listing import RankedSearch, count_hits, read_page
+from appliance.retrieval.listing import RankedSearch, count_hits, is_found, read_page
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
 from appliance.retrieval.rerank import rerank
@@ -56,14 +57,11 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
         related = summary_search.related_summaries(found.resources, parsed) if not page.offset else ()
     explanation = None
     if explained_message is not None:
-        shown = page.offset + page.limit
-        explanation = why_not(
-            found.resources, parsed, found.candidates, found.ranking, found.selection, shown, explained_message
-        )
+        explanation = why_not(found, page, explained_message)
     took_ms = (time.perf_counter() - began) * 1000
     total, total_is_exact = listed.total, listed.total_is_exact
     if page.count and not total_is_exact:
-        total, total_is_exact = count_hits(found, page.sort)
+        total, total_is_exact = count_hits(found, page)
     answer = Hits(
         tuple(hits),
         query=search_query.text,
@@ -76,6 +74,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
         total=total,
         total_is_exact=total_is_exact,
         more=listed.more,
+        found=is_found(found, page),
     )
     if search_query.archived == "always":
         return archive_search.with_missing_note(resources, answer)
@@ -103,4 +102,6 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
     ranking = rerank(resources, parsed, candidates, ranking, notes)
     ranking = put_behind_answers(resources, search_query, candidates, ranking)
     selection = diversify(candidates, ranking, search_query.per_session)
-    return RankedSearch(resources, parsed, candidates, ranking, selection, tuple(notes))
+    with resources.time_stage("confidence"):
+        confidence = judge(resources, parsed, candidates, ranking, selection)
+    return RankedSearch(resources, parsed, candidates, ranking, selection, confidence, tuple(notes))

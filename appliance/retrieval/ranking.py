@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.retrieval.adjacent import load_adjacent
 from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.features import Features, first_stage_features
+from appliance.retrieval.question_features import question_features
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.second_stage import SECOND_STAGE_DEPTH, second_stage_features
 from appliance.store import lexical
@@ -42,7 +44,10 @@ def rank(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates
         return Ranking(order, values, profile.first_stage, scores)
     best = order[:SECOND_STAGE_DEPTH]
     with resources.time_stage("second_stage"):
-        values |= second_stage_features(resources, parsed, candidates, values, best)
+        adjacent = load_adjacent(resources.db, candidates.messages[best].tolist())
+        values |= second_stage_features(resources, parsed, candidates, values, adjacent, best)
+        known = {name: weight for name, weight in weights.items() if name in values}
+        values |= question_features(parsed, candidates, adjacent, best, score(values, known, best))
     values["rerank_floor"] = rerank_floor(score(values, weights), best)
     weights = {**weights, "rerank_floor": 1.0}
     scores = score(values, weights)

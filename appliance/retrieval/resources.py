@@ -98,6 +98,7 @@ class SearchResources:
         recent_vectors: The vectors, (chunks, dimension), of recent messages that still wait for the index.
         archive: The archive index; None if nothing is archived.
         read_tokens: Reads the token vectors of messages; None if none are kept.
+        is_calibrated: Whether ``confidence`` knows what the cosines of this model mean.
     """
 
     db: sqlite3.Connection
@@ -111,6 +112,7 @@ class SearchResources:
     recent_vectors: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
     archive: ArchiveIndex | None = None
     read_tokens: ReadTokens | None = None
+    is_calibrated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ class Page:
     sort: HitOrder = "score"
     count: bool = False
     neighbours: int = 0
+    min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

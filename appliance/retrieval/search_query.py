@@ -77,7 +77,7 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
     """Check which hits a search request wants.
 
     Raises:
-        UsageError: The limit, the offset, the order or the number of neighbours is invalid.
+        UsageError: The limit, the offset, the order, the number of neighbours or the minimum score is invalid.
     """
     limit = default_limit if request.limit is None else request.limit
     if limit < 1:
@@ -88,7 +88,9 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
         raise UsageError(f"Hits can't be sorted by {request.sort!r}.", hint="Use score or time.")
     if not 0 <= request.neighbours <= MAX_NEIGHBOURS:
         raise UsageError(f"The turns around a hit must be 0 to {MAX_NEIGHBOURS}, not {request.neighbours}.")
-    return Page(limit, request.offset, request.sort, request.count, request.neighbours)
+    if request.min_score is not None and not 0 <= request.min_score <= 1:
+        raise UsageError(f"The minimum score must be 0 to 1, not {request.min_score}.")
+    return Page(limit, request.offset, request.sort, request.count, request.neighbours, request.min_score)
 
 
 def resolve_filters(

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 
 from appliance.retrieval import cues, late_interaction
-from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
+from appliance.retrieval.adjacent import AdjacentMessages
 from appliance.retrieval.candidates import Candidates, Column, Rows
-from appliance.retrieval.features import Features, saturate_bm25
+from appliance.retrieval.features import Features, saturate_bm25, scatter
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.store import chunks
 from appliance.store.index.protocol import LegQuery
@@ -31,11 +31,16 @@ SECOND_STAGE_DEPTH = 40
 
 
 def second_stage_features(
-    resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, first_stage: Features, best: Rows
+    resources: SearchResources,
+    parsed: ParsedQuery,
+    candidates: Candidates,
+    first_stage: Features,
+    adjacent: AdjacentMessages,
+    best: Rows,
 ) -> Features:
-    """Compute the second-stage features of the ``best`` candidates; all others have 0. ``resources`` has an index."""
+    """Compute the second-stage features of the ``best`` candidates, whose neighbours are ``adjacent``; all others have
+    0. ``resources`` has an index."""
     search_query = parsed.query
-    adjacent = load_adjacent(resources.db, candidates.messages[best].tolist())
     excerpts, between_people, preceding_questions = (
         adjacent.own_excerpts,
         adjacent.between_people,
@@ -67,7 +72,7 @@ def second_stage_features(
     if "entities" in weights:
         names = cues.entities(search_query.text)
         columns["entities"] = _cue_column(excerpts, lambda text: cues.overlap(names, text))
-    return {name: _scatter(column, best, len(candidates)) for name, column in columns.items()}
+    return {name: scatter(column, best, len(candidates)) for name, column in columns.items()}
 
 
 def _late_interaction(resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages) -> Features:
@@ -133,9 +138,3 @@ def _session_best(excerpts: Sequence[MessageExcerpt | None], dense: Column) -> C
 
 def _column(keys: Sequence[int | None], scores: Mapping[int, float]) -> Column:
     return np.array([scores.get(key, 0.0) if key is not None else 0.0 for key in keys])
-
-
-def _scatter(column: Column, rows: Rows, count: int) -> Column:
-    scattered = np.zeros(count)
-    scattered[rows] = column
-    return scattered

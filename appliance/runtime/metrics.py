@@ -26,11 +26,11 @@ TIME_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.045, 0.06, 0.1
 
 TOKEN_BUCKETS = (250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0)
 
-Stage = Literal["whole", "wait", "query", "candidates", "features", "second_stage", "hits"]
+Stage = Literal["whole", "wait", "query", "candidates", "features", "second_stage", "confidence", "hits"]
 """The stages of a search: all of it; waiting for recent messages to be embedded; embedding the query; candidates; the
 features of the first ranking; the second stage; the hits with their texts."""
 
-STAGES: tuple[Stage, ...] = ("whole", "wait", "query", "candidates", "features", "second_stage", "hits")
+STAGES: tuple[Stage, ...] = ("whole", "wait", "query", "candidates", "features", "second_stage", "confidence", "hits")
 
 CounterName = Literal[
     "messages_new", "messages_updated", "messages_duplicate",

@@ -355,6 +355,12 @@ def count_pending(db: sqlite3.Connection, generation: int) -> int:
     return count_pending_up_to(db, generation, -1)
 
 
+def count_up_to_last(db: sqlite3.Connection) -> int:
+    """Return the number of chunks that there are at most: that of the last one. To count them takes a second for a
+    million."""
+    return fetch_int(db, "SELECT coalesce(max(id), 0) FROM chunk")
+
+
 def count_pending_up_to(db: sqlite3.Connection, generation: int, maximum: int) -> int:
     """Return the same number, counting no further than ``maximum``."""
     query = "SELECT count(*) FROM (SELECT 1 FROM outbox WHERE generation = ? AND work = 'put' AND chunk_id < ? LIMIT ?)"

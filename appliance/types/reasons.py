@@ -23,7 +23,7 @@ _EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "its words": ("own", "phrase", "text"),
     "its meaning": ("dense", "token_match", "max_sim"),
     "the words around it": ("window", "replies"),
-    "the meaning of the messages around it": ("neighbour_dense", "token_match_near", "session"),
+    "the meaning of the messages around it": ("neighbour_dense", "token_match_near", "session", "session_mass"),
     "the reranker": ("rerank",),
 }
 """The features by what they find a message by."""
@@ -44,6 +44,7 @@ STAGES: Mapping[str, str] = {
     "not proposed": "was not a candidate",
     "ranked": "ranks below the hits",
     "left out": "was left out",
+    "below minimum": "scores too low",
     "shown": "is a hit",
 }
 """The stages of a search at which a message may be dropped, as a predicate."""

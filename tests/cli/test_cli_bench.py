@@ -22,7 +22,10 @@ def test_recall_prints_one_document(run: Run, tmp_path: Path, home: Path) -> Non
     overall = shape["systems"]["evidence"]["overall"]
     assert {"recall@1", "recall@5", "recall@10", "recall@20", "ndcg@10", "mrr", "any@5", "all@5"} < set(overall)
     assert overall["any@5"] == 1
-    assert sum(shape["left_out"].values()) == 2
+    assert sum(shape["left_out"].values()) == 1
+    found = shape["systems"]["evidence"]["found"]
+    assert set(found) == {"answerable", "unanswerable", "auroc"} and set(found["auroc"]) == {"overall", "5"}
+    assert 0 <= found["answerable"] <= 1 and 0 <= found["auroc"]["overall"] <= 1
     assert not home.exists()
 
 

@@ -45,7 +45,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 def without_features(names: tuple[str, ...]) -> ScoringProfile:
     first = {name: weight for name, weight in EVIDENCE.first_stage.items() if name not in names}
     weights = {name: weight for name, weight in (EVIDENCE.weights or {}).items() if name not in names}
-    return replace(EVIDENCE, first=first, weights=weights)
+    return replace(EVIDENCE, first_stage=first, weights=weights)
 
 
 def variants() -> Iterator[tuple[str, ScoringProfile]]:

@@ -80,7 +80,7 @@ def test_what_stands_beside_a_quotation_is_no_weaker_for_it(memory: Appliance, t
 
 
 def test_where_nothing_speaks_for_anything_the_best_is_left(walk: Appliance) -> None:
-    hits = [replace(hit, score=-1.0 - hit.rank, why={}) for hit in walk.search("the harbour walk")]
+    hits = [replace(hit, why={"score": {"own": -1.0 - hit.rank}}) for hit in walk.search("the harbour walk")]
     plan = ContextPlan("q", [], 10_000, shares("assistant", {}), "words", lambda text: len(text.split()), 3, 0)
     context = layers.build(plan, ContextMaterial(hits=hits))
     assert [item.message_id for item in retrieved(context)] == [hits[0].message_id]

@@ -69,8 +69,24 @@ def test_the_latest_turn_s_words_stand_first_and_a_long_one_does_not_drown_the_q
 def hits(*found: tuple[str, float, str]) -> Hits:
     return Hits(
         [
-            Hit(n, score, id, id, "s1", "s", None, "user", None, None, text, "", Source("native", None), "hot", {})
-            for n, (id, score, text) in enumerate(found, 1)
+            Hit(
+                n,
+                0.5,
+                id,
+                id,
+                "s1",
+                "s",
+                None,
+                "user",
+                None,
+                None,
+                text,
+                "",
+                Source("native", None),
+                "hot",
+                {"score": {"own": points}},
+            )
+            for n, (id, points, text) in enumerate(found, 1)
         ],
         query="q",
         mode="hybrid",
@@ -86,7 +102,7 @@ def test_what_answers_comes_before_what_only_repeats_the_topic() -> None:
     found = blend(plain, wider, turns)
     assert [hit.message_id for hit in found] == ["m2", "m3", "m1"]
     assert [hit.rank for hit in found] == [1, 2, 3]
-    assert all(sum(hit.why["score"].values()) == pytest.approx(hit.score) for hit in found)
+    assert [hit.points for hit in found] == sorted((hit.points for hit in found), reverse=True)
     assert found.notes == ("said once",) and found.took_ms == 2.0
 
 

@@ -28,7 +28,7 @@ def hit(number: int, text: str, **other: Any) -> Hit:
     score = other.pop("score", 1.0 - number / 100)
     base = Hit(
         number, score, f"m{number}", f"x{number}", f"s{number}", "x", None, "user", "Ana", "2025-05-30T10:00:00+00:00",
-        text, "", Source("native", None), "hot", {},
+        text, "", Source("native", None), "hot", {"score": {"own": score}},
     )  # fmt: skip
     return replace(base, **other)
 

@@ -134,6 +134,10 @@ class SearchBody(ScopedBody):
     neighbours: Annotated[int, Field(ge=0, le=MAX_NEIGHBOURS), WHOLE_NUMBER] = Field(
         0, description="How many turns before and after each hit to return with it."
     )
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None,
+        description="The least score of a hit. By default none is returned if the best is no good match, else all.",
+    )
     mode: Mode = "hybrid"
     profile: str | None = Field(None, description="The scoring profile.")
     without: list[Leg] | None = Field(None, description="Legs to leave out.")

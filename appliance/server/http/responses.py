@@ -66,7 +66,8 @@ class SummaryHitAnswer:
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
-    exact; ``more`` says that ``offset`` leads to others."""
+    exact; ``more`` says that ``offset`` leads to others. ``found`` is false if nothing is a good match: then there are
+    no hits, unless ``min_score`` was given."""
 
     query: str
     mode: Mode
@@ -74,6 +75,7 @@ class SearchAnswer:
     total: int
     total_is_exact: bool
     more: bool
+    found: bool
     took_ms: float
     notes: tuple[str, ...]
     times: tuple[str, ...]
@@ -90,6 +92,7 @@ def search_shape(hits: Hits) -> dict[str, Any]:
         "total": hits.total,
         "total_is_exact": hits.total_is_exact,
         "more": hits.more,
+        "found": hits.found,
         "took_ms": hits.took_ms,
         "notes": list(hits.notes),
         "times": list(hits.times),

@@ -54,6 +54,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         arguments.source,
         arguments.authors,
         arguments.include_archived,
+        arguments.weak,
     )
     (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
     session = access.readable_session(arguments.session) if arguments.session else None
@@ -70,6 +71,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         since=arguments.since or None,
         until=arguments.until or None,
         include_archived=arguments.include_archived,
+        min_score=0 if arguments.weak else None,
     )
     readable = access.readable_hits(hits, session)
     lines = [_hit_line(hit) for hit in readable]
@@ -80,6 +82,8 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
     return schemas.SearchResult(
         query=shorten(arguments.query),
         hits=lines[:count],
+        found=hits.found,
+        weaker=0 if hits.hits else hits.total,
         notes=notes,
         next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
     )

@@ -75,6 +75,8 @@ def render_search(result: schemas.SearchResult) -> str:
     notes = [f"note: {note}" for note in result.notes]
     if not result.hits:
         hint = "No matches. Try other words, fewer filters, or memory_timeline with since and until."
+        if result.weaker:
+            hint = f"No good match. Try other words, or weak=true for the nearest of {result.weaker} messages."
         return _join([hint, *notes])
     return _join(
         [

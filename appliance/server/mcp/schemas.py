@@ -66,6 +66,7 @@ class SearchArguments(ToolArguments, frozen=True):
     include_archived: Annotated[
         bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
     ] = False
+    weak: Annotated[bool, Meta(description="The nearest messages even if nothing matches well.")] = False
     cursor: Cursor = ""
 
 
@@ -206,10 +207,13 @@ class SessionLine(ToolResult, frozen=True):
 
 
 class SearchResult(ToolResult, frozen=True):
-    """Hits, best first. ``next`` is the cursor for further ones."""
+    """Hits, best first. ``found`` is false if nothing matches well; ``weak`` then gives the ``weaker`` messages.
+    ``next`` is the cursor for further ones."""
 
     query: str
     hits: list[MessageLine]
+    found: bool = True
+    weaker: int = 0
     notes: list[str] = []
     next: str = ""
 

@@ -49,12 +49,14 @@ def _score_lines(why: Mapping[str, Any], score: float | None) -> Iterator[Conten
     parts = {name: part for name, part in why.get("score", {}).items() if abs(part) >= MIN_VISIBLE_SCORE}
     legs: Mapping[str, Mapping[str, Any]] = why.get("legs", {})
     largest = max((abs(part) for part in parts.values()), default=0.0)
-    yield Content.styled("parts of the score", "bold")
+    if score is not None:
+        yield Content.styled(f"score {score:.2f} of 1", "bold")
+        yield Content("")
+    yield Content.styled("what orders the hits", "bold")
     for name, part in sorted(parts.items(), key=lambda item: -item[1]):
         colour = "$accent" if part > 0 else "$error"
         yield Content.assemble((render_bar(abs(part) / largest, BAR_WIDTH), colour), f" {part:>6.2f}  ", *_named(name))
-    if score is not None:
-        yield Content.assemble(" " * BAR_WIDTH, (f" {score:>6.2f}  total", "bold"))
+    yield Content.assemble(" " * BAR_WIDTH, (f" {sum(why.get('score', {}).values()):>6.2f}  total", "bold"))
     if legs:
         yield Content("")
         yield Content.styled("legs", "bold")

@@ -106,7 +106,8 @@ class SearchScreen(FrameScreen):
         if hits is None:
             self._show_note(EMPTY_HINT)
             return
-        self._show_note(" · ".join([pluralize(len(hits), "hit") if hits else "No matches", *hits.notes]))
+        none = "No matches" if hits.found or not hits.total else "No good match"
+        self._show_note(" · ".join([pluralize(len(hits), "hit") if hits else none, *hits.notes]))
 
     def _show_note(self, text: str) -> None:
         self.query_one("#note", Static).update(text)

@@ -27,13 +27,11 @@ class HitList(OptionList):
         super().__init__(id="hits", markup=False)
         self.hits: Sequence[Hit] = ()
         self._terms: Collection[str] = ()
-        self._best_score = 0.0
 
     def show(self, hits: Sequence[Hit], terms: Collection[str]) -> None:
         """Show other hits and select the first."""
         self.hits = hits
         self._terms = terms
-        self._best_score = max((hit.score for hit in hits), default=0.0)
         with self.app.batch_update():
             self.clear_options()
             self.add_options(Option(self._prompt(hit, False)) for hit in hits)
@@ -46,10 +44,9 @@ class HitList(OptionList):
                 self.replace_option_prompt_at_index(index, self._prompt(hit, pinned))
 
     def _prompt(self, hit: Hit, pinned: bool) -> Content:
-        share = hit.score / self._best_score if self._best_score > 0 else 0.0
         about = filter(None, (minute(hit.timestamp), hit.source.format, one_line(hit.session_title or "")))
         head = Content.assemble(
-            (render_bar(share, BAR_WIDTH), "$accent"),
+            (render_bar(hit.score, BAR_WIDTH), "$accent"),
             " ",
             (one_line(hit.author or hit.role)[:40], f"bold {ROLE_COLOURS[hit.role]}"),
             ("  ★" if pinned else "", "$warning"),

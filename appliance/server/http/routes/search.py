@@ -31,6 +31,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             sort=body.sort,
             count=body.count,
             neighbours=body.neighbours,
+            min_score=body.min_score,
             mode=body.mode,
             profile=body.profile,
             without=body.without,

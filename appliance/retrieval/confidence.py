@@ -1,0 +1,203 @@
+"""Confidence: how likely it is, 0 to 1, that a hit is what was asked for, and whether anything was found.
+
+The ranking orders the messages of one memory. Its score can't be compared between queries: the best message for
+nonsense has a score too. The evidence for the best hits is therefore judged by itself, in figures that do not depend on
+the other messages, by a logistic regression of questions that a memory answers and questions that it does not
+(``tests/eval/confidence.py`` fits it). The other hits follow the best one as the ranking says, which was fitted as the
+log-odds of the candidates of one query (``tests/eval/fit.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import log, log1p, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from appliance.languages import LANGUAGES
+from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
+from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Rows
+from appliance.retrieval.diversify import DiverseSelection
+from appliance.retrieval.ranking import Ranking
+from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.store import chunks, lexical, messages
+from appliance.store.index import sparse
+
+MIN_CONFIDENCE = 0.12
+"""The confidence of the best hit from which on a search has found something. It is low: hits for
+nothing do less harm than an answer that is not shown."""
+
+CALIBRATED_MODEL = "all-minilm-l6-v2-int8"
+"""The model for whose cosines the regression was fitted. With another one, whatever has the best cosine counts as
+found."""
+
+WITH_COSINE: Mapping[str, float] = {
+    "dense": 3.3,
+    "own_words": 3.0,
+    "near_words": 2.35,
+    "alone": 15.3,
+    "by_others": -3.0,
+    "length": -0.1,
+    "bias": -3.5,
+}
+"""The weights of the evidence: see ``gather_evidence``. Fitted freely, ``by_others`` comes to -11, because in chats of
+two only the one who is named has the answer. In a group people speak of each other, so it is set to -3."""
+
+BY_WORDS: Mapping[str, float] = {"own_words": 5.1, "near_words": 4.0, "by_others": -3.0, "length": 2.1, "bias": -8.2}
+"""The weights where there are no cosines, or none that can be compared."""
+
+UNRELATED_MEAN, UNRELATED_SPREAD = 0.05, 0.085
+
+MISSING_PHRASE_LOGIT = -3.0
+"""What it counts that no message has what stands in quotation marks in the query. A phrase of frequent words alone is
+not looked up: with all its words in one message, it is still found."""
+
+CERTAIN = 0.99
+"""The confidence in a message that has the quoted words, or is from the time that alone is asked for."""
+
+JUDGED_HITS = 5
+"""How many of the best hits are read for evidence."""
+
+READ_CHARACTERS = 4_000
+"""How much of a hit is read for the words of the query; of its neighbours, as much as in the second stage."""
+
+MIN_RARITY = 0.05
+"""The rarity of the most frequent words: a query of such words alone is found where they are."""
+
+MAX_LOGIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How much each candidate is what was asked for, 0 to 1, (candidates,), and whether the best one is a match."""
+
+    scores: Column
+    found: bool
+
+
+def judge(
+    resources: SearchResources,
+    parsed: ParsedQuery,
+    candidates: Candidates,
+    ranking: Ranking,
+    selection: DiverseSelection,
+) -> Confidence:
+    """Judge the hits of a search."""
+    rows = _answers(parsed, candidates, ranking, selection)
+    if not len(rows):
+        return Confidence(np.zeros(len(candidates)), found=False)
+    best = rows[0]
+    has_cosines = parsed.embedded is not None and not np.isnan(candidates.scores["dense"]).all()
+    evidence = gather_evidence(resources, parsed, candidates, ranking, rows)
+    logit = _weigh(evidence, WITH_COSINE if has_cosines and resources.is_calibrated else BY_WORDS)
+    if ranking.values["quoted"][best] or ranking.values["period"][best]:
+        logit = max(logit, float(np.log(CERTAIN / (1 - CERTAIN))))
+    elif lexical.phrases(parsed.query.text) and "quoted" in parsed.query.legs:
+        logit += MISSING_PHRASE_LOGIT
+    logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
+    scores = 1 / (1 + np.exp(-logits))
+    return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and not resources.is_calibrated))
+
+
+def _answers(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, selection: DiverseSelection) -> Rows:
+    """The best hits that are no echo, and those behind them that repeat the question: somebody may look for it."""
+    rows: Rows = np.array(selection.rows[: 2 * JUDGED_HITS], np.intp)
+    rows = rows[~_echoes(parsed, candidates, ranking)[rows]]
+    repeats = ranking.values["asked"][rows] < 0 if "asked" in ranking.values else np.zeros(len(rows), bool)
+    return np.concatenate([rows[~repeats][:JUDGED_HITS], rows[repeats]])
+
+
+def _echoes(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking) -> NDArray[np.bool_]:
+    """Which candidates only repeat the question, in the session that asks it."""
+    if "asked" not in ranking.values:
+        return np.zeros(len(candidates), bool)
+    current: NDArray[np.bool_] = candidates.sessions == (parsed.query.current_session or 0)
+    return current & (ranking.values["asked"] < 0)
+
+
+def gather_evidence(
+    resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, rows: Rows
+) -> Mapping[str, float]:
+    """What speaks for the hits ``rows``, best first:
+
+    dense       the best cosine of any candidate but an echo of the question, above ``unrelated_cosine``
+    own_words   the share of the query's words, weighted by rarity, that a hit has; that of the best of them
+    near_words  the same of the first hit together with its neighbours
+    by_others   the share of the hits that others wrote than the person whom the query names; 0 if it names none
+    alone       dense, as far as near_words is missing: an answer in other words is judged by its meaning
+    length      log(1 + words): of a long question, fewer words need to occur
+    """
+    adjacent = load_adjacent(resources.db, candidates.messages[rows].tolist())
+    own, near = _coverage(resources, parsed, adjacent)
+    named = ranking.values["author"]
+    dense = 0.0
+    if "dense" in candidates.scores:
+        cosines = candidates.scores["dense"][~_echoes(parsed, candidates, ranking)]
+        dense = float(np.nan_to_num(cosines).max(initial=0.0)) - unrelated_cosine(_searched(resources, cosines))
+    return {
+        "dense": dense,
+        "own_words": float(own.max()),
+        "near_words": float(near[0]),
+        "alone": dense * (1.0 - float(near[0])),
+        "by_others": float(1.0 - named[rows].mean()) if named.any() else 0.0,
+        "length": log1p(len(parsed.words)),
+    }
+
+
+def unrelated_cosine(count: int) -> float:
+    """The best cosine that a query has with so many chunks that have nothing to do with it: the expected maximum of as
+    many normal values (Cramér 1946, section 28.6), fitted to LoCoMo's and BEAM's questions asked of other conversations
+    (2 chunks 0.12, 32 chunks 0.24, 1,000 chunks 0.36)."""
+    return UNRELATED_MEAN + UNRELATED_SPREAD * sqrt(2 * log(max(count, 2)))
+
+
+def _searched(resources: SearchResources, cosines: Column) -> int:
+    """How many chunks the dense leg compared: all of a small scope become candidates, and of a large one a part."""
+    scored = int((~np.isnan(cosines)).sum())
+    return scored if scored < LEG_POOL_SIZE else max(scored, chunks.count_up_to_last(resources.db))
+
+
+def _weigh(evidence: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """The log-odds of the evidence."""
+    return sum(weight * evidence.get(name, 1.0) for name, weight in weights.items())
+
+
+def _coverage(resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages) -> tuple[Column, Column]:
+    """The share of the query's words, weighted by rarity, that each message has, and that it or its neighbours have.
+    The words of an author's name count as the message's."""
+    rarity = _rarity(resources, _content_words(parsed.words))
+    total = sum(rarity.values())
+    texts = {key: one.excerpt for key, one in adjacent.excerpts.items()}
+    texts |= {key: text[:READ_CHARACTERS] for key, text in messages.texts(resources.db, adjacent.keys).items()}
+    said = {key: rarity.keys() & _terms(adjacent.excerpts[key].author, text) for key, text in texts.items()}
+
+    def share(keys: Sequence[int | None]) -> float:
+        found = set().union(*(said.get(key, ()) for key in keys if key is not None))
+        return sum(rarity[term] for term in found) / total if total else 0.0
+
+    places = list(zip(adjacent.keys, adjacent.before, adjacent.after, strict=True))
+    return np.array([share(place[:1]) for place in places]), np.array([share(place) for place in places])
+
+
+def _terms(author: str | None, text: str) -> Collection[int]:
+    """The terms of a message in the index, with those of its author's name."""
+    return sparse.encode_document(f"{author or ''} {text}".replace("\0", " "), "own").indices
+
+
+def _content_words(words: Sequence[str]) -> Sequence[str]:
+    """The words without the function words of their language, if there are others."""
+    language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in words))
+    return [word for word in words if word not in language.function_words] or words
+
+
+def _rarity(resources: SearchResources, words: Sequence[str]) -> Mapping[int, float]:
+    """How rare each word is, as its rarest piece, 0 to 1, by its terms in the index."""
+    lexicon = resources.lexicon()
+    found: dict[int, float] = {}
+    for word, pieces in zip(words, lexicon.pieces(list(words)), strict=True):
+        rarity = max(MIN_RARITY, float(lexicon.rarity(pieces).max(initial=0.0)) if pieces else 1.0)
+        for term in sparse.encode_query(word).indices:
+            found[term] = max(found.get(term, 0.0), rarity)
+    return found
