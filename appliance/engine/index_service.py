@@ -22,7 +22,6 @@ from appliance.ingest import archiver, indexer, rechunk, token_filler
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
-from appliance.retrieval.confidence import CALIBRATED_MODEL
 from appliance.retrieval.resources import SearchResources
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
@@ -343,7 +342,7 @@ class IndexService:
                     recent_vectors=recent_vectors,
                     archive=None if archive.is_empty(self._database.read()) else stores.archive,
                     read_tokens=partial(_read_tokens, self._database.read(), stores) if stores.tokens else None,
-                    is_calibrated=found.model == CALIBRATED_MODEL,
+                    model=found.model,
                 )
             leases.close()  # a rebuild has just ended: try again with its generation
         return None

@@ -29,26 +29,43 @@ MIN_CONFIDENCE = 0.12
 """The confidence of the best hit from which on a search has found something. It is low: hits for
 nothing do less harm than an answer that is not shown."""
 
-CALIBRATED_MODEL = "all-minilm-l6-v2-int8"
-"""The model for whose cosines the regression was fitted. With another one, whatever has the best cosine counts as
-found."""
 
-WITH_COSINE: Mapping[str, float] = {
-    "dense": 3.3,
-    "own_words": 3.0,
-    "near_words": 2.35,
-    "alone": 15.3,
-    "by_others": -3.0,
-    "length": -0.1,
-    "bias": -3.5,
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the cosines of a model mean.
+
+    Attributes:
+        weights: The weights of the evidence: see ``gather_evidence``.
+        unrelated_mean: The mean cosine of a question and an unrelated passage.
+        unrelated_spread: How fast the best of many such cosines grows: see ``unrelated_cosine``.
+    """
+
+    weights: Mapping[str, float]
+    unrelated_mean: float
+    unrelated_spread: float
+
+
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "all-minilm-l6-v2-int8": Calibration(
+        {
+            "dense": 3.3,
+            "own_words": 3.0,
+            "near_words": 2.35,
+            "alone": 15.3,
+            "by_others": -3.0,
+            "length": -0.1,
+            "bias": -3.5,
+        },
+        unrelated_mean=0.05,
+        unrelated_spread=0.085,
+    )
 }
-"""The weights of the evidence: see ``gather_evidence``. Fitted freely, ``by_others`` comes to -11, because in chats of
-two only the one who is named has the answer. In a group people speak of each other, so it is set to -3."""
+"""By the name of the model. With another one, whatever has the best cosine counts as found. Fitted freely,
+``by_others`` comes to -11, because in chats of two only the one who is named has the answer. In a group people speak of
+each other, so it is set to -3."""
 
 BY_WORDS: Mapping[str, float] = {"own_words": 5.1, "near_words": 4.0, "by_others": -3.0, "length": 2.1, "bias": -8.2}
 """The weights where there are no cosines, or none that can be compared."""
-
-UNRELATED_MEAN, UNRELATED_SPREAD = 0.05, 0.085
 
 MISSING_PHRASE_LOGIT = -3.0
 """What it counts that no message has what stands in quotation marks in the query. A phrase of frequent words alone is
@@ -90,15 +107,16 @@ def judge(
         return Confidence(np.zeros(len(candidates)), found=False)
     best = rows[0]
     has_cosines = parsed.embedded is not None and not np.isnan(candidates.scores["dense"]).all()
+    calibration = CALIBRATIONS.get(resources.model) if has_cosines else None
     evidence = gather_evidence(resources, parsed, candidates, ranking, rows)
-    logit = _weigh(evidence, WITH_COSINE if has_cosines and resources.is_calibrated else BY_WORDS)
+    logit = _weigh(evidence, calibration.weights if calibration is not None else BY_WORDS)
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
         logit = max(logit, float(np.log(CERTAIN / (1 - CERTAIN))))
     elif lexical.phrases(parsed.query.text) and "quoted" in parsed.query.legs:
         logit += MISSING_PHRASE_LOGIT
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
     scores = 1 / (1 + np.exp(-logits))
-    return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and not resources.is_calibrated))
+    return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and calibration is None))
 
 
 def _answers(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, selection: DiverseSelection) -> Rows:
@@ -132,10 +150,12 @@ def gather_evidence(
     adjacent = load_adjacent(resources.db, candidates.messages[rows].tolist())
     own, near = _coverage(resources, parsed, adjacent)
     named = ranking.values["author"]
-    dense = 0.0
-    if "dense" in candidates.scores:
+    dense, calibration = 0.0, CALIBRATIONS.get(resources.model)
+    if "dense" in candidates.scores and calibration is not None:
         cosines = candidates.scores["dense"][~_echoes(parsed, candidates, ranking)]
-        dense = float(np.nan_to_num(cosines).max(initial=0.0)) - unrelated_cosine(_searched(resources, cosines))
+        dense = float(np.nan_to_num(cosines).max(initial=0.0)) - unrelated_cosine(
+            calibration, _searched(resources, cosines)
+        )
     return {
         "dense": dense,
         "own_words": float(own.max()),
@@ -146,11 +166,11 @@ def gather_evidence(
     }
 
 
-def unrelated_cosine(count: int) -> float:
+def unrelated_cosine(calibration: Calibration, count: int) -> float:
     """The best cosine that a query has with so many chunks that have nothing to do with it: the expected maximum of as
     many normal values (Cramér 1946, section 28.6), fitted to LoCoMo's and BEAM's questions asked of other conversations
     (2 chunks 0.12, 32 chunks 0.24, 1,000 chunks 0.36)."""
-    return UNRELATED_MEAN + UNRELATED_SPREAD * sqrt(2 * log(max(count, 2)))
+    return calibration.unrelated_mean + calibration.unrelated_spread * sqrt(2 * log(max(count, 2)))
 
 
 def _searched(resources: SearchResources, cosines: Column) -> int:

@@ -98,7 +98,7 @@ class SearchResources:
         recent_vectors: The vectors, (chunks, dimension), of recent messages that still wait for the index.
         archive: The archive index; None if nothing is archived.
         read_tokens: Reads the token vectors of messages; None if none are kept.
-        is_calibrated: Whether ``confidence`` knows what the cosines of this model mean.
+        model: The name of the model that made the vectors.
     """
 
     db: sqlite3.Connection
@@ -112,7 +112,7 @@ class SearchResources:
     recent_vectors: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
     archive: ArchiveIndex | None = None
     read_tokens: ReadTokens | None = None
-    is_calibrated: bool = False
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,13 @@ from appliance import Appliance
 from appliance.bench.datasets import BenchmarkCorpus
 from appliance.bench.ir_metrics import auroc
 from appliance.retrieval import confidence, pipeline
-from appliance.retrieval.confidence import BY_WORDS, MIN_CONFIDENCE, WITH_COSINE
+from appliance.retrieval.confidence import BY_WORDS, CALIBRATIONS, MIN_CONFIDENCE
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.retrieval.search_query import query_time
 from appliance.retrieval.weights import EVIDENCE
 from appliance.store import lexical
 from appliance.types import Filters, Scope
+from appliance_models import DEFAULT_MODEL
 from tests.engines import engine_of
 from tests.eval.fit import home_of
 from tests.eval.runner import SETS
@@ -181,7 +182,7 @@ if __name__ == "__main__":
             {
                 name: {"weights": fit(rows, shape), **held_out(rows, shape)}
                 for name, shape, rows in (
-                    ("with cosine", WITH_COSINE, judged),
+                    ("with cosine", CALIBRATIONS[DEFAULT_MODEL].weights, judged),
                     ("by words", BY_WORDS, [one for one in judged if one.group != REWORDED]),
                 )
             },

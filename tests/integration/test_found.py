@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance, UsageError
-from appliance.retrieval.confidence import unrelated_cosine
+from appliance.retrieval.confidence import CALIBRATIONS, unrelated_cosine
 
 SAID = [
     ("Ana", "The ferry to the island leaves at seven in the morning"),
@@ -120,6 +120,7 @@ def test_a_question_that_is_only_repeated_is_no_answer(memory: Appliance) -> Non
     session.clear()
 
 
-def test_more_chunks_have_a_better_unrelated_cosine() -> None:
-    cosines = [unrelated_cosine(count) for count in (0, 2, 32, 1_000, 1_000_000)]
+@pytest.mark.parametrize("model", CALIBRATIONS)
+def test_more_chunks_have_a_better_unrelated_cosine(model: str) -> None:
+    cosines = [unrelated_cosine(CALIBRATIONS[model], count) for count in (0, 2, 32, 1_000, 1_000_000)]
     assert cosines == sorted(cosines) and cosines[0] > 0 and cosines[-1] < 0.6

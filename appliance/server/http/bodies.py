@@ -60,7 +60,7 @@ def _check_date(text: str) -> str:
         timestamps.parse_bound(text, end=True)
         timestamps.parse_as_of(text)
     except (UsageError, OverflowError) as error:
-        raise ValueError("Not an ISO 8601 date or time, such as 2026-02-06, or 2026-02-06T10:30:00+01:00") from error
+        raise ValueError("Not a date or time, such as 2026-02-06, 2026-02-06T10:30:00+01:00 or last week") from error
     return text
 
 

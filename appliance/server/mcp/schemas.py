@@ -28,7 +28,7 @@ MAX_CONTEXT_TOKENS = 8_000
 
 Id = Annotated[str, Meta(pattern=r"^m[1-9]\d{0,17}$")]
 MessageId = Annotated[str, Meta(pattern=r"^(m[1-9]\d{0,17})?$", description="A message id such as m12.")]
-IsoDateText = Annotated[str, Meta(max_length=40, description="ISO date or time: 2024-03-31 or 2024-03-31T09:30+02:00.")]
+IsoDateText = Annotated[str, Meta(max_length=40, description="2024-03-31, 2024-03-31T09:30+02:00 or last week.")]
 Session = Annotated[str, Meta(max_length=300, description="A session id such as s3.")]
 Cursor = Annotated[
     str, Meta(max_length=400, description="From the answer before, to get what it left; repeat the rest.")
