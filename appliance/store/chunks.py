@@ -1,8 +1,8 @@
 """Chunks, generations and the outbox, which lead from stored messages to their vectors.
 
 A generation is one complete set of chunks and vectors made with one embedding model. A chunk enters the outbox in the
-transaction that stores it, and leaves it when its vector is in the ledger, its point in the index, and both have
-reached the disk. Equal texts share one vector: the ledger is keyed by digest.
+transaction that stores it, and leaves it when its vector in the ledger and its point in the index have reached the
+disk. Equal texts share one vector: the ledger is keyed by digest.
 """
 
 from __future__ import annotations
@@ -109,9 +109,8 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class PendingChunk:
-    """A chunk in the outbox with everything that its point needs. ``passage`` is the text that the model gets, ``row``
-    its vector's row in the ledger (None if it has not been embedded yet), ``ticket`` its place in the queue, a new one
-    each time the chunk is queued."""
+    """A chunk in the outbox with everything that its point needs: ``passage`` is the text that the model gets, ``row``
+    its vector's row in the ledger, if it has one, ``ticket`` its place in the queue, a new one each time."""
 
     ticket: int
     chunk: int
@@ -356,8 +355,7 @@ def count_pending(db: sqlite3.Connection, generation: int) -> int:
 
 
 def count_up_to_last(db: sqlite3.Connection) -> int:
-    """Return the number of chunks that there are at most: that of the last one. To count them takes a second for a
-    million."""
+    """Return how many chunks there are at most; to count a million takes a second."""
     return fetch_int(db, "SELECT coalesce(max(id), 0) FROM chunk")
 
 
