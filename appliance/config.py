@@ -31,7 +31,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(Section, frozen=True):
-    name: str = "all-minilm-l6-v2-int8"
+    name: str = "minilm-l6-dialogue-int8"
     threads: Annotated[int, Meta(ge=0)] = 0
     """Threads for the model; 0 uses all processors that the process may use."""
 

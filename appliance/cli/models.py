@@ -72,7 +72,7 @@ def verify(
     \b
     Examples:
       appliance models verify
-      appliance models verify all-minilm-l6-v2-int8 --json
+      appliance models verify minilm-l6-dialogue-int8 --json
     """  # fmt: skip
     from appliance_models import ModelError, verify_pack
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from appliance_models.crossencoder import CrossEncoder
 
-DEFAULT_MODEL = "all-minilm-l6-v2-int8"
+DEFAULT_MODEL = "minilm-l6-dialogue-int8"
 FASTEMBED_PREFIX = "fastembed:"
 
 

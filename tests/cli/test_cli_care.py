@@ -16,7 +16,8 @@ from appliance_models.files import SHIPPED_PACKS
 from tests.damages import break_text
 from tests.tiny_models import crossencoder_folder
 
-PACK = "all-minilm-l6-v2-int8"
+PACK = "minilm-l6-dialogue-int8"
+OLD_PACK = "all-minilm-l6-v2-int8"
 COUNTS = [
     "sources",
     "sessions",
@@ -121,12 +122,12 @@ def test_ingest_without_its_model_reads_nothing(
     assert "appliance models list" in result.stderr
 
 
-def test_models_lists_the_shipped_one(run: Run, home: Path) -> None:
+def test_models_lists_the_shipped_ones(run: Run, home: Path) -> None:
     report = document(run("models", "list", "--json"))
     assert report["configured"] == PACK
-    (model,) = report["models"]
-    assert (model["name"], model["shipped"], model["configured"]) == (PACK, True, True)
-    assert model["dimension"] == 384
+    models = [(model["name"], model["shipped"], model["configured"]) for model in report["models"]]
+    assert models == [(OLD_PACK, True, False), (PACK, True, True)]
+    assert {model["dimension"] for model in report["models"]} == {384}
     assert PACK in run("models").stdout
     assert not home.exists()
 
@@ -165,7 +166,7 @@ def test_a_reranker_is_imported_and_used_for_nothing_else(
     assert imported.stdout == "imported tiny, a reranker\n"
     assert 'rerank.model = "tiny"' in imported.stderr
     kinds = {model["name"]: model["kind"] for model in document(run("models", "--json"))["models"]}
-    assert kinds == {PACK: "embedder", "tiny": "reranker"}
+    assert kinds == {PACK: "embedder", OLD_PACK: "embedder", "tiny": "reranker"}
     refused = run("reindex", "--model", "tiny")
     assert refused.exit_code == 5
     assert "tiny" in refused.stderr and "is a reranker" in refused.stderr

@@ -1,4 +1,4 @@
-"""Makes golden.json: python tests/models/make_golden.py FP32.onnx > tests/models/golden.json
+"""Makes the golden vectors of a pack: python tests/models/make_golden.py PACK FP32.onnx > tests/models/golden_PACK.json
 
 FP32.onnx is the unquantised export that packaging/model_pack/build_minilm.py makes on its way.
 """
@@ -35,9 +35,9 @@ DIGITS = 6
 SHOWN = 16
 
 
-def main(reference: Path) -> None:
+def main(pack: str, reference: Path) -> None:
     """Prints, for each text, the fp32 vector and the first numbers of the pack's own."""
-    embedder = OnnxEmbedder(SHIPPED_PACKS / "all-minilm-l6-v2-int8")
+    embedder = OnnxEmbedder(SHIPPED_PACKS / pack)
     session = onnxruntime.InferenceSession(str(reference), providers=["CPUExecutionProvider"])
     rows = []
     for text, ids in zip(TEXTS, encode_ids(embedder.tokenizer, TEXTS), strict=True):
@@ -59,4 +59,4 @@ def main(reference: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -58,7 +58,7 @@ def test_an_imported_cross_encoder_is_a_reranker(imported: Manifest, tmp_path: P
     assert (imported.kind, imported.dimension, imported.max_tokens) == ("reranker", 1, 64)
     infos = {info.name: info for info in list_models([tmp_path / "models"])}
     kinds = {name: info.manifest.kind for name, info in infos.items() if info.manifest}
-    assert kinds == {DEFAULT_MODEL: "embedder", "tiny": "reranker"}
+    assert kinds == {DEFAULT_MODEL: "embedder", "all-minilm-l6-v2-int8": "embedder", "tiny": "reranker"}
     assert {report.status for report in verify_pack(infos["tiny"].folder)} == {"ok"}
     again = import_pack(infos["tiny"].folder, tmp_path / "elsewhere")
     assert again == imported

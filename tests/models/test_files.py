@@ -79,10 +79,14 @@ def test_extra_folders_are_listed_after_the_shipped_ones(pack: Path) -> None:
     other = pack.rename(pack.with_name("other"))
     (other / "manifest.json").write_text("{")
     models = list_models([other.parent, other.parent / "absent"])
-    assert [(model.name, model.shipped) for model in models] == [(DEFAULT_MODEL, True), ("other", False)]
+    assert [(model.name, model.shipped) for model in models] == [
+        ("all-minilm-l6-v2-int8", True),
+        (DEFAULT_MODEL, True),
+        ("other", False),
+    ]
     assert models[0].problem == ""
-    assert models[1].manifest is None
-    assert "manifest.json can't be read" in models[1].problem
+    assert models[2].manifest is None
+    assert "manifest.json can't be read" in models[2].problem
 
 
 def test_a_manifest_reads_back_as_written() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,11 @@ from appliance_models.wordpieces import token_windows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
+PACKS = ("all-minilm-l6-v2-int8", "minilm-l6-dialogue-int8")
+GOLDEN = {
+    name: json.loads(Path(__file__).with_name(f"golden_{name}.json").read_text(encoding="utf-8")) for name in PACKS
+}
+GOLDEN_ROWS = [(name, row) for name in PACKS for row in GOLDEN[name]["texts"]]
 
 # Weights have 7 bits, so integer sums are exact on every processor; only rounding in softmax, GELU and normalisation
 # differs, and may move an activation by one step. Other kernels and fusions of onnxruntime moved components by 0.0005
@@ -38,8 +43,16 @@ TEXTS = [
 ] * 3
 
 
-@pytest.mark.parametrize("row", GOLDEN["texts"], ids=lambda row: row["text"][:20])
-def test_golden_vectors(embedder: OnnxEmbedder, row: dict[str, Any]) -> None:
+@cache
+def shipped(name: str) -> OnnxEmbedder:
+    return OnnxEmbedder(SHIPPED_PACKS / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), GOLDEN_ROWS, ids=lambda one: one if isinstance(one, str) else one["text"][:20]
+)
+def test_golden_vectors(name: str, row: dict[str, Any]) -> None:
+    embedder = shipped(name)
     vector = embedder.embed_passages([row["text"]])[0]
     assert embedder.count_tokens([row["text"]]) == [row["tokens"]]
     assert np.allclose(vector[:16], row["first"], atol=GOLDEN_TOLERANCE)
@@ -47,9 +60,18 @@ def test_golden_vectors(embedder: OnnxEmbedder, row: dict[str, Any]) -> None:
     assert float(vector @ np.array(row["fp32"])) >= FP32_COSINE
 
 
-def test_identity_is_that_of_the_golden_vectors(embedder: OnnxEmbedder) -> None:
-    assert embedder.identity == GOLDEN["identity"]
-    assert (embedder.name, embedder.dimension, embedder.max_tokens) == (DEFAULT_MODEL, 384, 256)
+@pytest.mark.parametrize("name", PACKS)
+def test_identity_is_that_of_the_golden_vectors(name: str) -> None:
+    embedder = shipped(name)
+    assert embedder.identity == GOLDEN[name]["identity"]
+    assert (embedder.name, embedder.dimension, embedder.max_tokens) == (name, 384, 256)
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_a_pack_comes_with_its_projection_licence_and_notice(name: str) -> None:
+    assert shipped(name).token_dimension == 32
+    assert (SHIPPED_PACKS / name / "NOTICE").is_file()
+    assert "Apache License" in (SHIPPED_PACKS / name / "LICENSE").read_text(encoding="utf-8")
 
 
 def test_meaning_is_found_across_words(embedder: OnnxEmbedder) -> None:
