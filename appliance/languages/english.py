@@ -341,10 +341,6 @@ ENGLISH = Language(
     ),
     asks_how_much=r"how (?:many|much|long|often)",
     amounts=r"one|two|three|four|five|six|seven|eight|nine|ten|twice|once|couple|several",
-    reaction=(
-        r"say|said|think|thought|feel|felt|advice|advise|suggest|recommend|encourag\w*|respon\w*|react\w*|offer\w*|tell"
-        r"|told|ask\w*|describe\w*|mention\w*|congratulat\w*|compliment\w*|opinion|promis\w*|agree\w*"
-    ),
     asks_assistant=(
         r"(?:did|have|had|would|could|were|are) you|your (?:recommend|suggest|advice|explan|propos|answer|respon)\w*"
         r"|you (?:recommend|suggest|advise|explain|give|gave|provide|propose|tell|told|say|said|mention|describe|help)"

@@ -265,11 +265,6 @@ GERMAN = Language(
     ),
     asks_how_much=r"wie ?(?:viele?|lange|oft)",
     amounts=r"eine?[nrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zweimal|einmal|paar|mehrere",
-    reaction=(
-        r"sag\w*|gesagt|denk\w*|dachte|gedacht|mein(?:t|te|ung)|finde[nt]?|fand|fühl\w*|rat|riet|rät|geraten|vorschl\w*"
-        r"|vorgeschlagen|empf[eia]hl\w*|empfohlen|reagier\w*|reaktion|antwort\w*|erzähl\w*|frag\w*|beschr[ei]\w*"
-        r"|erwähn\w*|gratulier\w*|verspr\w*|zugestimmt"
-    ),
     asks_assistant=r"(?:hast|hattest|würdest|könntest) du|deine?[nrms]? (?:empfehl|vorschl|rat|erklär|antwort)\w*",
     discourse_markers="und|aber|oder|was ist mit|wie ist es mit|wie wäre|was noch|seit wann",
     no="keine?n?",

@@ -145,7 +145,6 @@ class Language:
     asks_when: str = ""  # shows that a question asks for a time
     asks_how_much: str = ""  # shows that a question asks for a number
     amounts: str = ""  # numbers in words
-    reaction: str = ""  # shows that a question asks what somebody said, felt or advised
     asks_assistant: str = ""  # shows that a question asks for what the assistant said
     # Show that a message mentions a time. The ranking weights were fitted with these words and with the names of months
     # and weekdays, which need not be listed.

@@ -229,11 +229,6 @@ SPANISH = Language(
     interrogatives="qué|quién(?:es)?|cuándo|dónde|adónde|cuál(?:es)?|por qué|cómo|cuánt[oa]s?",
     asks_how_much=r"cuánt[oa]s?|cada cuánto",
     amounts=r"un[oa]?s?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|par|varios|varias|veces",
-    reaction=(
-        r"di(?:jo|ce|cho|jeron)|piensa\w*|pensó|opin\w*|siente\w*|sintió|consej\w*|aconsej\w*|sug(?:ier|ir)\w*"
-        r"|rec?om(?:end|iend)\w*|reaccion\w*|respond\w*|respuesta|cont(?:ó|aron)|pregunt\w*|descri\w*|mencion\w*"
-        r"|felicit\w*|promet\w*|acuerdo"
-    ),
     asks_assistant=(
         r"(?:dijiste|recomendaste|sugeriste|explicaste|aconsejaste|diste|propusiste)"
         r"|tus? (?:recomend|suger|consej|explic|propuest|respuest)\w*"

@@ -21,7 +21,6 @@ _TIME_WORDS = _of_any_language(
     *(f"{one.dated}|{'|'.join(calendar_names(one.temporal))}" for one in LANGUAGES if one.dated), r"\d+"
 )
 _MOST_TIME_WORDS = 3
-_REACTION = _of_any_language(*(one.reaction for one in LANGUAGES))
 _ASKS_HOW_MUCH = _of_any_language(*(one.asks_how_much for one in LANGUAGES))
 _AMOUNT = re.compile(rf"\b(?:\d|(?:{'|'.join(filter(None, (one.amounts for one in LANGUAGES)))})\b)", re.IGNORECASE)
 _ASKS_ASSISTANT = _of_any_language(*(one.asks_assistant for one in LANGUAGES))
@@ -47,11 +46,6 @@ def temporal_density(text: str) -> float:
         if found == _MOST_TIME_WORDS:
             break
     return found / _MOST_TIME_WORDS
-
-
-def asks_for_reaction(question: str) -> bool:
-    """Whether a question asks what somebody said, felt or advised: the answer follows what it is about."""
-    return _REACTION.search(question) is not None
 
 
 def asks_how_much(question: str) -> bool:

@@ -33,7 +33,6 @@ replies          BM25 of the message before it, if that one ends with a question
 named            window, if the query names the author
 session_mass     the share of the likelihood that the other candidates of its session have so far
 asks_back        1 if the message is a question
-reaction         how far the message before it is behind the best, if the query asks what somebody said or felt: <= 0
 first_named      1 if the query names its author before others
 amount           1 if it has a number, and the query asks for one
 

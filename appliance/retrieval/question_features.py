@@ -14,9 +14,6 @@ from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.features import Features, names_author, scatter
 from appliance.retrieval.resources import ParsedQuery
 
-MAX_DEFICIT = 10.0
-"""The deficit of the message before a candidate from which on it counts as no match at all."""
-
 
 def question_features(
     parsed: ParsedQuery, candidates: Candidates, adjacent: AdjacentMessages, best: Rows, scores: Column
@@ -38,7 +35,6 @@ def question_features(
     columns = {
         "session_mass": between_people * _session_mass(candidates.sessions[best], scores),
         "asks_back": between_people * [cues.asks_at_once(text) for text in texts],
-        "reaction": between_people * _deficit_of_previous(adjacent, scores) * cues.asks_for_reaction(question),
         "first_named": between_people * _is_first_named(question, authors),
         "amount": between_people * [cues.has_amount(text) for text in texts] * cues.asks_how_much(question),
         "recalled": from_assistant * cues.asks_what_assistant_said(question),
@@ -53,13 +49,6 @@ def _session_mass(sessions: NDArray[np.int64], scores: Column) -> Column:
     _, places = np.unique(sessions, return_inverse=True)
     mass: Column = np.bincount(places, likely)[places] - likely
     return mass
-
-
-def _deficit_of_previous(adjacent: AdjacentMessages, scores: Column) -> Column:
-    """How far the message before each is behind the best candidate, from 0 to -1."""
-    score_of = dict(zip(adjacent.keys, (scores - scores.max(initial=-np.inf)).tolist(), strict=True))
-    deficits = [score_of.get(key, -MAX_DEFICIT) if key is not None else -MAX_DEFICIT for key in adjacent.before]
-    return np.maximum(deficits, -MAX_DEFICIT) / MAX_DEFICIT
 
 
 def _is_first_named(question: str, authors: list[str | None]) -> Column:

@@ -72,7 +72,6 @@ EVIDENCE = ScoringProfile(
         "phrase": 3.0,
         "session_mass": 1.2,
         "asks_back": -0.5,
-        "reaction": 0.4,
         "first_named": 0.8,
         "amount": 1.2,
         "recalled": 1.1,

@@ -25,7 +25,6 @@ FEATURE_LABELS: Mapping[str, str] = {
     "session": "match of the whole conversation",
     "session_mass": "other good matches in the conversation",
     "asks_back": "is a question itself",
-    "reaction": "match of the message before",
     "first_named": "by the first person in the query",
     "amount": "has a number",
     "recalled": "said by the assistant",

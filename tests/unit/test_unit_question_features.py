@@ -46,15 +46,6 @@ def parts(chats: Appliance, query: str, feature: str) -> dict[str, float]:
     return {hit.external_id: hit.why["score"][feature] for hit in hits}
 
 
-def test_the_answer_to_what_is_asked_about_is_preferred(chats: Appliance) -> None:
-    asked = parts(chats, "what did Ben say about the job at the harbour in Oslo?", "reaction")
-    assert asked["f1"] > max(asked[other] for other in ("f0", "f3", "f4"))
-    assert set(parts(chats, "the job at the harbour in Oslo", "reaction").values()) == {0.0}
-    assert all(asked[id] == 0 for id in asked if id.startswith("a")), (
-        "an assistant's answers have features of their own"
-    )
-
-
 @pytest.mark.parametrize("query", ["how many hens are there in Oslo?", "wie viele hens Oslo", "cuántas hens en Oslo"])
 def test_a_number_is_preferred_where_one_is_asked_for(chats: Appliance, query: str) -> None:
     asked = parts(chats, query, "amount")
@@ -90,7 +81,6 @@ def test_what_the_assistant_said_is_preferred_where_it_is_asked_for(chats: Appli
 @pytest.mark.parametrize(
     ("cue", "yes", "no"),
     [
-        (cues.asks_for_reaction, "what did Ana think of it|was hat Ana dazu gesagt|qué dijo Ana de eso", "where is it"),
         (cues.asks_how_much, "how many are there|wie viele sind es|cuántos hay", "are there many"),
         (cues.has_amount, "we have 7 of them|wir haben sieben|tenemos siete", "we have some"),
         (cues.asks_what_assistant_said, "what did you suggest|was hast du empfohlen|qué me recomendaste", "what is it"),
