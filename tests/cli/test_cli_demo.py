@@ -56,6 +56,6 @@ def test_every_hit_of_the_demo_is_explained(run: Run) -> None:
     assert len(hits) == 2 * len(report["searches"])
     for hit in hits:
         why = hit["why"]
-        assert 0.1 < hit["score"] <= 1 and why["score"]
+        assert 0.01 < hit["score"] <= 1 and why["score"]
         assert {*why["score"], *why["legs"]} <= FEATURE_LABELS.keys(), "each part can be told in words"
         assert any(leg["rank"] for leg in why["legs"].values()), "some leg proposed it"
