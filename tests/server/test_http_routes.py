@@ -50,6 +50,20 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
     assert why["message_id"] == "m2"
 
 
+def test_a_search_keeps_to_a_minimum_score(client: TestClient) -> None:
+    for text in ("the lease ends in May", "the cat is called Minou", "the boiler was mended in May"):
+        said(client, text, session_id="house")
+    everything = client.post("/v1/search", json={"query": "the lease", "min_score": 0}).json()
+    least = everything["hits"][0]["score"]
+    best = client.post("/v1/search", json={"query": "the lease", "min_score": least}).json()
+    assert best["found"] and {hit["score"] >= least for hit in best["hits"]} == {True}
+    assert 0 < len(best["hits"]) < len(everything["hits"])
+    none = client.post("/v1/search", json={"query": "the lease", "min_score": 1}).json()
+    assert (none["hits"], none["found"]) == ([], False)
+    for wrong in (-0.1, 1.5, "high"):
+        assert client.post("/v1/search", json={"query": "lease", "min_score": wrong}).status_code == 422
+
+
 def test_a_search_keeps_to_its_authors(client: TestClient) -> None:
     said(client, "the boat is mine", author="Ana Gómez")
     said(client, "the boat is hers", author="Ben")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from appliance import Appliance
+from appliance.retrieval import confidence
 from appliance.server.access.grants import Grant
+from appliance_models import DEFAULT_MODEL
 from tests.server.mcp_runs import NINE, READER, Caller, talk
 
 READING = Grant("reader", user_id="me", namespace="", read_only=True)
@@ -112,6 +114,25 @@ def test_a_search_keeps_to_its_authors(filled: Appliance) -> None:
         found = await caller.call("memory_search", query="hotel river", authors=["ana"])
         assert {line["who"] for line in found["hits"]} == {"Ana"}
         assert "did you mean Ana?" in await caller.said("memory_search", query="hotel river", authors=["Anna"])
+
+    talk(filled, work)
+
+
+def test_what_matches_nothing_well_is_said_and_the_nearest_are_there_on_request(
+    filled: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = confidence.CALIBRATIONS[DEFAULT_MODEL]
+    monkeypatch.setitem(cast("dict[str, object]", confidence.CALIBRATIONS), "hash", shipped)
+
+    async def work(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="zorblax quantum flux")
+        assert (found["found"], found["hits"]) == (False, []) and found["weaker"] > 0
+        said = await caller.said("memory_search", query="zorblax quantum flux")
+        assert said.startswith("No good match.") and "weak=true" in said
+        nearest = await caller.call("memory_search", query="zorblax quantum flux", weak=True)
+        assert not nearest["found"] and nearest["hits"] and nearest["hits"][0]["score"] < 0.12
+        good = await caller.call("memory_search", query="reservation QX-4471")
+        assert "found" not in good and good["hits"][0]["score"] > 0.5, "true is the default, and not sent"
 
     talk(filled, work)
 
