@@ -30,8 +30,13 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every group of settings. A string below a setting says what it means, in its unit."""
 
 
+DEFAULT_MODEL = "minilm-l6-dialogue-int8"
+FORMER_DEFAULT_MODELS = frozenset({"all-minilm-l6-v2-int8"})
+"""Homes that were made with one of them keep it, until they are moved."""
+
+
 class ModelSettings(Section, frozen=True):
-    name: str = "minilm-l6-dialogue-int8"
+    name: str = DEFAULT_MODEL
     threads: Annotated[int, Meta(ge=0)] = 0
     """Threads for the model; 0 uses all processors that the process may use."""
 

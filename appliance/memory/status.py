@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from appliance.config import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
@@ -137,7 +138,7 @@ def _health(
         return f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
     if generation is not None and _is_ledger_truncated(home, db, generation):
         return "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
-    if generation is not None and generation.model != configured:
+    if generation is not None and generation.model != configured and not _is_former_default(generation, configured):
         return (
             f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
         )
@@ -160,6 +161,11 @@ def _daemon(home: Home) -> dict[str, Any] | None:
     except (OSError, msgspec.DecodeError):
         return None
     return info if info.get("pid") == os.getpid() else None
+
+
+def _is_former_default(generation: Generation, configured: str) -> bool:
+    """Whether a memory has the model of an earlier version, and the settings name none of their own."""
+    return configured == DEFAULT_MODEL and generation.model in FORMER_DEFAULT_MODELS
 
 
 def _is_ledger_truncated(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:

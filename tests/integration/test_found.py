@@ -9,6 +9,7 @@ import pytest
 
 from appliance import Appliance, UsageError
 from appliance.retrieval.confidence import CALIBRATIONS, unrelated_cosine
+from appliance_models import DEFAULT_MODEL, load
 
 SAID = [
     ("Ana", "The ferry to the island leaves at seven in the morning"),
@@ -124,3 +125,17 @@ def test_a_question_that_is_only_repeated_is_no_answer(memory: Appliance) -> Non
 def test_more_chunks_have_a_better_unrelated_cosine(model: str) -> None:
     cosines = [unrelated_cosine(CALIBRATIONS[model], count) for count in (0, 2, 32, 1_000, 1_000_000)]
     assert cosines == sorted(cosines) and cosines[0] > 0 and cosines[-1] < 0.6
+
+
+def test_a_home_of_the_model_before_keeps_it_and_is_well(home: Path) -> None:
+    old = load("all-minilm-l6-v2-int8")
+    with Appliance.open(home, worker=False, embedder=old) as memory:
+        memory.sessions.create().add("user", "The otter at the zoo slept on its back all afternoon")
+        memory.embed_pending()
+    with Appliance.open(home, worker=False) as memory:
+        assert memory.settings.model.name == DEFAULT_MODEL != old.name
+        assert memory.status()["health"] == "ok" and memory.status()["model"]["name"] == old.name
+        memory.sessions.create().add("user", "The ferry to the island leaves at seven in the morning")
+        memory.embed_pending()
+        assert memory.search("otters")[0].score > 0.12 and memory.search("when does the ferry leave?").found
+        assert not memory.search("zorblax quantum flux").found
