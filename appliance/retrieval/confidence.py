@@ -91,7 +91,8 @@ JUDGED_HITS = 5
 """How many of the best hits are read for evidence."""
 
 READ_CHARACTERS = 4_000
-"""How much of a hit is read for the words of the query; of its neighbours, as much as in the second stage."""
+"""How much of a hit is read for the words of the query by their stems. The rest is only searched for the words as they
+are written; of its neighbours, as much counts as in the second stage."""
 
 MIN_RARITY = 0.05
 """The rarity of the most frequent words: a query of such words alone is found where they are."""
@@ -203,7 +204,11 @@ def _coverage(resources: SearchResources, parsed: ParsedQuery, adjacent: Adjacen
     rarity = _rarity(resources, _content_words(parsed.words))
     total = sum(rarity.values())
     texts = {key: one.excerpt for key, one in adjacent.excerpts.items()}
-    texts |= {key: text[:READ_CHARACTERS] for key, text in messages.texts(resources.db, adjacent.keys).items()}
+    for key, text in messages.texts(resources.db, adjacent.keys).items():
+        texts[key] = text[:READ_CHARACTERS]
+        if len(text) > READ_CHARACTERS:
+            folded = text.casefold()
+            texts[key] += " " + " ".join(word for word in parsed.words if word in folded)
     said = {key: rarity.keys() & _terms(adjacent.excerpts[key].author, text) for key, text in texts.items()}
 
     def share(keys: Sequence[int | None]) -> float:
