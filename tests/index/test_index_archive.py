@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,22 @@ def test_rows_that_are_written_again_count_once(tmp_path: Path, every: list[Arch
     assert [one.id for one in again.search(query, None, 9, dict.fromkeys(_terms(query), 1.0))] == [5]
     again.discard()
     assert not path.exists() and len(again) == 0
+
+
+def test_the_author_of_what_is_erased_does_not_stay(tmp_path: Path, every: list[ArchivedPoint]) -> None:
+    path = tmp_path / "g1.archive"
+    archive = ArchiveIndex(path, DIMENSION, reader(every))
+    by = [replace(one.point, fields=replace(one.point.fields, author=f"Dr Name{one.row}")) for one in every[:9]]
+    archive.append([ArchivedPoint(point, n) for n, point in enumerate(by)])
+    archive.retain(lambda ids: ids != 4)
+    kept = path.read_bytes()
+    assert b"Dr Name3" not in kept and all(b"Dr Name%d" % n in kept for n in range(9) if n != 3)
+    text = LegQuery("own", text=by[5].own)
+    weights = dict.fromkeys(_terms(text), 1.0)
+    found = archive.search(text, Filters(ME, roles=("user", "tool"), authors=("Dr Name5",)), 9, weights)
+    assert [one.id for one in found] == [6], "the codes of the others still mean the same authors"
+    archive.retain(lambda ids: ids < 0)
+    assert not path.exists() or b"Dr Name" not in path.read_bytes()
 
 
 def _terms(query: LegQuery) -> list[int]:

@@ -215,8 +215,11 @@ def merge(segments: Sequence[Segment], wanted: Callable[[Array], Mask]) -> Segme
         codes: dict[tuple[str, ...], int] = {}
         columns = []
         for segment, rows in zip(segments, kept, strict=True):
-            translation = [codes.setdefault(tuple(value), len(codes)) for value in segment.values[name]]
-            columns.append(np.array(translation, np.uint32)[segment.arrays[name][rows]])
+            # Only the values of kept points: the author of an erased message must not stay.
+            old_codes, places = np.unique(segment.arrays[name][rows], return_inverse=True)
+            found = [tuple(segment.values[name][code]) for code in old_codes.tolist()]
+            translation = np.array([codes.setdefault(value, len(codes)) for value in found], np.uint32)
+            columns.append(translation[places])
         arrays[name], values[name] = np.concatenate(columns), [list(value) for value in codes]
     for leg in POSTINGS_LEGS:
         arrays |= _merged_postings(leg, segments, kept)
