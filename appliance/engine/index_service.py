@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-import appliance_models
 from appliance.config import Settings
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.serving_generation import ServingGeneration
@@ -327,7 +326,7 @@ class IndexService:
                         recent_vectors = self._catch_up(found, model)
                 stores = leases.enter_context(self.serving.lease())
             except UNAVAILABLE as error:
-                lexicon = appliance_models.load_lexicon
+                lexicon = self._models.load_lexicon
                 return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
             if stores is not None and stores.generation.id == found.id:
                 return SearchResources(
@@ -335,7 +334,7 @@ class IndexService:
                     index=stores.index,
                     generation=found.id,
                     embed=partial(self._models.embed_query, model) if model else None,
-                    lexicon=appliance_models.load_lexicon,
+                    lexicon=self._models.load_lexicon,
                     unavailable_reason=unavailable_reason,
                     reranker=reranker,
                     time_stage=self._metrics.time_search_stage,

@@ -25,7 +25,7 @@ from appliance.store import chunks
 from appliance.store.chunks import PASSAGE_FORMAT, Generation
 
 if TYPE_CHECKING:
-    from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, TokenEmbedder
+    from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, Lexicon, TokenEmbedder
 
 T = TypeVar("T")
 
@@ -98,6 +98,17 @@ class ModelCache:
             with self._running(loaded):
                 loaded.embed_query("warm")
             appliance_models.load_lexicon()
+
+    def load_lexicon(self) -> Lexicon:
+        """The lexicon of late interaction.
+
+        Raises:
+            ModelUnavailable: It is damaged.
+        """
+        try:
+            return appliance_models.load_lexicon()
+        except appliance_models.ModelError as error:
+            raise ModelUnavailable(str(error), hint="'appliance models verify' checks the files.") from error
 
     def embed_query(self, model: Embedder, text: str) -> EmbeddedQuery:
         """The vectors of a query, from the cache if the query is recent."""

@@ -16,6 +16,7 @@ from math import log, log1p, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.errors import ModelUnavailable
 from appliance.languages import LANGUAGES
 from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Rows
@@ -233,10 +234,14 @@ def _content_words(words: Sequence[str]) -> Sequence[str]:
 
 def _rarity(resources: SearchResources, words: Sequence[str]) -> Mapping[int, float]:
     """How rare each word is, as its rarest piece, 0 to 1, by its terms in the index."""
-    lexicon = resources.lexicon()
+    try:
+        lexicon = resources.lexicon()
+        of_pieces = [lexicon.rarity(pieces) if pieces else np.ones(1) for pieces in lexicon.pieces(list(words))]
+    except ModelUnavailable:  # a search by words works without any model
+        of_pieces = [np.ones(1) for _ in words]
     found: dict[int, float] = {}
-    for word, pieces in zip(words, lexicon.pieces(list(words)), strict=True):
-        rarity = max(MIN_RARITY, float(lexicon.rarity(pieces).max(initial=0.0)) if pieces else 1.0)
+    for word, rarities in zip(words, of_pieces, strict=True):
+        rarity = max(MIN_RARITY, float(rarities.max(initial=0.0)))
         for term in sparse.encode_query(word).indices:
             found[term] = max(found.get(term, 0.0), rarity)
     return found

@@ -9,7 +9,7 @@ import pytest
 
 from appliance import Appliance, UsageError
 from appliance.retrieval.confidence import CALIBRATIONS, unrelated_cosine
-from appliance_models import DEFAULT_MODEL, load
+from appliance_models import DEFAULT_MODEL, ModelCorrupt, load
 
 SAID = [
     ("Ana", "The ferry to the island leaves at seven in the morning"),
@@ -139,3 +139,11 @@ def test_a_home_of_the_model_before_keeps_it_and_is_well(home: Path) -> None:
         memory.embed_pending()
         assert memory.search("otters")[0].score > 0.12 and memory.search("when does the ferry leave?").found
         assert not memory.search("zorblax quantum flux").found
+
+
+def test_a_damaged_lexicon_ends_no_search_by_words(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged() -> object:
+        raise ModelCorrupt("its tokenizer can't be read")
+
+    monkeypatch.setattr("appliance_models.load_lexicon", damaged)
+    assert memory.search("the otter", mode="lexical")[0].external_id == "m7"
