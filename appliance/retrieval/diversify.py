@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.ranking import Ranking, contributions
+from appliance.retrieval.ranking import Ranking
 from appliance.store.messages import message_id
 
 
 @dataclass(frozen=True, slots=True)
 class DiverseSelection:
-    """The rows of the selected candidates, best first, the duplicates of each, and why other rows were left out."""
+    """The rows of the selected candidates, best first, and why other rows were left out."""
 
     rows: list[int]
-    duplicates: Mapping[int, list[int]]
     left_out: Mapping[int, str]
 
 
@@ -30,7 +28,6 @@ def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None)
         per_session: The most hits of one session; None for no limit.
     """
     rows: list[int] = []
-    duplicates: dict[int, list[int]] = {}
     left_out: dict[int, str] = {}
     best: dict[tuple[int, str | None], int] = {}
     sessions: defaultdict[int, int] = defaultdict(int)
@@ -39,7 +36,6 @@ def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None)
         # The same words by two people are two statements.
         group = (candidates.duplicate_groups.get(keys[row], keys[row]), candidates.authors[row])
         if group in best:
-            duplicates.setdefault(best[group], []).append(row)
             left_out[row] = f"It says the same as {message_id(keys[best[group]])}."
         elif per_session is not None and sessions[session_keys[row]] >= per_session:
             left_out[row] = f"Its session has {per_session} better {'hit' if per_session == 1 else 'hits'} already."
@@ -47,15 +43,4 @@ def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None)
             best[group] = row
             sessions[session_keys[row]] += 1
             rows.append(row)
-    return DiverseSelection(rows, duplicates, left_out)
-
-
-def explain(candidates: Candidates, ranking: Ranking, selection: DiverseSelection, row: int) -> dict[str, Any]:
-    """Explain a candidate's rank: what each feature adds to its score, its scores and ranks in the legs, and the
-    messages folded under it."""
-    keys = candidates.messages
-    return {
-        "score": contributions(ranking.values, ranking.weights, row),
-        "legs": candidates.legs(row),
-        "variants": [message_id(int(keys[other])) for other in selection.duplicates.get(row, ())],
-    }
+    return DiverseSelection(rows, left_out)

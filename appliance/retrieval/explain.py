@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.diversify import explain
-from appliance.retrieval.listing import RankedSearch
+from appliance.retrieval.hits import reasons
+from appliance.retrieval.listing import Listed, RankedSearch
 from appliance.retrieval.ranking import Ranking, contributions
 from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import archive, branches, chunks, messages, sessions, visibility
@@ -49,7 +49,7 @@ def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
         return WhyNot(id, "not proposed", " ".join(_leg_scores(found.resources, found.parsed, candidates, row.id)))
     position = int(positions[0])
     rank = int(np.flatnonzero(ranking.order == position)[0]) + 1
-    why = explain(candidates, ranking, found.selection, position)
+    why = reasons(found, [Listed(row.id, position)])[row.id]
     scores = found.confidence.scores
     score = float(scores[position])
     if position in found.selection.left_out:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from appliance.retrieval.diversify import explain
 from appliance.retrieval.listing import Listed, RankedSearch
+from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
 from appliance.store import archive, lexical, messages, neighbours, sessions, variants
 from appliance.store.messages import MessageRow
@@ -23,12 +23,12 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
     heads = sessions.heads(db, [message.session_id for message in shown])
     archived = archive.archived(db, [message.id for message in shown])
     paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
-    reasons = _reasons(found, listed)
+    whys = reasons(found, listed)
     scores = found.confidence.scores
     last_score = min((float(scores[row]) for row in found.selection.rows), default=0.0)
     hits = []
     for rank, (one, message) in enumerate(zip(listed, shown, strict=True), first_rank):
-        head, why = heads[message.session_id], reasons[one.message]
+        head, why = heads[message.session_id], whys[one.message]
         hits.append(
             Hit(
                 rank=rank,
@@ -51,23 +51,26 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
     return hits
 
 
-def _reasons(found: RankedSearch, listed: Iterable[Listed]) -> dict[int, Mapping[str, Any]]:
-    """Why each message is a hit. One that was not ranked has the score of the last candidate, and never a better one
-    than 0."""
-    reasons: dict[int, Mapping[str, Any]] = {}
-    unranked = []
-    for key, row in listed:
-        if row is not None:
-            reasons[key] = explain(found.candidates, found.ranking, found.selection, row)
-        else:
-            unranked.append(key)
-    if unranked:
-        last = min((float(found.ranking.scores[row]) for row in found.selection.rows), default=0.0)
-        folded = variants.others(found.resources.db, unranked, *lexical.filter_conditions(found.parsed.query.filters))
-        for key in unranked:
-            others = [messages.message_id(other) for other in folded.get(key, ())]
-            reasons[key] = {"score": {"unranked": min(last, 0.0)}, "legs": {}, "variants": others}
-    return reasons
+def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str, Any]]:
+    """Explain the ranks of messages, by key: what each feature adds to the score of a candidate, its scores and ranks
+    in the legs, and the variants of the message that the search may see, whether they are candidates or not.
+
+    One that was not ranked has the score of the last candidate, and never a better one than 0.
+    """
+    db, ranking = found.resources.db, found.ranking
+    last = min((float(ranking.scores[row]) for row in found.selection.rows), default=0.0)
+    may_be_seen = lexical.filter_conditions(found.parsed.query.filters)
+    folded = variants.others(db, [one.message for one in listed], *may_be_seen)
+    return {
+        key: {
+            "score": {"unranked": min(last, 0.0)}
+            if row is None
+            else contributions(ranking.values, ranking.weights, row),
+            "legs": {} if row is None else found.candidates.legs(row),
+            "variants": [messages.message_id(other) for other in folded.get(key, ())],
+        }
+        for key, row in listed
+    }
 
 
 def with_neighbours(found: RankedSearch, hits: Sequence[Hit], radius: int) -> list[Hit]:
