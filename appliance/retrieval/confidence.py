@@ -21,9 +21,11 @@ from appliance.languages import LANGUAGES
 from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Rows
 from appliance.retrieval.diversify import DiverseSelection
+from appliance.retrieval.features import asks_for_time_alone
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, SearchResources
-from appliance.store import chunks, lexical, messages
+from appliance.retrieval.time_ranges import within
+from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
 
 MIN_CONFIDENCE = 0.12
@@ -82,8 +84,12 @@ BY_WORDS: Mapping[str, float] = {"own_words": 5.1, "near_words": 4.0, "by_others
 """The weights where there are no cosines, or none that can be compared."""
 
 MISSING_PHRASE_LOGIT = -3.0
-"""What it counts that no message has what stands in quotation marks in the query. A phrase of frequent words alone is
-not looked up: with all its words in one message, it is still found."""
+"""What it counts that no message has what the query wants letter by letter: what stands in quotation marks, or a name
+of code. A phrase of frequent words alone is not looked up: with all its words in one message, it is still found."""
+
+MISSING_TIME_LOGIT = -1.5
+"""What it counts that no message is from the times that the query names. If it asks for them alone, nothing is found;
+but people also name the day of an event of which they spoke on another one."""
 
 CERTAIN = 0.99
 """The confidence in a message that has the quoted words, or is from the time that alone is asked for."""
@@ -128,11 +134,23 @@ def judge(
     logit = _weigh(evidence, calibration.weights if calibration is not None else BY_WORDS)
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
         logit = max(logit, float(np.log(CERTAIN / (1 - CERTAIN))))
-    elif lexical.phrases(parsed.query.text) and "quoted" in parsed.query.legs:
-        logit += MISSING_PHRASE_LOGIT
+    else:
+        logit += _missing_logit(parsed, candidates)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
     scores = 1 / (1 + np.exp(-logits))
     return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and calibration is None))
+
+
+def _missing_logit(parsed: ParsedQuery, candidates: Candidates) -> float:
+    """What it counts that no message has what the query wants letter by letter, or is from a time that it names."""
+    logit = 0.0
+    text, times = parsed.query.text, [time_range.words for time_range in parsed.times]
+    if "quoted" in parsed.query.legs and not candidates.quote_matches:
+        wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
+        logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
+    if times and not within(parsed.times, candidates.times).any():
+        logit += -2 * MAX_LOGIT if asks_for_time_alone(parsed, candidates) else MISSING_TIME_LOGIT
+    return logit
 
 
 def _answers(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, selection: DiverseSelection) -> Rows:

@@ -98,10 +98,16 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
 
 
 def _in_period(parsed: ParsedQuery, candidates: Candidates) -> Column:
-    """Which candidates were sent at a time of the query, if it names nothing else but authors."""
-    rest = set(parsed.words_beside_times)
-    asks_for_all = all(any(names_author({word}, author) for author in set(candidates.authors)) for word in rest)
-    return within(unambiguous(parsed.times) if asks_for_all else [], candidates.times)
+    """Which candidates were sent at a time of the query, if it asks for a time alone."""
+    return within(unambiguous(parsed.times) if asks_for_time_alone(parsed, candidates) else [], candidates.times)
+
+
+def asks_for_time_alone(parsed: ParsedQuery, candidates: Candidates) -> bool:
+    """Whether a query names a time, and beside it nothing but authors."""
+    authors = set(candidates.authors)
+    return bool(parsed.times) and all(
+        any(names_author({word}, author) for author in authors) for word in parsed.words_beside_times
+    )
 
 
 def names_author(query_words: set[str], author: str | None) -> bool:

@@ -166,6 +166,8 @@ def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: li
     if isinstance(resources.index, TieredIndex):
         for literal in found:
             counts.update(archive_search.containing_literal(resources, literal, search_query.filters, LEG_POOL_SIZE))
+    if found and not counts:
+        notes.extend(f"No message has {literal.text!r} letter by letter." for literal in found)
     most = max(counts.values(), default=0)
     return frozenset(key for key, count in counts.items() if count == most)
 

@@ -29,7 +29,14 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("found")
     path = folder / "chat.jsonl"
     records = [
-        {"session_id": f"s{n // 2}", "message_id": f"m{n}", "role": "user", "author": author, "content": text}
+        {
+            "session_id": f"s{n // 2}",
+            "message_id": f"m{n}",
+            "role": "user",
+            "author": author,
+            "content": text,
+            "timestamp": f"2024-01-{n + 1:02}T10:00:00Z",
+        }
         for n, (author, text) in enumerate(SAID)
     ]
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
@@ -73,6 +80,9 @@ def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> N
         '"the green parrot sings"',
         "Wer hat die Weltmeisterschaft gewonnen",
         "asdf qwer yxcv",
+        "MAX_REDIRECTS",
+        "what did we say on 3 May 2023",
+        "what did Ben say on 6 May 2024",
     ],
 )
 def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
@@ -82,6 +92,11 @@ def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
     assert len(nearest) > 0 and not nearest.found, "the nearest are there for who wants them"
     assert all(0 <= hit.score < 0.12 for hit in nearest)
     assert memory.search(query, count=True).total == memory.search(query, min_score=0, count=True).total
+
+
+def test_a_name_of_code_that_no_message_has_is_named(memory: Appliance) -> None:
+    assert memory.search("MAX_REDIRECTS").notes == ("No message has 'MAX_REDIRECTS' letter by letter.",)
+    assert not memory.search("MAX_RETRIES").notes
 
 
 def test_a_minimum_score_keeps_what_reaches_it(memory: Appliance) -> None:
