@@ -67,8 +67,8 @@ def forgotten_entries(db: sqlite3.Connection) -> Callable[[Path], WatchedEntry |
     digest = tombstones.path_digester(db)
     if digest is None:
         return lambda path: None
-    found = {os.fsencode(file.path): file for file in _select(db, f"NOT {NAMED_SQL}", ())}
-    return lambda path: found.get(FORGOTTEN + digest(os.fsencode(path)))
+    # Looked up as bytes: a digest that is read back as a path loses a slash at its end.
+    return lambda path: next(_select(db, "path = ?", (FORGOTTEN + digest(os.fsencode(path)),)), None)
 
 
 def forget(tx: sqlite3.Connection, paths: Sequence[bytes]) -> None:
