@@ -88,8 +88,9 @@ MISSING_PHRASE_LOGIT = -3.0
 of code. A phrase of frequent words alone is not looked up: with all its words in one message, it is still found."""
 
 MISSING_TIME_LOGIT = -1.5
-"""What it counts that no message is from the times that the query names. If it asks for them alone, nothing is found;
-but people also name the day of an event of which they spoke on another one."""
+"""What it counts that no message is from the times that the query names: people also name the day of an event of which
+they spoke on another one. If the query asks for times alone, and no message has its words ("the weekend") either,
+nothing is found."""
 
 CERTAIN = 0.99
 """The confidence in a message that has the quoted words, or is from the time that alone is asked for."""
@@ -103,6 +104,9 @@ are written; of its neighbours, as much counts as in the second stage."""
 
 MIN_RARITY = 0.05
 """The rarity of the most frequent words: a query of such words alone is found where they are."""
+
+ALL_WORDS = 0.999
+"""The share of the query's words from which on a message has them all."""
 
 MAX_LOGIT = 30.0
 
@@ -135,13 +139,13 @@ def judge(
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
         logit = max(logit, float(np.log(CERTAIN / (1 - CERTAIN))))
     else:
-        logit += _missing_logit(parsed, candidates)
+        logit += _missing_logit(parsed, candidates, evidence)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
     scores = 1 / (1 + np.exp(-logits))
     return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and calibration is None))
 
 
-def _missing_logit(parsed: ParsedQuery, candidates: Candidates) -> float:
+def _missing_logit(parsed: ParsedQuery, candidates: Candidates, evidence: Mapping[str, float]) -> float:
     """What it counts that no message has what the query wants letter by letter, or is from a time that it names."""
     logit = 0.0
     text, times = parsed.query.text, [time_range.words for time_range in parsed.times]
@@ -149,7 +153,8 @@ def _missing_logit(parsed: ParsedQuery, candidates: Candidates) -> float:
         wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
     if times and not within(parsed.times, candidates.times).any():
-        logit += -2 * MAX_LOGIT if asks_for_time_alone(parsed, candidates) else MISSING_TIME_LOGIT
+        is_time_alone = asks_for_time_alone(parsed, candidates) and evidence["own_words"] < ALL_WORDS
+        logit += -2 * MAX_LOGIT if is_time_alone else MISSING_TIME_LOGIT
     return logit
 
 

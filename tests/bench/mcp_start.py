@@ -42,7 +42,7 @@ HANDSHAKE: list[dict[str, Any]] = [
 FIRST_CALL: dict[str, Any] = {
     "id": 3,
     "method": "tools/call",
-    "params": {"name": "memory_search", "arguments": {"query": "the weekend"}},
+    "params": {"name": "memory_search", "arguments": {"query": "the weekend", "weak": True}},
 }
 
 

@@ -63,6 +63,9 @@ def memory(chat: Path) -> Appliance:  # type: ignore[misc]
         ("MAX_RETRIES", "m3"),
         ('"cherry stone"', "m1"),
         ("what did I say about cashews", "m4"),
+        ("Friday", "m5"),
+        ("in spring", "m2"),
+        ("30. September", "m6"),
     ],
 )
 def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> None:
