@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +43,9 @@ from tests.eval.runner import SETS
 
 FIXED = "by_others"
 REWORDED = "other words"
+RENAMED = "asked of another memory, with names of this one"
+"""Questions about people of this memory that only another one answers. They are measured, and not fitted on."""
+
 L2 = 1e-4
 NEWTON_STEPS = 60
 KEYWORD_QUERIES = 60
@@ -76,9 +80,24 @@ def queries(corpora: Sequence[tuple[str, BenchmarkCorpus]]) -> Iterator[tuple[in
                 continue
             for question in chance.sample(other_corpus.questions, FOREIGN_QUESTIONS[other_set]):
                 yield place, set_name, f"asked of another memory ({other_set})", question.text, False
+                renamed = _with_names(question.text, _names(other_corpus), _names(corpus))
+                if renamed != question.text:
+                    yield place, set_name, RENAMED, renamed, False
             for text in chance.sample(keywords[other], FOREIGN_KEYWORDS):
                 if any(lexical.stem(word) not in known for word in text.split()):
                     yield place, "words", "words of another memory", text, False
+
+
+def _names(corpus: BenchmarkCorpus) -> list[str]:
+    """The first names of those who speak."""
+    return list(dict.fromkeys(one["author"].split()[0] for one in corpus.records if one.get("author")))
+
+
+def _with_names(question: str, names: Sequence[str], others: Sequence[str]) -> str:
+    """A question with other names in the place of those that it has."""
+    for name, other in zip(names, others, strict=False):
+        question = re.sub(rf"\b{re.escape(name)}\b", other, question)
+    return question
 
 
 def _keywords(corpus: BenchmarkCorpus, chance: random.Random) -> Iterator[str]:
@@ -102,7 +121,7 @@ def collect(homes: Path) -> list[Judged]:
             for _, group, kind, text, answerable in (one for one in asked if one[0] == place):
                 if evidence := evidence_of(resources, text):
                     found.append(Judged(corpus.name, group, kind, answerable, evidence))
-                    if group != "words":
+                    if group != "words" and kind != RENAMED:
                         reworded = {**evidence, "own_words": 0.0, "near_words": 0.0, "alone": evidence["dense"]}
                         found.append(Judged(corpus.name, REWORDED, f"{kind} ({group})", answerable, reworded))
     return found
@@ -120,6 +139,7 @@ def evidence_of(resources: SearchResources, text: str) -> Mapping[str, float]:
 
 def fit(rows: Sequence[Judged], shape: Mapping[str, float]) -> dict[str, float]:
     """Logistic regression by Newton's method; the weight of ``by_others`` stays as it is."""
+    rows = [one for one in rows if one.kind != RENAMED]
     names = [name for name in shape if name != FIXED]
     values, wanted = _matrix(rows, names), np.array([one.answerable for one in rows], np.float64)
     offset = shape[FIXED] * _matrix(rows, [FIXED])[:, 0]
@@ -150,7 +170,7 @@ def held_out(rows: Sequence[Judged], shape: Mapping[str, float]) -> dict[str, ob
     of = {key: [scores[n] for n, one in enumerate(rows) if (one.group, one.kind) == key[:2]] for key in kinds}
     questions = [key for key in kinds if key[0] in SETS]
     right = [score for key in questions if key[2] for score in of[key]]
-    wrong = [score for key in questions if not key[2] for score in of[key]]
+    wrong = [score for key in questions if not key[2] and key[1] != RENAMED for score in of[key]]
     return {
         "auroc": {
             "questions": auroc(right, wrong),
