@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.features import saturate_bm25
-from appliance.retrieval.ranking import Ranking
-from appliance.retrieval.resources import SearchQuery, SearchResources
+from appliance.retrieval.confidence import Confidence
+from appliance.retrieval.resources import SearchResources
 from appliance.store import archive, chunks, lexical, messages
 from appliance.store.index.protocol import LegQuery
 from appliance.store.index.tiers import TieredIndex
@@ -18,11 +14,8 @@ from appliance.store.literals import Literal
 from appliance.store.sql import pages
 from appliance.types import Filters, Hits
 
-MIN_GOOD_EVIDENCE = 1.0
-"""The evidence (see ``evidence``) of the best hit from which on a search of the hot messages counts as good."""
-
-JUDGED_HITS = 10
-"""How many of the best hits are judged, whatever the page: the tiers that a search looks at must not change with it."""
+GOOD_CONFIDENCE = 0.8
+"""The confidence of the best hit from which on a search of the hot messages counts as good."""
 
 PHRASE_POOL_SIZE = 500
 """How many archived chunks, the best by the words of a quoted phrase, are read to find the phrase itself."""
@@ -35,33 +28,18 @@ def with_archive(resources: SearchResources) -> SearchResources:
     return replace(resources, index=TieredIndex(resources.index, resources.archive))
 
 
-def is_worth_a_look(
-    resources: SearchResources, search_query: SearchQuery, candidates: Candidates, ranking: Ranking, rows: Sequence[int]
-) -> bool:
-    """Whether a search of the hot messages, whose hits are the candidates ``rows``, found nothing good, and the archive
-    may have something better."""
+def is_worth_a_look(resources: SearchResources, confidence: Confidence) -> bool:
+    """Whether a search of the hot messages found nothing good, and the archive may have something better."""
     if resources.archive is None or resources.index is None:
         return False
-    words = len(lexical.query_words(search_query.text))
-    asked = ranking.values.get("asked")
-    answers = [row for row in rows if asked is None or not asked[row]]
-    best = (evidence(candidates.legs(row), words) for row in answers[:JUDGED_HITS])
-    return max(best, default=0.0) < MIN_GOOD_EVIDENCE
-
-
-def evidence(legs: Mapping[str, Mapping[str, float | int | None]], words: int) -> float:
-    """How much speaks for a hit, whatever the profile and the other hits: its cosine, and its BM25 per word of the
-    query as in ``features``, 0 to 2. ``legs`` are its scores, as in ``why``."""
-    scores = {leg: found["score"] or 0.0 for leg, found in legs.items()}
-    (by_words,) = saturate_bm25(np.array([scores.get("own", 0.0)]), words)
-    return float(scores.get("dense", 0.0) + by_words)
+    return float(confidence.scores.max(initial=0.0)) < GOOD_CONFIDENCE
 
 
 def with_note(found: Hits) -> Hits:
     """Return the hits of both tiers with the note that the archive was searched."""
     count = sum(hit.tier == "archived" for hit in found.hits)
     plural = "1 hit is" if count == 1 else f"{count} hits are"
-    note = f"no good match outside the archive: the archive was searched too, {plural} from there"
+    note = f"The archive was searched too: {plural} from there." if count else "The archive has nothing better."
     return replace(found, notes=(*found.notes, note))
 
 

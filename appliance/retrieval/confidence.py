@@ -23,6 +23,7 @@ from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Ro
 from appliance.retrieval.diversify import DiverseSelection
 from appliance.retrieval.features import asks_for_time_alone
 from appliance.retrieval.ranking import Ranking
+from appliance.retrieval.repetition import asks
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.time_ranges import within
 from appliance.store import chunks, lexical, literals, messages
@@ -92,6 +93,12 @@ MISSING_TIME_LOGIT = -1.5
 they spoke on another one. If the query asks for times alone, and no message has its words ("the weekend") either,
 nothing is found."""
 
+MAX_KEYWORDS = 3
+"""How many words are looked up as keywords, if they ask no question: a message with one of them is worth showing."""
+
+KEYWORD_CONFIDENCE = 0.15
+"""The least confidence in a message with one of the keywords of a query."""
+
 CERTAIN = 0.99
 """The confidence in a message that has the quoted words, or is from the time that alone is asked for."""
 
@@ -104,9 +111,6 @@ are written; of its neighbours, as much counts as in the second stage."""
 
 MIN_RARITY = 0.05
 """The rarity of the most frequent words: a query of such words alone is found where they are."""
-
-ALL_WORDS = 0.999
-"""The share of the query's words from which on a message has them all."""
 
 MAX_LOGIT = 30.0
 
@@ -137,25 +141,48 @@ def judge(
     evidence = gather_evidence(resources, parsed, candidates, ranking, rows)
     logit = _weigh(evidence, calibration.weights if calibration is not None else BY_WORDS)
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
-        logit = max(logit, float(np.log(CERTAIN / (1 - CERTAIN))))
+        logit = max(logit, _log_odds(CERTAIN))
     else:
-        logit += _missing_logit(parsed, candidates, evidence)
+        if evidence["own_words"] and _has_keywords(parsed):
+            logit = max(logit, _log_odds(KEYWORD_CONFIDENCE))
+        logit += _missing_logit(resources, parsed, candidates, ranking, rows)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
     scores = 1 / (1 + np.exp(-logits))
     return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and calibration is None))
 
 
-def _missing_logit(parsed: ParsedQuery, candidates: Candidates, evidence: Mapping[str, float]) -> float:
+def _log_odds(confidence: float) -> float:
+    return log(confidence / (1 - confidence))
+
+
+def _missing_logit(
+    resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, rows: Rows
+) -> float:
     """What it counts that no message has what the query wants letter by letter, or is from a time that it names."""
     logit = 0.0
     text, times = parsed.query.text, [time_range.words for time_range in parsed.times]
     if "quoted" in parsed.query.legs and not candidates.quote_matches:
         wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
-    if times and not within(parsed.times, candidates.times).any():
-        is_time_alone = asks_for_time_alone(parsed, candidates) and evidence["own_words"] < ALL_WORDS
-        logit += -2 * MAX_LOGIT if is_time_alone else MISSING_TIME_LOGIT
+    is_time_alone = asks_for_time_alone(parsed, candidates)
+    wanted = within(parsed.times, candidates.times)
+    if is_time_alone and parsed.words_beside_times:
+        wanted = wanted * ranking.values["author"]
+    if times and not wanted.any():
+        is_mentioned = not is_time_alone or _mention_time(resources, candidates.messages[rows].tolist(), times)
+        logit += MISSING_TIME_LOGIT if is_mentioned else -2 * MAX_LOGIT
     return logit
+
+
+def _mention_time(resources: SearchResources, keys: Sequence[int], times: Sequence[str]) -> bool:
+    """Whether a message has the words that name a time."""
+    texts = messages.texts(resources.db, keys).values()
+    return any(lexical.has_as_words(text, words) for text in texts for words in times)
+
+
+def _has_keywords(parsed: ParsedQuery) -> bool:
+    """Whether a query is a few words to look up, and not a question."""
+    return 0 < len(_content_words(parsed)) <= MAX_KEYWORDS and not asks(parsed.query.text)
 
 
 def _answers(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, selection: DiverseSelection) -> Rows:
@@ -187,7 +214,7 @@ def gather_evidence(
     length      log(1 + words)
     """
     adjacent = load_adjacent(resources.db, candidates.messages[rows].tolist())
-    own, near = _coverage(resources, parsed, adjacent)
+    own, near = _coverage(resources, parsed, adjacent, _title_terms(resources, candidates, rows))
     named = ranking.values["author"]
     dense, calibration = 0.0, CALIBRATIONS.get(resources.model)
     if "dense" in candidates.scores and calibration is not None:
@@ -223,10 +250,12 @@ def _weigh(evidence: Mapping[str, float], weights: Mapping[str, float]) -> float
     return sum(weight * evidence.get(name, 1.0) for name, weight in weights.items())
 
 
-def _coverage(resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages) -> tuple[Column, Column]:
-    """The share of the query's words, weighted by rarity, that each message has, and that it or its neighbours have.
-    The words of an author's name count as the message's."""
-    rarity = _rarity(resources, _content_words(parsed.words))
+def _coverage(
+    resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages, title: Collection[int]
+) -> tuple[Column, Column]:
+    """The share of the query's words, weighted by rarity, that each message has, and that it, its neighbours or the
+    title of the first one's session have. The words of an author's name count as the message's."""
+    rarity = _rarity(resources, _content_words(parsed))
     total = sum(rarity.values())
     texts = {key: one.excerpt for key, one in adjacent.excerpts.items()}
     for key, text in messages.texts(resources.db, adjacent.keys).items():
@@ -236,12 +265,19 @@ def _coverage(resources: SearchResources, parsed: ParsedQuery, adjacent: Adjacen
             texts[key] += " " + " ".join(word for word in parsed.words if word in folded)
     said = {key: rarity.keys() & _terms(adjacent.excerpts[key].author, text) for key, text in texts.items()}
 
-    def share(keys: Sequence[int | None]) -> float:
-        found = set().union(*(said.get(key, ()) for key in keys if key is not None))
+    def share(keys: Sequence[int | None], others: Collection[int] = ()) -> float:
+        found = set().union(rarity.keys() & others, *(said.get(key, ()) for key in keys if key is not None))
         return sum(rarity[term] for term in found) / total if total else 0.0
 
     places = list(zip(adjacent.keys, adjacent.before, adjacent.after, strict=True))
-    return np.array([share(place[:1]) for place in places]), np.array([share(place) for place in places])
+    own = np.array([share(place[:1]) for place in places])
+    return own, np.array([share(place, () if row else title) for row, place in enumerate(places)])
+
+
+def _title_terms(resources: SearchResources, candidates: Candidates, rows: Rows) -> Collection[int]:
+    """The terms of the title of the first hit's session, if a person or the source gave it one."""
+    session = int(candidates.sessions[rows[0]])
+    return _terms(None, lexical.session_titles(resources.db, [session]).get(session) or "")
 
 
 def _terms(author: str | None, text: str) -> Collection[int]:
@@ -249,10 +285,15 @@ def _terms(author: str | None, text: str) -> Collection[int]:
     return sparse.encode_document(f"{author or ''} {text}".replace("\0", " "), "own").indices
 
 
-def _content_words(words: Sequence[str]) -> Sequence[str]:
-    """The words without the function words of their language, if there are others."""
-    language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in words))
-    return [word for word in words if word not in language.function_words] or words
+def _content_words(parsed: ParsedQuery) -> Sequence[str]:
+    """The words without the function words of their language and without those that name a time, if there are
+    others."""
+    language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in parsed.words))
+    timed = {word for time_range in parsed.times for word in lexical.query_words(time_range.words)}
+    for left_out in (language.function_words | timed, language.function_words):
+        if words := [word for word in parsed.words if word not in left_out]:
+            return words
+    return parsed.words
 
 
 def _rarity(resources: SearchResources, words: Sequence[str]) -> Mapping[int, float]:

@@ -11,7 +11,8 @@ user_authored    the better of dense and own, if a person wrote it: what is aske
 quoted           1 if it contains what stands in quotation marks in the query, or else most of its literals: names of
                  code, beginnings of hashes, numbers, emoji
 time             how close it is to a time that the query names: 1 within it, then falling
-period           1 within a time of the query, if it names nothing else ("what did Ben say in August 2022")
+period           1 within a time of the query, if it names nothing else but authors, who must have written it ("what did
+                 Ben say in August 2022")
 title            similarity of its session's title and the query, as sets of words
 recent           recency: half after a week; 0 for all where no time is known
 here             1 if it belongs to the session that asks
@@ -82,24 +83,28 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
     dense = _leg_scores(candidates, "dense")
     own = saturate_bm25(_leg_scores(candidates, "own"), len(words))
     is_user = np.array([role == "user" for role in candidates.roles], bool)
+    named = np.array([author_named[author] for author in candidates.authors], np.float64)
     return {
         "dense": dense,
         "own": own,
         "window": saturate_bm25(_leg_scores(candidates, "window"), len(words)),
-        "author": np.array([author_named[author] for author in candidates.authors], np.float64),
+        "author": named,
         "quoted": np.isin(candidates.messages, sorted(candidates.quote_matches)).astype(np.float64),
         "user_authored": np.where(is_user, np.maximum(np.maximum(dense, own), 0.0), 0.0),
         "time": closeness(parsed.times, candidates.times),
-        "period": _in_period(parsed, candidates),
+        "period": _in_period(parsed, candidates, named),
         "title": _title_similarity(words, candidates, titles),
         "recent": recency(candidates.times, to_microseconds(parsed.query.now)),
         "here": (candidates.sessions == (parsed.query.current_session or 0)).astype(np.float64),
     }
 
 
-def _in_period(parsed: ParsedQuery, candidates: Candidates) -> Column:
-    """Which candidates were sent at a time of the query, if it asks for a time alone."""
-    return within(unambiguous(parsed.times) if asks_for_time_alone(parsed, candidates) else [], candidates.times)
+def _in_period(parsed: ParsedQuery, candidates: Candidates, named: Column) -> Column:
+    """Which candidates were sent at a time of the query, by the authors it names, if it asks for nothing else."""
+    if not asks_for_time_alone(parsed, candidates):
+        return np.zeros(len(candidates))
+    in_period = within(unambiguous(parsed.times), candidates.times)
+    return in_period * named if parsed.words_beside_times else in_period
 
 
 def asks_for_time_alone(parsed: ParsedQuery, candidates: Candidates) -> bool:

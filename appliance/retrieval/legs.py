@@ -24,7 +24,7 @@ from appliance.retrieval.candidates import (
 )
 from appliance.retrieval.resources import EmbeddedQuery, ParsedQuery, SearchQuery, SearchResources
 from appliance.retrieval.time_ranges import TimeRange
-from appliance.store import chunks, lexical, literals, variants
+from appliance.store import chunks, lexical, literals, messages, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.store.index.tiers import TieredIndex
 from appliance.types import Filters
@@ -182,7 +182,10 @@ def _quote_matches(
         found = None if found is None and not archived else [*(found or ()), *archived]
     if found is None:
         notes.append("the quoted phrase has only frequent words: its words count singly")
-    return frozenset(found or ())
+    texts = messages.texts(resources.db, found or ())
+    # "train" stands in "trained" too. In a script without spaces a phrase is never a word by itself.
+    as_words = [key for key, text in texts.items() if all(lexical.has_as_words(text, phrase) for phrase in phrases)]
+    return frozenset(as_words or found or ())
 
 
 def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: ParsedQuery) -> dict[str, list[int]]:

@@ -86,9 +86,7 @@ def _rank_tiers(resources: SearchResources, search_query: SearchQuery) -> Ranked
     if search_query.archived == "always":
         return _rank(archive_search.with_archive(resources), search_query)
     found = _rank(resources, search_query)
-    if search_query.archived == "if needed" and archive_search.is_worth_a_look(
-        resources, search_query, found.candidates, found.ranking, found.selection.rows
-    ):
+    if search_query.archived == "if needed" and archive_search.is_worth_a_look(resources, found.confidence):
         return _rank(archive_search.with_archive(resources), search_query)
     return found
 

@@ -70,12 +70,13 @@ def _repeating(resources: SearchResources, search_query: SearchQuery, candidates
     def repeats(one: MessageExcerpt) -> bool:
         if one.session == current and lexical.fold(one.excerpt) == folded:
             return True
-        return _asks(one.excerpt) and _words(one.excerpt) == words
+        return asks(one.excerpt) and _words(one.excerpt) == words
 
     return rows[[key in found and repeats(found[key]) for key in keys]]
 
 
-def _asks(text: str) -> bool:
+def asks(text: str) -> bool:
+    """Whether a text is a question, by its end or its first words."""
     return is_question(text) or _ASKS.match(text) is not None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from appliance.errors import ModelUnavailable, StoreCorrupt
+from appliance.languages import LANGUAGES
 from appliance.retrieval import archive_search, time_ranges
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import lexical, vocabulary
@@ -28,6 +29,8 @@ MAX_CORRECTIONS = 3
 """A query in a language that the memory does not have is not corrected word by word."""
 
 _WORD = re.compile(r"\w+")
+_COMMON_WORDS = frozenset[str]().union(*(one.function_words | one.talk_words for one in LANGUAGES))
+"""Words that every memory in their language has: "nicht" is no slip for "night"."""
 
 
 def correct_spelling(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> SearchQuery:
@@ -35,7 +38,7 @@ def correct_spelling(resources: SearchResources, search_query: SearchQuery, note
     words = [
         word
         for word in lexical.query_words(search_query.text)
-        if MIN_LETTERS <= len(word) <= MAX_LETTERS and word.isalpha()
+        if MIN_LETTERS <= len(word) <= MAX_LETTERS and word.isalpha() and word.casefold() not in _COMMON_WORDS
     ]
     if not words or lexical.phrases(search_query.text):
         return search_query

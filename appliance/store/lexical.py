@@ -292,6 +292,11 @@ def fold(text: str) -> str:
     return " ".join(_normalize_unicode(text).casefold().split())
 
 
+def has_as_words(text: str, phrase: str) -> bool:
+    """Whether a text has a phrase that does not begin or end within a word, without case."""
+    return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None
+
+
 def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """Return the filters as a condition on ``message m`` and ``session s``, and its parameters."""
     visibility_sql, visibility_values = visibility.visibility_filter(filters)

@@ -20,6 +20,8 @@ SAID = [
     ("Ben", "The accountant wants the receipts of the second quarter by Friday"),
     ("Ana", "Der Mietvertrag läuft am 30. September aus"),
     ("Ben", "The otter at the zoo slept on its back all afternoon"),
+    ("Ana", "The caterer sends the education material on DVD"),
+    ("Ben", "Your cat has eaten the sandwich"),
 ]
 
 
@@ -66,6 +68,10 @@ def memory(chat: Path) -> Appliance:  # type: ignore[misc]
         ("Friday", "m5"),
         ("in spring", "m2"),
         ("30. September", "m6"),
+        ("otter dishwasher", "m1"),
+        ("dishwasher in January 2024", "m1"),
+        ("what did Ana say on 3 January 2024", "m2"),
+        ('"cat"', "m9"),
     ],
 )
 def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> None:
@@ -86,6 +92,7 @@ def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> N
         "MAX_REDIRECTS",
         "what did we say on 3 May 2023",
         "what did Ben say on 6 May 2024",
+        "what did Ben say on 3 January 2024",
     ],
 )
 def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
@@ -100,6 +107,25 @@ def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
 def test_a_name_of_code_that_no_message_has_is_named(memory: Appliance) -> None:
     assert memory.search("MAX_REDIRECTS").notes == ("No message has 'MAX_REDIRECTS' letter by letter.",)
     assert not memory.search("MAX_RETRIES").notes
+
+
+def test_the_words_of_a_time_do_not_lower_the_score_of_the_rest(memory: Appliance) -> None:
+    alone, dated = (memory.search(query)[0] for query in ("dishwasher", "dishwasher in January 2024"))
+    assert alone.external_id == dated.external_id == "m1" and dated.score > 0.6
+
+
+def test_a_title_is_enough(memory: Appliance) -> None:
+    session = memory.sessions.create(title="Expedition Kilimanjaro")
+    session.add("user", "I packed gloves, a lamp and two bottles")
+    try:
+        memory.embed_pending()
+        assert memory.search("Kilimanjaro")[0].session_title == "Expedition Kilimanjaro"
+    finally:
+        session.delete()
+
+
+def test_common_words_of_other_languages_are_no_slips(memory: Appliance) -> None:
+    assert memory.search("nicht dónde quién", min_score=0).notes == ()
 
 
 def test_a_minimum_score_keeps_what_reaches_it(memory: Appliance) -> None:
