@@ -94,7 +94,7 @@ def test_a_search_that_finds_nothing_good_looks_in_the_archive_and_says_so(memor
     archive_most(memory)
     hits = memory.search("number17")
     assert "number17:" in hits[0].text and hits[0].tier == "archived"
-    assert any("the archive was searched too" in note for note in hits.notes)
+    assert hits.notes == ("The archive was searched too: 10 hits are from there.",)
 
 
 def test_what_is_recalled_opened_or_pinned_comes_back(memory: Appliance) -> None:
