@@ -29,6 +29,11 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
     assert "2 of 7 hits in" in result.stderr and result.stderr.endswith("; --offset 2 shows the next\n")
 
 
+def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
+    assert "; weak matches only, the best score is 0." in run("search", "spaceship", "--min-score", "0").stderr
+    assert "weak" not in run("search", "QX-4471").stderr
+
+
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
     assert list(found) == [
