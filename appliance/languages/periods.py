@@ -54,11 +54,17 @@ _TO = re.compile(
 )  # fmt: skip
 _AND = re.compile(rf",?\s+(?:{CONJUNCTION}\s+)?", re.IGNORECASE)
 _WEEK = re.compile(rf"\b{words('week_of')}{_THE}$", re.IGNORECASE)
+# The German "am" directly before a day is no "a.m.".
 _CLOCK = rf"""
     (?:(?P<at>{words("at")})\s+)?(?P<hour>\d{{1,2}})(?:(?P<colon>:)(?P<minute>\d\d))?
-    (?:\s*(?P<clock>{words("o_clock")})\b)?(?:\s*(?:(?P<am>{words("am")})|(?P<pm>{words("pm")})))?"""
+    (?:\s*(?P<clock>{words("o_clock")})\b)?(?:\s*(?:(?P<am>{words("am")})(?!\s+$)|(?P<pm>{words("pm")})))?"""
 _ON = "|".join([*(word for one in LANGUAGES for word in one.temporal.on), words("of")])
 _CLOCK_BEFORE = re.compile(rf"\b{_CLOCK},?\s+(?:(?:{_ON})\s+)?(?:{ARTICLE}\s+)?$", re.IGNORECASE | re.VERBOSE)
+_FROM_CLOCK = re.compile(
+    rf"""\b\d{{1,2}}(?::\d\d)?(?:\s*(?:{words("o_clock")}|{words("am")}|{words("pm")}))?
+    (?:\s*[-–—]\s*|\s+(?:{CONJUNCTION}|{words("range_end")})\s+)$""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _CLOCK_AFTER = re.compile(
     rf",?\s+{_CLOCK}(?!\w|[:.]\d)(?(colon)|(?(clock)|(?(am)|(?(pm)|(?=\s*(?:[?.!,;)]|$))))))",
     re.IGNORECASE | re.VERBOSE,
@@ -208,8 +214,11 @@ def _placed(one: TemporalExpression, text: str, today: datetime) -> PeriodMentio
         elif (clock := _before(_CLOCK_BEFORE, text, start) or _CLOCK_AFTER.match(text, end)) and (
             time := _time_of_day(clock)
         ) is not None:
-            start, end, form = min(start, clock.start("hour")), max(end, clock.end()), "hour"
-            spans = [(a + time - HOUR, a + time + 2 * HOUR) for a, _ in spans]
+            if clock.start() < start and (earlier := _before(_FROM_CLOCK, text, clock.start())):
+                start = earlier.start()  # "from 2 to 4 pm on that day" means the day
+            else:
+                start, end, form = min(start, clock.start("hour")), max(end, clock.end()), "hour"
+                spans = [(a + time - HOUR, a + time + 2 * HOUR) for a, _ in spans]
     for pattern, part in _PARTS:
         if lead := _before(pattern, text, start):
             start = lead.start()

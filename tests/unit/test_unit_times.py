@@ -164,6 +164,7 @@ def test_beyond_a_bound_nothing_is_close() -> None:
         "8 May 2023, 2 p.m.",
         "2023-05-08 14:00",
         "14 Uhr am 8. Mai 2023",
+        "2 pm 8 May 2023",
         "8. Mai 2023 um 14 Uhr",
         "8 de mayo de 2023 a las 2 de la tarde",
     ],
@@ -180,9 +181,32 @@ def test_a_bound_at_a_time_of_day_is_exact() -> None:
     assert found.start / 1e6 == datetime(2023, 5, 8, 14, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize("question", ["on 8 May 2023 at 20 places", "20 am 8. Mai 2023", "room 14 on 8 May 2023"])
+@pytest.mark.parametrize(("question", "hour"), [("12 Uhr am 8. Mai 2023", 12), ("8 May 2023 at 12 am", 0)])
+def test_noon_is_not_midnight(question: str, hour: int) -> None:
+    (found,) = find_time_ranges(question, SUNDAY)
+    assert found.start / 1e6 + 3600 == datetime(2023, 5, 8, hour, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "on 8 May 2023 at 20 places",
+        "20 am 8. Mai 2023",
+        "3 am 8. Mai 2023",
+        "room 14 on 8 May 2023",
+        "14:30 - 8 May 2023",
+    ],
+)
 def test_a_number_beside_a_day_is_no_time_of_day(question: str) -> None:
     assert days(question) == [("2023-05-08", "2023-05-09")]
+
+
+@pytest.mark.parametrize(
+    "question", ["2 pm to 4 pm on 8 May 2023", "9 and 10 am on 8 May 2023", "10-12 Uhr am 8. Mai 2023"]
+)
+def test_from_hour_to_hour_is_the_day(question: str) -> None:
+    (found,) = find_time_ranges(question, SUNDAY)
+    assert found.words == question and days(question) == [("2023-05-08", "2023-05-09")]
 
 
 @pytest.mark.parametrize(
