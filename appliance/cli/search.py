@@ -176,7 +176,7 @@ def _summary(first: Hits, last: Hits) -> str:
 def _say_times(found: Hits) -> None:
     """Name the times of the query that messages are preferred by; a note names those without messages."""
     if times := [words for words in found.times if f"No messages from {words}." not in found.notes]:
-        output.say(f"Preferring messages from {' and '.join(times)}.")
+        output.say(f"Preferring messages by their time: {' and '.join(times)}.")
 
 
 def context(

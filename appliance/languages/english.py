@@ -35,11 +35,22 @@ _TEMPORAL = TemporalWords(
     },
     last="last|past|previous", this="this|the current", coming="coming", next="next", next_after="next week",
     ago_after="ago", ahead="in", on=("on",), of="of", ordinal="st|nd|rd|th",
-    before="before|until|till|by|prior to|up to", after="after|since|from",
+    before="before|prior to", until="until|till|by|up to", since="since", after="after",
     early="early|(?:the )?(?:beginning|start) of", middle="mid|mid-|(?:the )?middle of", late="late|(?:the )?end of",
-    range_start="from|between", range_end="to|and|until|till|through", in_month="in|during|on|of|to|and|between|next",
+    range_start="from|between", range_end="to|and|until|till|through",
+    in_month="in|during|on|of|to|and|from|between|next",
     day_leads="on|by|for|the|due|date|be|now|before|until|exactly|only|already",
     year_leads="in|since|until|till|from|the|early|late|mid|end|of", new_year="new year(?:'?s)?(?: (?:day|eve))?",
+    quarters=(
+        "q1|first quarter|1st quarter", "q2|second quarter|2nd quarter", "q3|third quarter|3rd quarter",
+        "q4|fourth quarter|4th quarter|last quarter",
+    ),
+    holidays={
+        (12, 24): "christmas eve", (12, 25): "christmas day", (12, 31): "new year's eve|new years eve",
+        (1, 1): "new year's day|new years day",
+    },
+    week_of="week of|week beginning|week starting", at="at around|at about|at", o_clock="o'clock",
+    am="am|a\\.m\\.|in the morning", pm="pm|p\\.m\\.|in the afternoon|in the evening",
 )  # fmt: skip
 
 _ADVERBS = "(?:(?:now|just|all|both|finally|already|also|then|definitely|certainly|gladly|therefore|still) )*"

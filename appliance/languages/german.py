@@ -26,10 +26,19 @@ _TEMPORAL = TemporalWords(
     numbers=("ein|einem|einer", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"),
     days={-2: "vorgestern", -1: "gestern", 0: "heute", 1: "morgen", 2: "übermorgen"},
     last="letzte[nmrs]?|vorige[nmrs]?", this="diese[nmrs]?", coming="nächste[nmrs]?|kommende[nmrs]?",
-    next_after="nächster woche", ago_before="vor", ahead="in", on=("am",), before="vor dem|vor|bis",
-    after="nach dem|nach|seit dem|seit|ab", early="anfang", middle="mitte", late="ende", range_start="von|zwischen",
-    range_end="bis|und", in_month="im|von|bis|und|zwischen", day_leads="am|an|dem|den|der|zum|bis|vor",
+    next_after="nächster woche", ago_before="vor", ahead="in", on=("am",), before="vor dem|vor",
+    until="bis zum|bis", since="seit dem|seit|ab dem|ab", after="nach dem|nach",
+    early="anfang", middle="mitte", late="ende", range_start="von|vom|zwischen", range_end="bis zum|bis|und",
+    in_month="im|von|bis|und|zwischen", day_leads="am|an|dem|den|der|zum|bis|vor",
     year_leads="im|jahr|seit|bis|ende|anfang", new_year="neujahr|jahresanfang",
+    quarters=(
+        "q1|1. quartal|erstes quartal|ersten quartal", "q2|2. quartal|zweites quartal|zweiten quartal",
+        "q3|3. quartal|drittes quartal|dritten quartal",
+        "q4|4. quartal|viertes quartal|vierten quartal|letzten quartal",
+    ),
+    holidays={(12, 24): "heiligabend|heilig abend", (12, 31): "silvester", (1, 1): "neujahr"},
+    week_of="woche vom|woche ab dem|woche ab|woche um den", at="um|gegen", o_clock="uhr", am="morgens|vormittags",
+    pm="nachmittags|abends",
 )  # fmt: skip
 
 _DAY = "(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch"

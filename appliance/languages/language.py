@@ -36,8 +36,10 @@ class TemporalWords:
     last: str
     this: str
     coming: str  # before a weekday: the next day of that name
-    before: str  # before a time at which the range ends
-    after: str  # before a time at which the range begins
+    before: str  # before a time at whose beginning the range ends
+    until: str  # before a time at whose end the range ends
+    since: str  # before a time at whose beginning the range begins
+    after: str  # before a time at whose end the range begins
     early: str
     middle: str
     late: str
@@ -57,6 +59,13 @@ class TemporalWords:
     of: str = ""  # between day, month and year
     ordinal: str = ""  # after the number of a day
     new_year: str = ""
+    quarters: tuple[str, ...] = ()  # from the first quarter of a year on
+    holidays: Mapping[tuple[int, int], str] = field(default_factory=dict)  # by month and day
+    week_of: str = ""  # before a day: the week that has it
+    at: str = ""  # before a time of day
+    o_clock: str = ""  # after the number of an hour
+    am: str = ""  # after an hour before noon
+    pm: str = ""  # after an hour after noon
 
 
 def full_names(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from calendar import monthrange
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from typing import Literal
 
+from appliance.languages import LANGUAGES
 from appliance.languages.language import TimeUnit
-from appliance.languages.temporal import TemporalExpression, find, match, words
+from appliance.languages.temporal import ARTICLE, CONJUNCTION, UNIT, TemporalExpression, find, match, words
 
 YEARS_BACK = 30
 """How many years back a month without a year may be."""
@@ -28,20 +29,46 @@ LOOK_BACK_CHARACTERS = 40
 
 EARLIEST = datetime.min.replace(year=1970)
 
+HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 WEEK = timedelta(weeks=1)
 
 FIRST_BARE_YEAR = 1950
 """A smaller number by itself is not read as a year, because messages are not that old."""
 
-_OPEN_START = re.compile(rf"\b{words('before')}\s+(?:the\s+)?$", re.IGNORECASE)
-_OPEN_END = re.compile(rf"\b{words('after')}\s+(?:the\s+)?$", re.IGNORECASE)
+_THE = rf"\s+(?:{ARTICLE}\s+)?"
+_BOUNDS = [
+    (re.compile(rf"\b{words(bound)}{_THE}$", re.IGNORECASE), bound) for bound in ("before", "until", "since", "after")
+]
+# "How long until 1 May" asks for an amount of time up to that day, not for what was before it.
+_HOW_LONG = re.compile(
+    rf"\b(?:{'|'.join(one.asks_how_much for one in LANGUAGES)})(?:\s+{UNIT})?(?:\s+is\s+it)?\s+$", re.IGNORECASE
+)
 _PARTS = [
     (re.compile(rf"\b{words(part)}[\s-]*$", re.IGNORECASE), number)
     for number, part in enumerate(("early", "middle", "late"))
 ]
-_RANGE = re.compile(rf"\b{words('range_start')}\s+(?:the\s+)?$", re.IGNORECASE)
-_TO = re.compile(rf"\s*(?:{words('range_end')}|-|–)\s+(?:the\s+)?", re.IGNORECASE)
+_RANGE = re.compile(rf"\b{words('range_start')}{_THE}$", re.IGNORECASE)
+_TO = re.compile(
+    rf"\s*[-–—]\s*|\s+(?:(?P<conjunction>{CONJUNCTION})|{words('range_end')}){_THE}", re.IGNORECASE
+)  # fmt: skip
+_AND = re.compile(rf",?\s+(?:{CONJUNCTION}\s+)?", re.IGNORECASE)
+_WEEK = re.compile(rf"\b{words('week_of')}{_THE}$", re.IGNORECASE)
+# The German "am" directly before a day is no "a.m.".
+_CLOCK = rf"""
+    (?:(?P<at>{words("at")})\s+)?(?P<hour>\d{{1,2}})(?:(?P<colon>:)(?P<minute>\d\d))?
+    (?:\s*(?P<clock>{words("o_clock")})\b)?(?:\s*(?:(?P<am>{words("am")})(?!\s+$)|(?P<pm>{words("pm")})))?"""
+_ON = "|".join([*(word for one in LANGUAGES for word in one.temporal.on), words("of")])
+_CLOCK_BEFORE = re.compile(rf"\b{_CLOCK},?\s+(?:(?:{_ON})\s+)?(?:{ARTICLE}\s+)?$", re.IGNORECASE | re.VERBOSE)
+_FROM_CLOCK = re.compile(
+    rf"""\b\d{{1,2}}(?::\d\d)?(?:\s*(?:{words("o_clock")}|{words("am")}|{words("pm")}))?
+    (?:\s*[-–—]\s*|\s+(?:{CONJUNCTION}|{words("range_end")})\s+)$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CLOCK_AFTER = re.compile(
+    rf",?\s+{_CLOCK}(?!\w|[:.]\d)(?(colon)|(?(clock)|(?(am)|(?(pm)|(?=\s*(?:[?.!,;)]|$))))))",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 Period = tuple[datetime, datetime]
@@ -50,16 +77,26 @@ Period = tuple[datetime, datetime]
 
 @dataclass(frozen=True, slots=True)
 class PeriodMention:
-    """Where a text names a time, and the periods that it may mean."""
+    """Where a text names a time, and the periods that it may mean.
+
+    A "bound" names where its period begins or ends ("since May"), and an "hour" is a time of day with a margin."""
 
     at: tuple[int, int]
     periods: tuple[Period, ...]
+    form: Literal["period", "range", "bound", "hour"] = "period"
 
 
 def find_periods(text: str, today: datetime) -> list[PeriodMention]:
     """The periods that a text names. ``text`` is in composed form (NFC)."""
-    mentions = [_read(expression, text, today) for expression in find(text, MAX_EXPRESSIONS)]
-    return list(_joined([mention for mention in mentions if mention.periods], text))
+    found: list[PeriodMention] = []
+    for mention in (_read(expression, text, today) for expression in find(text, MAX_EXPRESSIONS)):
+        if mention.periods:
+            _append(found, mention, _range, text)
+    mentions: list[PeriodMention] = []
+    for mention in (_bounded(mention, text, today) for mention in found):
+        if mention.periods:
+            _append(mentions, mention, _intersection, text)
+    return mentions
 
 
 def read_period(text: str, today: datetime) -> Period | None:
@@ -73,59 +110,140 @@ def read_period(text: str, today: datetime) -> Period | None:
         if expression is None or (expression.start, expression.end) != (0, len(text)):
             return None
         found = _read(expression, text, today)
+    if found.form in ("bound", "hour"):
+        return None
     return max((period for period in found.periods if period[0] <= today), default=None)
 
 
-def _joined(found: Sequence[PeriodMention], text: str) -> Iterator[PeriodMention]:
-    """The mentions, with "from A to B" as one."""
-    rest = list(found)
-    for one, other in pairwise(found):
-        between = text[one.at[1] : other.at[0]]
-        if _before(_RANGE, text, one.at[0]) and _TO.fullmatch(between) and one in rest:
-            # If both may be of several years, the pairs that are nearest to each other count.
-            ends = {
-                start: min(ends)
-                for start, _ in one.periods
-                if (ends := [end for _, end in other.periods if end > start])
-            }
-            starts = {end: max(start for start in ends if ends[start] == end) for end in ends.values()}
-            spans = tuple((start, end) for end, start in starts.items())
-            rest[rest.index(one)] = PeriodMention((one.at[0], other.at[1]), spans)
-            rest.remove(other)
-    yield from rest
+def _append(
+    mentions: list[PeriodMention],
+    mention: PeriodMention,
+    join: Callable[[PeriodMention, PeriodMention, str], PeriodMention | None],
+    text: str,
+) -> None:
+    """Append a mention to those before it, joined with the last one if they belong together."""
+    if mentions and (joined := join(mentions[-1], mention, text)):
+        mentions[-1] = joined
+    else:
+        mentions.append(mention)
 
 
-def _before(pattern: re.Pattern[str], text: str, begin: int) -> bool:
-    """Whether a pattern matches directly before an offset of the text."""
-    return pattern.search(text, max(0, begin - LOOK_BACK_CHARACTERS), begin) is not None
+def _range(first: PeriodMention, last: PeriodMention, text: str) -> PeriodMention | None:
+    """The range that "from A to B", "A - B" or "between A and B" means; None if these are two times."""
+    to = _TO.fullmatch(text, first.at[1], last.at[0])
+    start = first.at[0]
+    if to is not None and to["conjunction"]:
+        between = _before(_RANGE, text, start)
+        if between is None:
+            return None
+        start = between.start()
+    # If both may be of several years, the pairs that are nearest to each other count.
+    ends = {
+        begin: min(ends)
+        for begin, _ in first.periods
+        if to is not None and (ends := [end for _, end in last.periods if end > begin])
+    }
+    starts = {end: max(begin for begin in ends if ends[begin] == end) for end in ends.values()}
+    spans = tuple((begin, end) for end, begin in starts.items())
+    return PeriodMention((start, last.at[1]), spans, "range") if spans else None
+
+
+def _intersection(first: PeriodMention, last: PeriodMention, text: str) -> PeriodMention | None:
+    """The range that "after A and before B" means; None if these are two times."""
+    if first.form == last.form == "bound" and _AND.fullmatch(text, first.at[1], last.at[0]):
+        ((a, b),), ((c, d),) = first.periods, last.periods
+        if (a == EARLIEST) != (c == EARLIEST) and max(a, c) < min(b, d):
+            return PeriodMention((first.at[0], last.at[1]), ((max(a, c), min(b, d)),), "range")
+    return None
+
+
+def _before(pattern: re.Pattern[str], text: str, begin: int) -> re.Match[str] | None:
+    """The match of a pattern directly before an offset of the text."""
+    return pattern.search(text, max(0, begin - LOOK_BACK_CHARACTERS), begin)
+
+
+def _bounded(mention: PeriodMention, text: str, today: datetime) -> PeriodMention:
+    """A mention with the word before it that makes it a bound, such as "before" or "since"."""
+    if mention.form == "range":
+        return mention
+    for pattern, bound in _BOUNDS:
+        lead = _before(pattern, text, mention.at[0])
+        if lead is not None and not (bound == "until" and _before(_HOW_LONG, text, lead.start())):
+            periods = [(a + HOUR, a + HOUR) if mention.form == "hour" else (a, b) for a, b in mention.periods]
+            try:
+                start, end = _bound(bound, periods, today)
+            except (ValueError, OverflowError):
+                start = end = today
+            return PeriodMention((lead.start(), mention.at[1]), ((start, end),) if start < end else (), "bound")
+    return mention
+
+
+def _bound(bound: str, periods: Sequence[Period], today: datetime) -> Period:
+    """The period up to or from the last of some periods that has begun, or after the last one that has ended.
+
+    Raises:
+        ValueError: All of them are to come.
+    """
+    match bound:
+        case "before" | "until":
+            start, end = max((period for period in periods if period[0] <= today), default=min(periods))
+            return EARLIEST, start if bound == "before" else end
+        case "since":
+            return max(start for start, _ in periods if start <= today), today + DAY
+        case _:
+            return max(end for _, end in periods if end <= today), today + DAY
 
 
 def _read(one: TemporalExpression, text: str, today: datetime) -> PeriodMention:
     """The periods of an expression, without time zone; none if there is no such day."""
     try:
-        spans = _placed(one, text, today)
+        return _placed(one, text, today)
     except (ValueError, OverflowError):
-        spans = []
-    return PeriodMention((one.start, one.end), tuple((a, b) for a, b in spans if a < b))
+        return PeriodMention((one.start, one.end), ())
 
 
-def _placed(one: TemporalExpression, text: str, today: datetime) -> list[Period]:
-    """The periods that an expression means with the words before it, such as "early" or "since"."""
-    spans = list(_spans(one, today))
+def _placed(one: TemporalExpression, text: str, today: datetime) -> PeriodMention:
+    """The periods that an expression means with the words beside it, such as "early", "the week of" or "at 2 pm"."""
+    start, end = one.start, one.end
+    spans = [(a, b) for a, b in _spans(one, today) if a < b]
+    form: Literal["period", "range", "hour"] = "period" if one.first_day is None else "range"
+    if spans and all(b - a == DAY for a, b in spans):
+        if lead := _before(_WEEK, text, start):
+            start = lead.start()
+            spans = [_whole(a, "week", 0) for a, _ in spans]
+        elif (clock := _before(_CLOCK_BEFORE, text, start) or _CLOCK_AFTER.match(text, end)) and (
+            time := _time_of_day(clock)
+        ) is not None:
+            if clock.start() < start and (earlier := _before(_FROM_CLOCK, text, clock.start())):
+                start = earlier.start()  # "from 2 to 4 pm on that day" means the day
+            else:
+                start, end, form = min(start, clock.start("hour")), max(end, clock.end()), "hour"
+                spans = [(a + time - HOUR, a + time + 2 * HOUR) for a, _ in spans]
     for pattern, part in _PARTS:
-        if _before(pattern, text, one.start):
+        if lead := _before(pattern, text, start):
+            start = lead.start()
             spans = [(a + (b - a) * part / 3, a + (b - a) * (part + 1) / 3) for a, b in spans]
-    begun = [span for span in spans if span[0] <= today]
-    if begun and _before(_OPEN_START, text, one.start):
-        spans = [(EARLIEST, max(begun)[1])]
-    elif begun and _before(_OPEN_END, text, one.start) and not _before(_RANGE, text, one.start):
-        spans = [(max(begun)[0], today + DAY)]
-    return spans
+    return PeriodMention((start, end), tuple(spans), form)
+
+
+def _time_of_day(clock: re.Match[str]) -> timedelta | None:
+    """How long after midnight a time of day is; None if its number is none."""
+    hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
+    in_half = (clock["am"] or clock["pm"]) and hour <= 12
+    if hour > 24 or minute > 59 or not (in_half or clock["at"] or clock["colon"] or clock["clock"]):
+        return None
+    if in_half:
+        hour = hour % 12 + (12 if clock["pm"] else 0)
+    return timedelta(hours=hour, minutes=minute)
 
 
 def _spans(one: TemporalExpression, today: datetime) -> Iterator[Period]:
     """The periods that an expression means, seen from today; none for a future one."""
     match one:
+        case TemporalExpression(month=int(month), day=int(day), first_day=int(first)):
+            for year in _years(today) if one.year is None else [one.year]:
+                if day <= monthrange(year, month)[1]:
+                    yield _days(year, month, day, first, one.first_month)
         case TemporalExpression(year=int(year), month=int(month), day=int(day)):
             yield _day(year, month, day)
             if one.either:
@@ -162,6 +280,15 @@ def _years(today: datetime) -> range:
 def _day(year: int, month: int, day: int) -> Period:
     start = datetime(year, month, day)
     return start, start + DAY
+
+
+def _days(year: int, month: int, day: int, first_day: int, first_month: int | None) -> Period:
+    """From a first day, of the month before if that month does not have it before the last day, up to a day."""
+    last = datetime(year, month, day)
+    first = _later(last.replace(day=1), -int(first_day > day))
+    if first_month is not None:
+        first = datetime(year - int(first_month > month), first_month, 1)
+    return first.replace(day=first_day), last + DAY
 
 
 def _months(year: int, month: int, length: int = 1) -> Period:

@@ -26,10 +26,20 @@ _TEMPORAL = TemporalWords(
     numbers=("un|una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"),
     days={-2: "anteayer", -1: "ayer", 0: "hoy", 1: "mañana", 2: "pasado mañana"},
     last="últim[oa]", last_after="pasad[oa]", this="est[ea]", coming="próxim[oa]", next_after="que viene",
-    ago_before="hace", ahead="en", on=("el",), of="de|del", ordinal="º", before="antes de|antes del|hasta",
-    after="después de|después del|desde", early="a principios de", middle="a mediados de", late="a finales de",
-    range_start="desde|entre|de", range_end="hasta|y|a", in_month="en|entre|y", day_leads="el|para|día",
+    ago_before="hace", ahead="en", on=("el",), of="de|del", ordinal="º", before="antes de|antes del",
+    until="hasta", since="desde|a partir de|a partir del", after="después de|después del",
+    early="a principios de", middle="a mediados de", late="a finales de",
+    range_start="desde|entre|del|de", range_end="hasta|y|al|a", in_month="en|entre|y", day_leads="el|para|día",
     year_leads="en|desde|hasta", new_year="año nuevo",
+    quarters=(
+        "t1|primer trimestre|1er trimestre", "t2|segundo trimestre|2º trimestre", "t3|tercer trimestre|3er trimestre",
+        "t4|cuarto trimestre|4º trimestre|último trimestre",
+    ),
+    holidays={
+        (12, 24): "nochebuena", (12, 25): "día de navidad", (12, 31): "nochevieja", (1, 1): "día de año nuevo",
+    },
+    week_of="semana del", at="a las|a la|sobre las", o_clock="horas|h", am="a\\.\\s?m\\.|de la mañana",
+    pm="p\\.\\s?m\\.|de la tarde|de la noche",
 )  # fmt: skip
 
 _SUMMARY = SummaryCues(

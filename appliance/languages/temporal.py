@@ -46,6 +46,13 @@ WEEKDAYS: Mapping[str, int] = _numbered("weekdays")  # Monday is 0
 # By the month in which they begin in the north.
 SEASONS: Mapping[str, int] = {name: 3 * number + 3 for name, number in _numbered("seasons").items()}
 _TEMPORAL = [language.temporal for language in LANGUAGES]
+QUARTERS: Mapping[str, int] = _numbered("quarters")
+_HOLIDAYS = {
+    name: day
+    for language in LANGUAGES
+    for day, names in language.temporal.holidays.items()
+    for name in names.split("|")
+}
 # How many days after today.
 DAYS = {name: days for temporal in _TEMPORAL for days, names in temporal.days.items() for name in names.split("|")}
 _UNITS = {name: unit for temporal in _TEMPORAL for unit, names in temporal.units.items() for name in names.split("|")}
@@ -64,16 +71,37 @@ _ON = "|".join(
     for temporal in _TEMPORAL
     for word in temporal.on
 )
-_ARTICLE = _any(language.articles for language in LANGUAGES)
+ARTICLE = _any(language.articles for language in LANGUAGES)
+CONJUNCTION = _any(language.conjunctions for language in LANGUAGES)
+_DASH = r"\s*[-–—]\s*"
+_TO = rf"(?:{_DASH}|\s+(?!{CONJUNCTION}\b){words('range_end')}\s+)(?:{ARTICLE}\s+)?"
+_BETWEEN = rf"{words('range_start')}\s+(?:{ARTICLE}\s+)?"
+# The first day of a range whose last day names the month: "5-7 June", "del 5 al 7 de junio". A conjunction makes a
+# range only after a word such as "between", which is then a part of the expression.
+_FIRST_DAY = rf"""
+    (?:(?:
+      {_BETWEEN}(?P<first_day1>\d{{1,2}})(?:{_ORDINAL}|\.)?(?:\s?(?P<first_number1>\d{{1,2}})\.)?\s+{CONJUNCTION}\s+
+        (?:{ARTICLE}\s+)?
+    | (?<![:./-])(?P<first_day2>\d{{1,2}})(?:{_ORDINAL}|\.)?(?:(?<=\.)\s?(?P<first_number2>\d{{1,2}})\.)?{_TO}
+    )(?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?)?"""
+_TO_LAST_DAY = rf"(?:(?P<first_day4>\d{{1,2}}){_ORDINAL}?{_TO}(?=\d{{1,2}}(?!\d|\.?\s*(?:{_OF}\s+)?{MONTH}\b)))?"
+# Two digits are a year only at the end of a clause: in "8 May 10 people" they are none.
+_SHORT_YEAR = r"|,?\s+'?(?P<short_year>\d\d)(?=\s*(?:[?.!,;)]|$))"
 
-_NAMED = rf"""
-      (?:{WEEKDAY},?\s+(?:{_ARTICLE}\s+)?)?(?:
+
+def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> str:
+    """Return the pattern of an expression that needs no context, with what only searches read in it."""
+    return rf"""
+      (?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?(?:
         (?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)(?:T\d{{2}}:?\d{{2}})?
       | (?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/(?P<year0>{YEAR})
-      | (?P<day1>\d{{1,2}})\.\s?(?P<number1>\d{{1,2}})\.\s?(?P<year1>{YEAR})
-      | (?P<day2>\d{{1,2}})(?:{_ORDINAL}|\.)?\s+(?:{_OF}\s+)?(?P<month2>{MONTH})
-          (?:(?:\.?,?\s+(?:{_OF}\s+)?|,)(?P<year2>{YEAR}))?
-      | (?P<month4>{MONTH})\.?\s+(?:the\s+)?(?P<day4>\d{{1,2}}){_ORDINAL}?\b(?!:\d)(?:,?\s+(?P<year4>{YEAR}))?
+      | {first_day}(?:
+          (?P<day1>\d{{1,2}})\.\s?(?P<number1>\d{{1,2}})\.\s?(?P<year1>{YEAR})
+        | (?P<day2>\d{{1,2}})(?:{_ORDINAL}|\.)?\s+(?:{_OF}\s+)?(?P<month2>{MONTH})
+            (?:(?:\.?,?\s+(?:{_OF}\s+)?|,)(?P<year2>{YEAR}){short_year})?
+        )
+      | (?P<month4>{MONTH})\.?\s+(?:the\s+)?{to_last_day}(?P<day4>\d{{1,2}}){_ORDINAL}?\b(?!:\d)
+          (?:,?\s+(?P<year4>{YEAR}))?
       )
     | (?:(?P<season5>{SEASON})|(?P<month5>{MONTH}))\.?(?:,?\s+(?:{_OF}\s+)?|,)(?P<year5>{YEAR})
     | (?P<last6>{_LAST})\s+(?:(?P<month6>{MONTH})|(?P<season6>{SEASON}))
@@ -86,8 +114,17 @@ _NAMED = rf"""
     | (?P<days>{_any(DAYS)})
     | (?P<year>{YEAR})
 """
+
+
 _ANYWHERE = re.compile(
-    rf"\b(?:{_NAMED}|(?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words('next_after')}))?)\b",
+    rf"""\b(?:
+      {_named(_FIRST_DAY, _TO_LAST_DAY, _SHORT_YEAR)}
+    | {_BETWEEN}(?P<month3>{MONTH})\s+(?P<first_day3>\d{{1,2}}){_ORDINAL}?\s+{CONJUNCTION}\s+
+        (?P<day3>\d{{1,2}}){_ORDINAL}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+(?:{_OF}\s+)?{MONTH}\b)
+    | (?P<quarter>{_any(QUARTERS).replace(".", "[.]")})(?:,?\s+(?:{_OF}\s+)?|/)(?P<year13>{YEAR})
+    | (?P<holiday>{_any(_HOLIDAYS)})(?:,?\s+(?:{_OF}\s+)?(?P<year14>{YEAR}))?
+    | (?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?
+    )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -98,17 +135,19 @@ def _expected() -> re.Pattern[str]:
     needs it."""
     return re.compile(
         rf"""\b(?:
-          (?:{WEEKDAY},?\s+(?:{_ARTICLE}\s+)?)?(?P<day13>\d{{1,2}})\.\s?(?P<number13>\d{{1,2}})\.(?!\d|\s{YEAR})
-        | (?:{_NAMED}|(?:{_NEAR}\s*)?(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?)\b
+          (?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?(?P<day13>\d{{1,2}})\.\s?(?P<number13>\d{{1,2}})\.(?!\d|\s{YEAR})
+        | (?:{_named()}|(?:{_NEAR}\s*)?(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?)\b
         )""",
         re.IGNORECASE | re.VERBOSE,
     )
 
 
-# A month without a day or a year counts only after one of these words: "may" and "march" are verbs too.
+_LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
+# A month without a day or a year counts only after one of these words, or before "to" and a month: "may" and "march"
+# are verbs too.
 _BARE = re.compile(
-    rf"\b(?:{'|'.join(map(words, ('in_month', 'this', 'last', 'before', 'after', 'early', 'middle', 'late')))})"
-    rf"\s+(?:the\s+|del\s+)?(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
+    rf"\b(?:(?:{'|'.join(map(words, _LEADS))})\s+(?:the\s+|del\s+)?|(?={MONTH}{_TO}{MONTH}\b))"
+    rf"(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
     re.IGNORECASE,
 )
 
@@ -117,8 +156,10 @@ _BARE = re.compile(
 class TemporalExpression:
     """A time as a text names it, from ``start`` to ``end`` of the text. What the text does not name is None.
 
-    ``season`` is the month in which the season begins. ``count`` is a number of units from today, negative for the
-    past; ``days`` is a number of days from today. ``either`` says that day and month may be swapped ("5/6/2024")."""
+    ``season`` is the month in which the season, or a quarter of the year, begins. ``count`` is a number of units from
+    today, negative for the past; ``days`` is a number of days from today. ``first_day``, of ``first_month`` if that is
+    another one, begins a range of days that ``day`` and ``month`` end ("5-7 June"). ``either`` says that day and month
+    may be swapped ("5/6/2024")."""
 
     start: int
     end: int
@@ -131,6 +172,8 @@ class TemporalExpression:
     count: int | None = None
     days: int | None = None
     anchor: Anchor | None = None
+    first_day: int | None = None
+    first_month: int | None = None
     either: bool = False
 
 
@@ -163,6 +206,8 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             first, second = int(a), int(b)
             month, day = (first, second) if first <= 12 else (second, first)
             values = {"month": month, "day": day, "either": max(first, second) <= 12 and first != second}
+        case {"holiday": text}:
+            values = dict(zip(("month", "day"), _HOLIDAYS[text], strict=True))
         case {"past": count}:
             values = {"count": -_count(count), "anchor": "past"}
         case {"back": count}:
@@ -175,16 +220,18 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             values = {"anchor": "next"}
         case {"this": _} | {"last": _}:
             values = {"anchor": "this" if "this" in groups else "last"}
-    for name, value in _VALUES.items():
+    for name, (field, read) in _FIELDS.items():
         if name in groups:
-            values["month" if name == "number" else name] = value(groups[name])
+            values[field] = read(groups[name])
     return TemporalExpression(found.start() if start is None else start, found.end(), **values)
 
 
-# How the groups of the patterns are read, by their names without the number of the alternative.
-_VALUES: Mapping[str, Callable[[str], object]] = {
-    "year": int, "number": int, "day": int, "month": MONTHS.__getitem__, "season": SEASONS.__getitem__,
-    "weekday": WEEKDAYS.__getitem__, "unit": _UNITS.__getitem__,
+# The field that a group of the patterns is, and how it is read, by its name without the number of the alternative.
+_FIELDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "year": ("year", int), "short_year": ("year", lambda text: 2000 + int(text)), "day": ("day", int),
+    "month": ("month", MONTHS.__getitem__), "number": ("month", int), "season": ("season", SEASONS.__getitem__),
+    "quarter": ("season", lambda text: 3 * QUARTERS[text] + 1), "weekday": ("weekday", WEEKDAYS.__getitem__),
+    "unit": ("unit", _UNITS.__getitem__), "first_day": ("first_day", int), "first_number": ("first_month", int),
 }  # fmt: skip
 
 

@@ -28,11 +28,14 @@ _OF_NO_CONTENT = frozenset[str]().union(*(one.function_words | one.talk_words fo
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """From ``start`` up to but excluding ``end``, in microseconds since 1970; ``words`` name it in the query."""
+    """From ``start`` up to but excluding ``end``, in microseconds since 1970; ``words`` name it in the query.
+
+    ``is_bound`` says that the words only tell where it begins or ends: "before March 2022"."""
 
     start: int
     end: int
     words: str
+    is_bound: bool = False
 
 
 def find_time_ranges(question: str, now: datetime) -> list[TimeRange]:
@@ -40,7 +43,12 @@ def find_time_ranges(question: str, now: datetime) -> list[TimeRange]:
     question = unicodedata.normalize("NFC", question)
     return list(
         dict.fromkeys(
-            TimeRange(_instant(start, now), _instant(end, now), question[slice(*mention.at)].strip())
+            TimeRange(
+                _instant(start, now),
+                _instant(end, now),
+                question[slice(*mention.at)].strip(),
+                is_bound=mention.form == "bound",
+            )
             for mention in find_periods(question, datetime(now.year, now.month, now.day))
             for start, end in mention.periods
         )
@@ -69,9 +77,13 @@ def within(ranges: Sequence[TimeRange], times: Column) -> Column:
 
 
 def closeness(ranges: Sequence[TimeRange], times: Column) -> Column:
-    """How close each time (microseconds, NaN unknown) is to the nearest range: 1 within it, then falling."""
-    best = np.zeros(len(times))
+    """How close each time (microseconds, NaN unknown) is to the nearest range: 1 within it, then falling.
+
+    Beyond a bound it is 0: who asks for what was said before a time wants nothing from after it."""
+    best = within([time_range for time_range in ranges if time_range.is_bound], times)
     for time_range in ranges:
+        if time_range.is_bound:
+            continue
         after = np.exp(-np.maximum(times - time_range.end, 0.0) / DECAY_MICROSECONDS)
         before = EARLIER_WEIGHT * np.exp(-np.maximum(time_range.start - times, 0.0) / DECAY_MICROSECONDS)
         near = np.where(times < time_range.start, before, after)

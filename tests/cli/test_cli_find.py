@@ -86,15 +86,20 @@ def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
 
 def test_a_time_in_the_question_is_told_and_counts(run: Run, kept: Path) -> None:
     result = run("search", "what was said on 2026-02-02", "--explain")
-    assert "Preferring messages from 2026-02-02." in result.stderr
+    assert "Preferring messages by their time: 2026-02-02." in result.stderr
     assert "sent at a time in the query" in result.stdout
     assert "sent at a time" not in run("search", "what was said on 2026-02-02", "--explain", "--without", "time").stdout
+
+
+def test_a_bound_is_named_with_its_preposition(run: Run, kept: Path) -> None:
+    result = run("search", "what was said before March 2026 or since 2026-02-02?")
+    assert "Preferring messages by their time: before March 2026 and since 2026-02-02.\n" in result.stderr
 
 
 def test_a_time_without_messages_is_named(run: Run, kept: Path) -> None:
     result = run("search", "what was said on 8 May 2023 or 2026-02-02?")
     assert "note: No messages from 8 May 2023.\n" in result.stderr
-    assert "Preferring messages from 2026-02-02.\n" in result.stderr
+    assert "Preferring messages by their time: 2026-02-02.\n" in result.stderr
 
 
 def test_a_session_can_be_bounded_and_a_profile_named(run: Run, kept: Path) -> None:

@@ -57,7 +57,7 @@ def days(question: str, now: datetime = SUNDAY) -> list[tuple[str, str]]:
         ("five years ago", "2021-01-01", "2022-01-01"),
         ("the past 10 days", "2026-11-12", "2026-11-23"),
         ("since May 2024", "2024-05-01", "2026-11-23"),
-        ("before 10 April 2023", "1970-01-01", "2023-04-11"),
+        ("before 10 April 2023", "1970-01-01", "2023-04-10"),
         ("since May", "2026-05-01", "2026-11-23"),
         ("early March 2024", "2024-03-01", "2024-03-11"),
         ("at the end of June 2024", "2024-06-21", "2024-07-01"),
@@ -85,8 +85,169 @@ def test_a_time_is_understood(question: str, first: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("from 5 to 7 June 2022", "2022-06-05", "2022-06-08"),
+        ("between 1 and 7 February 2022", "2022-02-01", "2022-02-08"),
+        ("5-7 June 2022", "2022-06-05", "2022-06-08"),
+        ("June 5-7, 2022", "2022-06-05", "2022-06-08"),
+        ("between June 5 and 7, 2022", "2022-06-05", "2022-06-08"),
+        ("from the 28th to the 3rd of June 2022", "2022-05-28", "2022-06-04"),
+        ("from Monday 6 to Wednesday 8 June 2022", "2022-06-06", "2022-06-09"),
+        ("from 5 June to 7 June 2022", "2022-06-05", "2022-06-08"),
+        ("June 5 to July 7, 2022", "2022-06-05", "2022-07-08"),
+        ("2022-06-05 to 2022-06-07", "2022-06-05", "2022-06-08"),
+        ("between March and May 2022", "2022-03-01", "2022-06-01"),
+        ("March to May 2022", "2022-03-01", "2022-06-01"),
+        ("2020-2021", "2020-01-01", "2022-01-01"),
+        ("since March 2022 until May 2022", "2022-03-01", "2022-06-01"),
+        ("after March 2022 and before May 2022", "2022-04-01", "2022-05-01"),
+        ("1.-7. Februar 2022", "2022-02-01", "2022-02-08"),
+        ("vom 5. bis 7. Juni 2022", "2022-06-05", "2022-06-08"),
+        ("vom 5.6. bis zum 7.6.2022", "2022-06-05", "2022-06-08"),
+        ("zwischen dem 5. und dem 7. Juni 2022", "2022-06-05", "2022-06-08"),
+        ("von März bis Mai 2022", "2022-03-01", "2022-06-01"),
+        ("del 5 al 7 de junio de 2022", "2022-06-05", "2022-06-08"),
+        ("entre el 5 y el 7 de junio de 2022", "2022-06-05", "2022-06-08"),
+        ("desde marzo hasta mayo de 2022", "2022-03-01", "2022-06-01"),
+    ],
+)
+def test_a_range_keeps_its_beginning(question: str, first: str, after: str) -> None:
+    assert days(question) == [(first, after)]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("before March 2022", "1970-01-01", "2022-03-01"),
+        ("before 1 December 2026", "1970-01-01", "2026-12-01"),
+        ("after 1 December 2023", "2023-12-02", "2026-11-23"),
+        ("since 20 February 2026", "2026-02-20", "2026-11-23"),
+        ("until 1 February 2022", "1970-01-01", "2022-02-02"),
+        ("vor März 2022", "1970-01-01", "2022-03-01"),
+        ("nach dem 1. Dezember 2023", "2023-12-02", "2026-11-23"),
+        ("seit dem 20. Februar 2026", "2026-02-20", "2026-11-23"),
+        ("bis 1. Februar 2022", "1970-01-01", "2022-02-02"),
+        ("bis zum 1. Februar 2022", "1970-01-01", "2022-02-02"),
+        ("antes de marzo de 2022", "1970-01-01", "2022-03-01"),
+        ("después del 1 de diciembre de 2023", "2023-12-02", "2026-11-23"),
+        ("desde el 20 de febrero de 2026", "2026-02-20", "2026-11-23"),
+        ("hasta el 1 de febrero de 2022", "1970-01-01", "2022-02-02"),
+    ],
+)
+def test_a_preposition_bounds_a_time_and_belongs_to_its_words(question: str, first: str, after: str) -> None:
+    assert days(f"{question}?") == [(first, after)]
+    assert [one.words for one in find_time_ranges(f"{question}?", SUNDAY)] == [question]
+
+
+def test_a_bound_before_all_times_or_in_the_future_bounds_nothing() -> None:
+    assert days("before 1960") == days("since 1 December 2026") == days("after today") == []
+
+
+def test_a_preposition_elsewhere_bounds_nothing() -> None:
+    assert days("since it rained on 5 May 2023") == [("2023-05-05", "2023-05-06")]
+    assert days("how long until 1 February 2022?") == [("2022-02-01", "2022-02-02")]
+    assert days("5 and 7 June 2022") == [("2022-06-07", "2022-06-08")]
+
+
+def test_beyond_a_bound_nothing_is_close() -> None:
+    times = np.array([datetime(2022, month, 1, tzinfo=UTC).timestamp() * 1e6 for month in (1, 2, 3, 4)])
+    assert closeness(find_time_ranges("before March 2022", SUNDAY), times).tolist() == [1, 1, 0, 0]
+    assert closeness(find_time_ranges("since March 2022", SUNDAY), times).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
     "question",
     [
+        "2 pm on 8 May 2023",
+        "8 May 2023 at 14:00",
+        "8 May 2023, 2 p.m.",
+        "2023-05-08 14:00",
+        "14 Uhr am 8. Mai 2023",
+        "2 pm 8 May 2023",
+        "8. Mai 2023 um 14 Uhr",
+        "8 de mayo de 2023 a las 2 de la tarde",
+    ],
+)
+def test_a_time_of_day_is_that_hour_with_a_margin(question: str) -> None:
+    (found,) = find_time_ranges(f"what was said at {question}?", SUNDAY)
+    begin, end = (datetime.fromtimestamp(at / 1e6, UTC) for at in (found.start, found.end))
+    assert (begin, end) == (datetime(2023, 5, 8, 13, tzinfo=UTC), datetime(2023, 5, 8, 16, tzinfo=UTC))
+    assert found.words == question
+
+
+def test_a_bound_at_a_time_of_day_is_exact() -> None:
+    (found,) = find_time_ranges("after 2 pm on 8 May 2023", SUNDAY)
+    assert found.start / 1e6 == datetime(2023, 5, 8, 14, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(("question", "hour"), [("12 Uhr am 8. Mai 2023", 12), ("8 May 2023 at 12 am", 0)])
+def test_noon_is_not_midnight(question: str, hour: int) -> None:
+    (found,) = find_time_ranges(question, SUNDAY)
+    assert found.start / 1e6 + 3600 == datetime(2023, 5, 8, hour, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "on 8 May 2023 at 20 places",
+        "20 am 8. Mai 2023",
+        "3 am 8. Mai 2023",
+        "room 14 on 8 May 2023",
+        "14:30 - 8 May 2023",
+    ],
+)
+def test_a_number_beside_a_day_is_no_time_of_day(question: str) -> None:
+    assert days(question) == [("2023-05-08", "2023-05-09")]
+
+
+@pytest.mark.parametrize(
+    "question", ["2 pm to 4 pm on 8 May 2023", "9 and 10 am on 8 May 2023", "10-12 Uhr am 8. Mai 2023"]
+)
+def test_from_hour_to_hour_is_the_day(question: str) -> None:
+    (found,) = find_time_ranges(question, SUNDAY)
+    assert found.words == question and days(question) == [("2023-05-08", "2023-05-09")]
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "after"),
+    [
+        ("8th May 23", "2023-05-08", "2023-05-09"),
+        ("the week of 10 May 2023", "2023-05-08", "2023-05-15"),
+        ("die Woche vom 8. Mai 2023", "2023-05-08", "2023-05-15"),
+        ("la semana del 8 de mayo de 2023", "2023-05-08", "2023-05-15"),
+        ("Q1 2023", "2023-01-01", "2023-04-01"),
+        ("the third quarter of 2023", "2023-07-01", "2023-10-01"),
+        ("im 1. Quartal 2023", "2023-01-01", "2023-04-01"),
+        ("el primer trimestre de 2023", "2023-01-01", "2023-04-01"),
+        ("early 2023", "2023-01-01", "2023-05-02"),
+        ("mid July 2023", "2023-07-11", "2023-07-21"),
+        ("late 2023", "2023-09-01", "2024-01-01"),
+        ("Mitte Juli 2023", "2023-07-11", "2023-07-21"),
+        ("a finales de 2023", "2023-09-01", "2024-01-01"),
+        ("on Christmas Eve 2023", "2023-12-24", "2023-12-25"),
+        ("an Heiligabend 2023", "2023-12-24", "2023-12-25"),
+        ("en Nochebuena de 2023", "2023-12-24", "2023-12-25"),
+    ],
+)
+def test_a_time_by_another_name_is_understood(question: str, first: str, after: str) -> None:
+    assert days(question) == [(first, after)]
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [("on May 8th", "05-08"), ("on Christmas Eve", "12-24"), ("Silvester", "12-31"), ("Nochebuena", "12-24")],
+)
+def test_a_day_without_its_year_may_be_any_years(question: str, day: str) -> None:
+    found = [first for first, _ in days(question)]
+    assert {f"2022-{day}", f"2025-{day}"} <= set(found) and {first[5:] for first in found} == {day}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "31 April 2023",
+        "from 28 to 31 April 2023",
         "may I go?",
         "we march on",
         "an august person",
@@ -135,6 +296,8 @@ def test_a_day_of_which_nobody_knows_what_comes_first_may_be_either() -> None:
         (" letzte Woche ", "2026-11-09", "2026-11-16"),
         ("hace dos días", "2026-11-20", "2026-11-21"),
         ("Friday", "2026-11-20", "2026-11-21"),
+        ("5-7 June 2022", "2022-06-05", "2022-06-08"),
+        ("Q1 2023", "2023-01-01", "2023-04-01"),
     ],
 )
 def test_the_name_of_a_period_is_read(text: str, first: str, after: str) -> None:
@@ -142,7 +305,9 @@ def test_the_name_of_a_period_is_read(text: str, first: str, after: str) -> None
     assert period is not None and [at.date().isoformat() for at in period] == [first, after]
 
 
-@pytest.mark.parametrize("text", ["soon", "", "next week", "tomorrow", "10", "2024-13-01", "since yesterday", "a day"])
+@pytest.mark.parametrize(
+    "text", ["soon", "", "next week", "tomorrow", "10", "2024-13-01", "since yesterday", "a day", "2 pm on 8 May 2023"]
+)
 def test_what_is_no_name_of_a_period_is_none(text: str) -> None:
     assert read_period(text, datetime(2026, 11, 22)) is None
 
@@ -184,7 +349,7 @@ def test_every_day_of_the_calendar(word: str, day: int, month: int, year: int) -
     except ValueError:
         assert not found
     else:
-        assert all(one.start <= meant < one.end for one in found) and len(found) <= 1
+        assert all((one.end if word == "before" else one.start) == meant for one in found) and len(found) <= 1
 
 
 @pytest.mark.parametrize(
