@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -95,7 +96,10 @@ class _Subscription:
 
 
 class Watcher:
-    """Reads watched folders. ``run`` is called once; ``stop`` from any thread.
+    """Reads watched folders. ``stop`` is called from any thread, and from a signal handler.
+
+    A thread of its own waits for the stream, and ``run`` waits for a queue only: a signal handler that interrupted
+    ``run`` while it read the stream would wait forever for the locks that ``run`` holds.
 
     Attributes:
         folders: The folders that are watched.
@@ -112,28 +116,60 @@ class Watcher:
         self._request = request
         self._on_read = on_read
         self._on_trouble = on_trouble
-        self._stopping = threading.Event()
-        self._stream: Stream[WatchEvent] | None = None
+        self._stopping = False
+        self._current = _WatchRun()
         self.folders = [Path(folder) for folder in transport.send(r.ListWatchedFoldersRequest(request.folders))]
 
     def run(self, *, once: bool = False) -> None:
         """Watch until stopped; ``once`` reads what is there and ends."""
-        if self._stopping.is_set():
+        self._current = current = _WatchRun()
+        if self._stopping:
             return
-        self._stream = self._transport.send(replace(self._request, once=once))
-        with closing(self._stream) as stream:
-            if self._stopping.is_set():  # ``stop`` came before there was a stream to close
-                return
-            for event in stream:
+        request = replace(self._request, once=once)
+        current.begin(lambda: self._transport.send(request))
+        try:
+            while (event := current.events.get()) is not None and not self._stopping:
+                if isinstance(event, BaseException):
+                    raise event
                 if event.report is not None:
                     self._on_read(event.report)
                 else:
                     self._on_trouble(event.trouble)
-                if self._stopping.is_set():
-                    return
+        finally:
+            current.end()
 
     def stop(self) -> None:
         """Let ``run`` end after the file that it is reading."""
-        self._stopping.set()
+        self._stopping = True
+        self._current.events.put(None)
+
+
+class _WatchRun:
+    """One run of a watcher: its stream, the thread that reads the stream, and the queue of what was read."""
+
+    def __init__(self) -> None:
+        # The one queue that a signal handler may put to while it interrupts ``get``. None is the end.
+        self.events: queue.SimpleQueue[WatchEvent | BaseException | None] = queue.SimpleQueue()
+        self._stream: Stream[WatchEvent] | None = None
+        self._ended = False
+
+    def begin(self, open: Callable[[], Stream[WatchEvent]]) -> None:
+        threading.Thread(target=self._read, args=(open,), name="appliance-watcher", daemon=True).start()
+
+    def end(self) -> None:
+        """End the stream, if there is one. A thread that waits for the home's next owner is left to close its own."""
+        self._ended = True
         if self._stream is not None:
             self._stream.close()
+
+    def _read(self, open: Callable[[], Stream[WatchEvent]]) -> None:
+        try:
+            self._stream = open()
+            with closing(self._stream) as stream:
+                if not self._ended:
+                    for event in stream:
+                        self.events.put(event)
+        except BaseException as error:
+            self.events.put(error)
+        else:
+            self.events.put(None)

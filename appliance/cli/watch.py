@@ -54,10 +54,10 @@ def watch(
         watcher = memory.watcher(
             paths or (), user_id=user, on_read=on_file_read, on_trouble=lambda note: output.say_notes([note])
         )
-        if not once:
-            folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
-            output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
         with _stop_on_signals(watcher.stop):
+            if not once:
+                folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
+                output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
             watcher.run(once=once)
         if once:
             _, on_embedded = stack.enter_context(output.progress())

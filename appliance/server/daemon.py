@@ -21,7 +21,7 @@ import uvicorn
 from appliance import __version__, config, paths
 from appliance.client import Appliance
 from appliance.engine.engine import Engine
-from appliance.errors import ApplianceError, UsageError
+from appliance.errors import ApplianceError, HomeLocked, UsageError
 from appliance.server import logs
 from appliance.server.access.grants import Service
 from appliance.server.access.tokens import owner_token
@@ -73,7 +73,11 @@ def serve(
     restarts = False
     _share_one_heap()
     with ExitStack() as stack:
-        engine = Engine.open(home, purpose=DAEMON_PURPOSE)
+        try:
+            engine = Engine.open(home, purpose=DAEMON_PURPOSE)
+        except HomeLocked as error:
+            error.hint = "Close it first: 'appliance serve' must own the memory."
+            raise
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
         settings = memory.settings.server

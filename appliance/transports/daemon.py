@@ -12,7 +12,7 @@ import select
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -90,8 +90,9 @@ def find_address(home: Home) -> SocketAddress | None:
     return None
 
 
-def connect(home: Home, *, model: str | None = None) -> tuple[DaemonTransport, Settings] | None:
-    """Attach to the owner of a home; None if none answers.
+def connect(transport: DaemonTransport, *, model: str | None = None) -> Settings | None:
+    """Attach to the owner of the transport's home. Returns its settings; None if none answers, or the transport is
+    closed meanwhile.
 
     Args:
         model: The embedding model that the caller would use; None for the owner's.
@@ -99,7 +100,7 @@ def connect(home: Home, *, model: str | None = None) -> tuple[DaemonTransport, S
     Raises:
         HomeLocked: The owner is of another version, or uses another model.
     """
-    transport = DaemonTransport(home)
+    home = transport._home
     try:
         handshake = transport.handshake()
     except DaemonGone:
@@ -121,7 +122,7 @@ def connect(home: Home, *, model: str | None = None) -> tuple[DaemonTransport, S
             where=str(home.root),
             hint="Stop it or wait, or open the memory without an embedder of your own.",
         )
-    return transport, handshake.settings
+    return handshake.settings
 
 
 class DaemonTransport:
@@ -131,7 +132,7 @@ class DaemonTransport:
         self._home = home
         self._lock = threading.Lock()
         self._idle: list[_UnixConnection] = []
-        self._lifeline: _UnixConnection | None = None
+        self._waiting: set[_UnixConnection] = set()
         self._closed = False
         self.is_daemon = False
         """Whether the owner that it last connected to is a daemon."""
@@ -148,31 +149,46 @@ class DaemonTransport:
         return result
 
     def handshake(self) -> Handshake:
-        """Ask the owner what it is.
+        """Ask the owner what it is. One that has just taken the home answers when it has opened it.
 
         Raises:
-            DaemonGone: There is none.
+            DaemonGone: There is none, or ``close`` was called meanwhile.
         """
         try:
-            answered = self._ask("GET", "/hello", None)
+            answered = self._ask_hello()
         except DaemonGone as error:
             if not error.begun:
                 raise
-            answered = self._ask("GET", "/hello", None)  # an owner that restarts or leaves has closed the connection
+            answered = self._ask_hello()  # an owner that restarts or leaves has closed the connection
         return decode(answered, Handshake)
+
+    def _ask_hello(self) -> bytes:
+        connection = self._connection()
+        with self._ended_by_close(connection), self._exchange("GET", "/hello", None, connection) as answer:
+            return answer.read()
 
     def wait_until_gone(self) -> None:
         """Return when the owner has ended, or at ``close``."""
-        try:
-            lifeline = self._connection()
-        except DaemonGone:
-            return
-        with self._lock:
-            self._lifeline = lifeline
-            is_open = not self._closed
-        if is_open:
+        with suppress(DaemonGone), closing(self._connection()) as lifeline, self._ended_by_close(lifeline):
             lifeline.wait_for_end()
-        lifeline.close()
+
+    @contextmanager
+    def _ended_by_close(self, connection: _UnixConnection) -> Iterator[None]:
+        """Within, ``close`` ends the connection, which may wait for an owner that says nothing.
+
+        Raises:
+            DaemonGone: ``close`` was called before.
+        """
+        with self._lock:
+            if self._closed:
+                connection.close()
+                raise self.gone(connected=False)
+            self._waiting.add(connection)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.discard(connection)
 
     def close(self) -> None:
         """Let go of the owner, which goes on."""
@@ -180,8 +196,8 @@ class DaemonTransport:
             self._closed = True
             while self._idle:
                 self._idle.pop().close()
-            if self._lifeline is not None:
-                self._lifeline.hang_up()
+            for connection in self._waiting:
+                connection.hang_up()
 
     # --- one request ------------------------------------------------------------------------------------
 
@@ -206,7 +222,7 @@ class DaemonTransport:
         """Send a request that is answered in lines, and read its progress and result."""
         begun = False
         try:
-            with self._exchange("POST", path, body) as answer:
+            with self._exchange("POST", path, body, self._connection()) as answer:
                 for line in _lines(answer):
                     begun = begun or "begun" in line
                     if "progress" in line and on_progress is not None:
@@ -233,12 +249,13 @@ class DaemonTransport:
     # --- connections ------------------------------------------------------------------------------------
 
     def _ask(self, method: str, path: str, body: bytes | None) -> bytes:
-        with self._exchange(method, path, body) as answer:
+        with self._exchange(method, path, body, self._connection()) as answer:
             return answer.read()
 
     @contextmanager
-    def _exchange(self, method: str, path: str, body: bytes | None) -> Iterator[http.client.HTTPResponse]:
-        connection = self._connection()
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, connection: _UnixConnection
+    ) -> Iterator[http.client.HTTPResponse]:
         try:
             answer = self._begin(connection, method, path, body)
             try:

@@ -72,6 +72,7 @@ class SharedTransport:
         self._interactive_uses: set[_InteractiveUse] = set()
         self._local: LocalTransport | None = None
         self._remote: DaemonTransport | None = None
+        self._connecting: DaemonTransport | None = None
 
     def open(self) -> Self:
         """Attach to the home's owner, or become it.
@@ -134,6 +135,8 @@ class SharedTransport:
     def close(self) -> None:
         """Let go of the home. An owner first finishes what others asked of it and can't ask of the next one."""
         self._closed.set()
+        if self._connecting is not None:  # a thread may wait for an owner that does not answer yet
+            self._connecting.close()
         with self._lock:  # a thread that changes the owner has ended
             if self._remote is not None:
                 self._remote.close()
@@ -174,6 +177,8 @@ class SharedTransport:
         while not self._closed.is_set():
             if (settings := self._attach()) is not None:
                 return settings
+            if self._closed.is_set():
+                break
             try:
                 return self._own()
             except HomeLocked:
@@ -194,14 +199,14 @@ class SharedTransport:
             return None
         from appliance.transports import daemon
 
-        connected = daemon.connect(self._home, model=self._model)
-        if connected is None:
+        self._connecting = remote = daemon.DaemonTransport(self._home)
+        if self._closed.is_set():  # ``close`` did not see it
             return None
-        self._remote, settings = connected
-        if self._worker and not self._remote.is_daemon:
-            threading.Thread(
-                target=self._follow_owner, args=(self._remote,), name="appliance-owner", daemon=True
-            ).start()
+        if (settings := daemon.connect(remote, model=self._model)) is None:
+            return None
+        self._remote = remote
+        if self._worker and not remote.is_daemon:
+            threading.Thread(target=self._follow_owner, args=(remote,), name="appliance-owner", daemon=True).start()
         return settings
 
     def _own(self) -> Settings:

@@ -26,7 +26,7 @@ from appliance.transports.base import Transport
 from appliance.transports.daemon import DaemonTransport
 from appliance.transports.local import LocalTransport
 from appliance.transports.memory import MemoryTransport
-from appliance.types import Event, Progress, Stream
+from appliance.types import Event, FileReport, Progress, Stream
 from appliance_models import HashEmbedder
 from tests.homes import copied
 from tests.waits import PATIENCE, until
@@ -307,6 +307,31 @@ def test_a_watcher_that_is_stopped_before_its_stream_began_ends(built: Path, tmp
         thread.start()
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+def test_a_watcher_whose_stream_fails_can_run_again(built: Path, tmp_path: Path) -> None:
+    """As a daemon's does after a while."""
+    write_inputs(tmp_path)
+    with open_engine(copied(built, tmp_path / "home")) as engine:
+        local, failures = LocalTransport(engine), [StoreError("The disk is away.")]
+
+        class FailingTransport:
+            def send(self, request: Request[Any], on_progress: Any = None) -> Any:
+                if isinstance(request, r.WatchRequest) and failures:
+                    raise failures.pop()
+                return local.send(request, on_progress)
+
+            def close(self) -> None:
+                """The engine is the test's."""
+
+        reports: list[FileReport] = []
+        watcher = Appliance(FailingTransport(), engine.home, engine.settings).watcher(
+            [tmp_path / "drop"], on_read=reports.append
+        )
+        with pytest.raises(StoreError, match="away"):
+            watcher.run(once=True)
+        watcher.run(once=True)
+        assert reports
 
 
 def test_a_search_over_the_socket_goes_first() -> None:

@@ -21,7 +21,8 @@ from daemons import ROOT, TALK, environment, filled, running
 from appliance import Appliance
 from appliance.errors import DaemonGone, HomeLocked, NotFound, StoreError
 from appliance.paths import Home
-from appliance.store.lock import read_owner
+from appliance.store.lock import OwnerLock, read_owner
+from appliance.transports.unix_socket import listen_unix, remove_socket
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -250,8 +251,73 @@ def test_a_daemon_is_refused_while_another_program_owns_the_home_and_used_when_i
         refused = command_line(home, "serve", "--port", "0")
         errors = refused.communicate(timeout=120)[1].decode()
         assert refused.returncode == 3 and f"'appliance tui' (process {os.getpid()})" in errors
+        assert "Close it first: 'appliance serve' must own the memory." in errors
     with running(home), Appliance.open(home) as memory:
         assert memory.is_attached_to_daemon and memory.search("ferry")
+
+
+@contextmanager
+def watching(home: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that watches a folder, and has read the one file in it."""
+    folder.mkdir()
+    talk_file(folder / "a.jsonl", 3)
+    process = command_line(home, "watch", str(folder))
+    assert process.stdout is not None and process.stderr is not None
+    with process.stdout, process.stderr:
+        try:
+            assert b"Ctrl-C" in process.stderr.readline()
+            assert b"a.jsonl" in process.stdout.readline()
+            yield process
+        finally:
+            kill(process)
+
+
+def ended_quietly(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
+    """Whether a watch that gets a signal ends as one that owns the home does: with exit code 0 and no more words."""
+    assert process.stdout is not None and process.stderr is not None
+    process.send_signal(number)
+    return (process.wait(60), process.stdout.read(), process.stderr.read()) == (0, b"", b"")
+
+
+def threads_named(name: str) -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_watch_beside_an_owner_ends_when_it_is_told_to(home: Path, tmp_path: Path, number: signal.Signals) -> None:
+    with Appliance.open(home, worker=False), watching(home, tmp_path / "drop") as process:
+        assert threads_named("appliance-stream"), "the watcher of the owner"
+        assert ended_quietly(process, number)
+        until(lambda: not threads_named("appliance-stream"), "the end of the owner's watcher")
+
+
+@pytest.mark.slow
+def test_a_watch_beside_a_daemon_or_another_watch_ends_when_it_is_told_to(home: Path, tmp_path: Path) -> None:
+    filled(home)
+    with running(home), watching(home, tmp_path / "one") as process:
+        assert ended_quietly(process, signal.SIGTERM)
+    with watching(home, tmp_path / "two") as first, watching(home, tmp_path / "three") as second:
+        assert ended_quietly(second, signal.SIGTERM)
+        assert ended_quietly(first, signal.SIGTERM)
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_an_ingest_beside_an_owner_and_what_the_owner_does_for_it(home: Path, tmp_path: Path) -> None:
+    file = talk_file(tmp_path / "long.jsonl", 60_000)
+    with Appliance.open(home, worker=False) as memory:
+        # Tests that were started in the background of a shell ignore interrupts, and so would what they start.
+        saved = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = command_line(home, "ingest", str(file))
+        finally:
+            signal.signal(signal.SIGINT, saved)
+        until(lambda: memory.overview.counts()["messages"] or process.poll() is not None, "a commit")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        assert (process.returncode, stdout) == (130, b"") and b"Everything committed so far is kept" in stderr
+        until(lambda: not threads_named("appliance-rpc-client"), "the end of the owner's work")
+        assert 0 < memory.overview.counts()["messages"] < 60_000
 
 
 # --- when the owner leaves ----------------------------------------------------------------------------------
@@ -407,6 +473,26 @@ def test_a_watcher_and_a_listener_go_on_with_the_next_owner(home: Path, tmp_path
         watcher.stop()
         thread.join(60)
         assert [report.new for report in reports] == [3, 4]
+
+
+@pytest.mark.slow
+def test_a_watch_that_waits_for_the_next_owner_ends_when_it_is_told_to(home: Path, tmp_path: Path) -> None:
+    """The next owner listens and does not answer yet, as one that still opens the home."""
+    lock = OwnerLock(Home(home).lock)
+    with ExitStack() as stack:
+        owner = stack.enter_context(Appliance.open(home, worker=False))
+        process = stack.enter_context(watching(home, tmp_path / "drop"))
+        process.send_signal(signal.SIGSTOP)  # so that it does not take over
+        place = socket_of(owner)
+        owner.close()
+        lock.acquire("a slow one")
+        stack.callback(lock.release)
+        silent = stack.enter_context(listen_unix(place))
+        silent.settimeout(60)
+        lock.announce(place, lambda: remove_socket(place))
+        process.send_signal(signal.SIGCONT)
+        stack.enter_context(silent.accept()[0])
+        assert ended_quietly(process, signal.SIGTERM)
 
 
 def test_what_can_t_be_repeated_is_finished_before_the_owner_leaves(
