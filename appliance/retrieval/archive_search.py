@@ -15,9 +15,9 @@ from appliance.store.sql import pages
 from appliance.types import Filters, Hits
 
 GOOD_CONFIDENCE = 0.9
-"""The confidence of the best hit from which on a search of the hot messages counts as good. With four fifths of LoCoMo's
-messages archived at random, such searches look into the archive for 75 % of the questions, and recall@10 is 0.71; with
-0.8, 46 % and 0.53; with both tiers for all, 0.85 (``tests/eval/archive.py``)."""
+"""The confidence of the best hit from which on a search of the hot messages counts as good. With four fifths of
+LoCoMo's messages archived at random, searches look into the archive for 75 % of the questions, and recall@10 is 0.71;
+with 0.8, 46 % and 0.53; with both tiers for all questions, 0.85 (``tests/eval/archive.py``)."""
 
 PHRASE_POOL_SIZE = 500
 """How many archived chunks, the best by the words of a quoted phrase, are read to find the phrase itself."""

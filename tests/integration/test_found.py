@@ -72,6 +72,7 @@ def memory(chat: Path) -> Appliance:  # type: ignore[misc]
         ("dishwasher in January 2024", "m1"),
         ("what did Ana say on 3 January 2024", "m2"),
         ('"cat"', "m9"),
+        ("what did Ana say about a DVD in January", "m8"),
     ],
 )
 def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> None:
