@@ -61,7 +61,9 @@ User = Annotated[str | None, option("--user", "U", "Whose memory to use. Default
 TargetUser = Annotated[str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.")]
 Namespace = Annotated[str, option("--namespace", "N", "Use this namespace of the user.")]
 Reveal = Annotated[bool, flag("--reveal", "Show secrets as they are: keys, tokens, card numbers, passwords.")]
-Profile = Annotated[str | None, option("--profile", "NAME", "Rank by evidence, balanced, items, or your own weights.")]
+Profile = Annotated[
+    str | None, option("--profile", "NAME", "How to rank: evidence, balanced, items, or a profile of the settings.")
+]
 Limit = Annotated[int | None, option("--limit -k", "N", "At most this many.", min=1)]
 Budget = Annotated[
     int | None, option("--budget", "TOKENS", "Most tokens of a context; never exceeded.", callback=_check_budget)

@@ -37,7 +37,11 @@ def search(
     min_score: Annotated[
         float | None,
         option(
-            "--min-score", "0..1", "Least score of a hit. Default: none, if the best is a good match.", min=0, max=1
+            "--min-score",
+            "0..1",
+            "Show hits from this score on. Default: all hits, if the best is a good match; else none.",
+            min=0,
+            max=1,
         ),
     ] = None,
     mode: Annotated[

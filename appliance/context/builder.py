@@ -19,7 +19,7 @@ from appliance.requests import ContextRequest, ProfileRequest, SearchRequest, Se
 from appliance.secrets.masking import mask_secrets
 from appliance.store import importance, lexical, messages, neighbours, sessions
 from appliance.store.database import Database
-from appliance.types import Context, Fact, Hit, Hits, Message, Scope, SessionInfo, Summary, SummaryHit, Window
+from appliance.types import Context, Fact, Hits, Message, Scope, SessionInfo, Summary, SummaryHit, Window
 
 MAX_TURNS = 200
 """How many of a session's latest turns a context looks at; far more than any budget holds."""
@@ -98,7 +98,6 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
 
     Raises:
         NotFound: There is no such session.
-        UsageError: The standing instructions alone are more than the budget.
     """
     db, request, scope = sources.database.read(), inputs.request, inputs.scope
     session = None
@@ -114,14 +113,16 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         excluded_texts = inputs.excluded_texts
         found, effective_query = sources.search(_memory_search(inputs, scope, len(excluded_texts)), turn_texts)
         hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
+        facts = sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id))
         ids = [hit.message_id for hit in hits]
-        importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(hits)).items()}
+        weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]
+        importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(weighed)).items()}
         procedures = _find_procedures(sources, effective_query, scope) if sources.is_how_to(request.query) else []
         material = ContextMaterial(
             turns=turns,
             window=window,
             hits=hits,
-            facts=sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id)),
+            facts=facts,
             summaries=_from_other_sessions([*procedures, *(hit.summary for hit in found.summaries)], session),
             neighbours=_neighbour_turns(db, ids[: memory_selection.MEMORIES_WITH_NEIGHBOURS], excluded_texts),
             importance={id: one.importance for id, one in importances.items()},
@@ -220,8 +221,8 @@ def _neighbour_turns(
     return {id: (unless_excluded(before), unless_excluded(after)) for id, (before, after) in found.items()}
 
 
-def _keys(hits: Sequence[Hit]) -> list[int]:
-    return [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
+def _keys(ids: Sequence[str]) -> list[int]:
+    return [key for id in ids if (key := messages.message_key(id)) is not None]
 
 
 def _from_other_sessions(summaries: Sequence[Summary], session: SessionInfo | None) -> list[Summary]:

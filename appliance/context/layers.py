@@ -1,7 +1,8 @@
 """Fills the layers of a context within an exact token budget: profile, memories, running summary, recent turns.
 
-Standing instructions come first and are never cut. Facts, summary and turns then get what fits their shares, and the
-memories get the rest of the budget. What the memories leave goes back to the turns, the profile and the summary.
+Standing instructions that apply come first, each whole or left out. Facts, summary and turns then get what fits their
+shares, and the memories get the rest of the budget. What the memories leave goes back to the turns, the profile and
+the summary.
 """
 
 from __future__ import annotations
@@ -25,28 +26,27 @@ LEFTOVER_ORDER = ("recent", "profile", "summary")
 
 
 def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = ()) -> Context:
-    """Build the context for a plan from its material.
-
-    Raises:
-        UsageError: The standing instructions alone are more than the budget.
-    """
+    """Build the context for a plan from its material."""
     # The same parts are counted several times to see what fits.
     plan = replace(plan, count=cache(plan.count))
     dropped: list[Dropped] = []
     pieces: dict[str, list[PromptPart]] = {layer: [] for layer in LAYERS}
-    pieces["profile"] = profile.instructions(plan, material.facts)
+    instructions = profile.instructions(plan, material)
+    pieces["profile"] = instructions
     for layer in LEFTOVER_ORDER:
         max_tokens = min(plan.layer_tokens(layer), _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
-        pieces[layer] = _fill(plan, material, layer, max_tokens)
+        pieces[layer] = _fill(plan, material, layer, instructions, max_tokens)
     shown = {piece.item.message_id for piece in pieces["recent"]}
     pieces["retrieved"] = memory_selection.select_memories(plan, material, shown, _tokens_left(plan, pieces), dropped)
     for layer in LEFTOVER_ORDER:
-        pieces[layer] = _fill(plan, material, layer, _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
+        max_tokens = _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer)
+        pieces[layer] = _fill(plan, material, layer, instructions, max_tokens)
     shown = {piece.item.message_id for piece in pieces["recent"]}
     pieces["retrieved"] = [piece for piece in pieces["retrieved"] if piece.item.message_id not in shown]
     while max((prompt := _prompt(plan, pieces)).tokens, prompt.chat_tokens) > plan.budget:
         # In other kinds of encodings the counts of parts need not add up: the weakest part goes until the whole fits.
         dropped.append(_drop_weakest(pieces))
+    note = profile.missing_note(plan, material, {piece.item.message_id for piece in pieces["profile"]})
     return Context(
         query=plan.query,
         budget=plan.budget,
@@ -56,17 +56,19 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
         messages=prompt.messages,
         text=prompt.text,
         dropped=_complete_dropped(material, prompt.pieces, dropped),
-        notes=tuple(notes),
+        notes=(*notes, *filter(None, [note])),
     )
 
 
-def _fill(plan: ContextPlan, material: ContextMaterial, layer: str, max_tokens: int) -> list[PromptPart]:
-    """The parts of a layer that fit into ``max_tokens`` with its heading. A larger limit never removes a part."""
+def _fill(
+    plan: ContextPlan, material: ContextMaterial, layer: str, instructions: Sequence[PromptPart], max_tokens: int
+) -> list[PromptPart]:
+    """The parts of a layer that fit into ``max_tokens`` with its heading. The instructions that apply always stay."""
     max_tokens -= plan.count(render.HEADINGS[layer])
     if layer == "profile":
-        always = profile.instructions(plan, material.facts)
-        more = profile.other_facts(plan, material.facts, max_tokens - total(always)) if plan.has_share(layer) else []
-        return always + more
+        if not plan.has_share(layer):
+            return list(instructions)
+        return [*instructions, *profile.other_facts(plan, material, instructions, max_tokens - total(instructions))]
     if not plan.has_share(layer):
         return []
     if layer == "recent":

@@ -1,41 +1,91 @@
-"""The profile layer: what is known about the person. Standing instructions are always included."""
+"""The profile layer: what is known about the person, the standing instructions first. An instruction is whole or left
+out, never shortened."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from appliance.context import render
-from appliance.context.materials import ContextPlan, PromptPart
-from appliance.errors import UsageError
+from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart
+from appliance.store import lexical
 from appliance.types import ContextItem, Fact
 
+INSTRUCTIONS_SHARE = 0.5
+"""The share of the budget that the instructions that apply may take. They govern the answer, so they may exceed the
+profile's share, but the answer also needs memories and turns. The first of them may take the whole budget."""
 
-def instructions(plan: ContextPlan, facts: Sequence[Fact]) -> list[PromptPart]:
-    """The standing instructions, all of them.
-
-    Raises:
-        UsageError: They alone are more than the budget.
-    """
-    pieces = [_piece(plan, fact) for fact in facts if fact.kind == "instruction"]
-    required = plan.count(render.PROFILE + "".join(piece.rendered for piece in pieces)) if pieces else 0
-    if required > plan.budget:
-        raise UsageError(
-            f"The standing instructions need {required} tokens, but the budget is {plan.budget}.",
-            hint=f"Use a budget of at least {required}, or end an instruction that no longer holds.",
-        )
-    return pieces
+_CONDITION = re.compile(
+    r"\b(?:(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b(?: asks?\b(?: you)?(?: about| for)?)?"
+    r"|(?:for|in|to) (?:my |any |all )?questions (?:about|on)\b"
+    r"|(?:wenn|falls|sobald|immer wenn) (?:ich|wir|es um)\b(?: dich)?(?: nach)?|(?:bei|zu) fragen (?:nach|zu|über)\b"
+    r"|(?:cuando|si|siempre que) (?:te |yo )?(?:pregunt|pid|habl)\w*(?: (?:por|sobre|de))?)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
 
 
-def other_facts(plan: ContextPlan, facts: Sequence[Fact], max_tokens: int) -> list[PromptPart]:
-    """The other facts that fit, in their order; none is cut."""
+def instructions(plan: ContextPlan, material: ContextMaterial) -> list[PromptPart]:
+    """The standing instructions that apply, whole, while they fit: the pinned first, then the newest."""
     chosen: list[PromptPart] = []
-    for fact in facts:
-        if fact.kind != "instruction":
-            piece = _piece(plan, fact)
-            if piece.item.tokens <= max_tokens:
-                max_tokens -= piece.item.tokens
-                chosen.append(piece)
+    heading = plan.count(render.PROFILE)
+    spent = heading
+    for fact in applicable(plan, material):
+        piece = _piece(plan, fact)
+        limit = plan.budget * INSTRUCTIONS_SHARE if chosen else plan.budget
+        if spent + piece.item.tokens <= limit:
+            spent += piece.item.tokens
+            chosen.append(piece)
     return chosen
+
+
+def applicable(plan: ContextPlan, material: ContextMaterial) -> list[Fact]:
+    """The standing instructions that apply to the query, the most important first. An instruction applies if it has no
+    condition ("when I ask about ..."), if its condition shares words with the query, or if a message that states it is
+    pinned."""
+    stems = {lexical.stem(word) for word in plan.words}
+    newest_first = sorted(
+        (fact for fact in material.facts if fact.kind == "instruction"),
+        key=lambda fact: fact.said_at or "",
+        reverse=True,
+    )
+    pinned = [fact for fact in newest_first if any(quote.message_id in material.pinned for quote in fact.evidence)]
+    return pinned + [fact for fact in newest_first if fact not in pinned and _applies(fact, stems)]
+
+
+def other_facts(
+    plan: ContextPlan, material: ContextMaterial, instructed: Sequence[PromptPart], max_tokens: int
+) -> list[PromptPart]:
+    """What else fits: the instructions that are left, the newest first, and the other facts, in their order. None is
+    cut."""
+    ids = {piece.item.message_id for piece in instructed}
+    left = [fact for fact in material.facts if fact.id not in ids]
+    left.sort(key=lambda fact: fact.said_at or "" if fact.kind == "instruction" else "", reverse=True)
+    left.sort(key=lambda fact: fact.kind != "instruction")
+    chosen: list[PromptPart] = []
+    for fact in left:
+        piece = _piece(plan, fact)
+        if piece.item.tokens <= max_tokens:
+            max_tokens -= piece.item.tokens
+            chosen.append(piece)
+    return chosen
+
+
+def missing_note(plan: ContextPlan, material: ContextMaterial, shown: Collection[str]) -> str | None:
+    """A note that names the standing instructions that apply and are not shown."""
+    missing = [fact.id for fact in applicable(plan, material) if fact.id not in shown]
+    if not missing:
+        return None
+    names = "A standing instruction has" if len(missing) == 1 else f"{len(missing)} standing instructions have"
+    return f"{names} no room in the budget of {plan.budget} tokens: {', '.join(missing)}."
+
+
+def _applies(fact: Fact, stems: Collection[str]) -> bool:
+    """Whether an instruction has no condition, or one that shares a word with the query."""
+    condition = _CONDITION.search(fact.text)
+    if condition is None:
+        return True
+    return any(lexical.stem(word) in stems for word in _WORD.findall(fact.text[condition.end() :]))
 
 
 def _piece(plan: ContextPlan, fact: Fact) -> PromptPart:

@@ -2,7 +2,7 @@
 
 What profile, summary and recent turns leave of their shares goes to the retrieved memories. What these leave goes back
 to the recent turns, then to the profile, then to the summary. A layer with a share of 0 stays empty, except for
-standing instructions.
+the standing instructions that apply to the query.
 """
 
 from __future__ import annotations

@@ -111,8 +111,7 @@ class ContextRequest(Request[Context]):
         The context. ``tokens`` never exceeds ``budget``.
 
     Raises:
-        UsageError: The budget is below 1 or too small for the standing instructions, or a profile, preset or share is
-            unknown.
+        UsageError: The budget is below 1, or a profile, preset or share is unknown.
         NotFound: No such session.
     """
 

@@ -57,7 +57,10 @@ def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
     hit, shown = found.selection.rows.index(position) + 1, page.offset + page.limit
     best = float(scores[found.selection.rows].max())
     if page.min_score is None and not found.confidence.found:
-        words = f"No message is a good match: the best score is {best:.2f}. With a minimum score of 0, it is hit {hit}."
+        compared = (
+            f"the best score is {best:.2f}, its own" if hit == 1 else f"its score is {score:.2f}, the best {best:.2f}"
+        )
+        words = f"No message is a good match: {compared}. A minimum score of 0 shows it as hit {hit}."
         return WhyNot(id, "below minimum", words, rank, score, why)
     if page.min_score is not None and score < page.min_score:
         words = f"Its score of {score:.2f} is below the minimum of {page.min_score:.2f}."
@@ -66,19 +69,21 @@ def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
         return WhyNot(id, "shown", f"It is hit {hit}.", rank, score, why)
     last = found.selection.rows[shown - 1]
     words = (
-        f"Rank {rank} of {len(candidates)}. It is hit {hit}, and the page ends with hit {shown}."
-        f" {_deficit(ranking, position, last)} Score: {score:.2f} (last hit: {float(scores[last]):.2f})."
+        f"It is hit {hit} (rank {rank} of {len(candidates)} candidates before folding); this page ends with hit {shown}."
+        f" {_deficit(ranking, position, last, shown)} Its score is {score:.2f}, that of hit {shown} is"
+        f" {float(scores[last]):.2f}."
     )
     return WhyNot(id, "ranked", words, rank, score, why)
 
 
-def _deficit(ranking: Ranking, row: int, last: int) -> str:
-    """A sentence that says what puts a candidate behind the last hit more than anything else."""
+def _deficit(ranking: Ranking, row: int, last: int, shown: int) -> str:
+    """A sentence that says what puts a candidate behind the last hit, number ``shown``, more than anything else."""
     if "asked" in ranking.values and ranking.values["asked"][row]:
         return "It repeats the question, and comes behind what may answer it."
     own, better = (contributions(ranking.values, ranking.weights, one) for one in (row, last))
     name = max(better.keys() - OFFSETS, key=lambda name: (better[name] - own[name], name))
-    return f"The last hit has more for {FEATURE_LABELS.get(name, name)}: {better[name]:.2f} against {own[name]:.2f}."
+    label = FEATURE_LABELS.get(name, name)
+    return f"The largest difference is {label}: {own[name]:.2f}; hit {shown} has {better[name]:.2f}."
 
 
 def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, filters: Filters) -> Iterator[str]:

@@ -232,7 +232,9 @@ def test_why_not_says_where_a_message_fell_out(run: Run, kept: Path) -> None:
     other = "m1" if first["message_id"] != "m1" else "m2"
     asked = ("search", "QX-4471", "-k", "1", "--why-not")
     assert (
-        run(*asked, other).stdout.splitlines()[-1].startswith((f"{other} ranks below the hits. Rank ", f"{other} was "))
+        run(*asked, other)
+        .stdout.splitlines()[-1]
+        .startswith((f"{other} ranks below the hits. It is hit ", f"{other} was "))
     )
     report = document(run(*asked, first["message_id"], "--json"))
     assert report["why_not"]["stage"] == "shown"

@@ -75,6 +75,37 @@ def test_a_statement_is_understood(text: str, expected: tuple[str, str, str]) ->
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Please use metric units in the future.",
+        "Give me shorter answers in the future.",
+        "Show me the sources from now on.",
+        "In the future, give me the short version.",
+        "Tell me the price going forward.",
+        "Gib mir in Zukunft kürzere Antworten.",
+    ],
+)
+def test_an_order_for_all_time_is_a_standing_instruction(text: str) -> None:
+    assert [kind for _, kind, _ in found(text)] == ["instruction"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "give me some tips on how to stay motivated and keep going in the future",
+        "Can you give me some tips on how to avoid this in the future?",
+        "Tell me what could go wrong in the future.",
+        "Please show us how cities may look in future",
+        "List some things that I should watch for in the future.",
+        "Suggest a few ways to save money in the future.",
+        "Gib mir Tipps, wie ich in Zukunft motiviert bleibe.",
+    ],
+)
+def test_a_request_about_the_future_is_no_standing_instruction(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("I no longer use Slack.", [("uses", "Slack")]),

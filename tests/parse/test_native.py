@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,20 @@ def test_the_line_of_the_contract(read):
             {"edited": True, "timezone": "unknown"}, "line 1",
         )
     ]  # fmt: skip
+
+
+def test_the_page_names_every_key_and_its_example_is_read(read):
+    page = (Path(__file__).parents[2] / "docs" / "formats" / "native.md").read_text(encoding="utf-8")
+    example = page.partition("```json\n")[2].partition("```")[0]
+    assert json.loads(example).keys() == native._KNOWN_KEYS
+    for key in native._KNOWN_KEYS:
+        assert f"\n| `{key}` | {'required' if key in native._REQUIRED else ''}" in page, key
+    got = read(example)
+    (message,) = got.messages
+    assert (message.session, message.role, message.text) == ("s1", "user", "The harbour opens at nine.")
+    assert (message.external_id, message.author, message.reply_to) == ("s1-7", "Ana", "s1-6")
+    assert message.metadata == {"edited": True} and got.sessions[0].title == "Harbour"
+    assert message.sent_at == datetime(2026, 2, 6, 10, 30, tzinfo=UTC) and got.problems == got.notes == []
 
 
 def test_only_three_keys_are_required_and_others_are_kept(read):

@@ -141,7 +141,8 @@ def test_a_good_request_that_can_not_be_carried_out(client: TestClient) -> None:
     assert over.status_code == 409
     told = {"attribute": "manner", "value": "always answer " + "very " * 200 + "kindly", "kind": "instruction"}
     client.post("/v1/facts", json=told)
-    assert client.post("/v1/context", json={"query": "x", "budget": 64}).status_code == 409
+    without = client.post("/v1/context", json={"query": "x", "budget": 64})
+    assert without.status_code == 200 and without.json()["dropped"][0]["reason"] == "no room left in the profile"
 
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

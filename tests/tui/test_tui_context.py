@@ -152,7 +152,7 @@ def test_brackets_change_the_budget_and_t_the_preset(memory: Appliance, talk: st
     run(memory, body)
 
 
-def test_a_budget_too_small_is_said_in_words_and_nothing_typed_is_lost(memory: Appliance, talk: str) -> None:
+def test_instructions_without_room_are_named_and_nothing_typed_is_lost(memory: Appliance, talk: str) -> None:
     memory.facts.add("Always answer in short sentences and " + "very " * 300 + "politely.", user_id=None)
     memory.facts.add(attribute="rule", value="word " * 400, kind="instruction")
 
@@ -160,7 +160,7 @@ def test_a_budget_too_small_is_said_in_words_and_nothing_typed_is_lost(memory: A
         await say(pilot, "Lisbon")
         screen.options = replace(screen.options, budget=250)
         note = screen.query_one("#context-note", Static)
-        await until(pilot, lambda: "standing instructions" in str(note.render()))
+        await until(pilot, lambda: "no room in the budget" in str(note.render()))
         assert screen.query_one("#context-query", Input).value == "Lisbon"
 
     run(memory, body)

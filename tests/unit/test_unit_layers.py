@@ -129,7 +129,8 @@ def test_what_memories_leave_goes_to_turns_then_profile_then_summary() -> None:
 
 
 def test_a_layer_without_a_share_stays_empty() -> None:
-    material = ContextMaterial(hits=HITS, turns=TURNS, facts=[fact(1, "x"), fact(2, "y", "instruction")])
+    facts = [fact(1, "x"), fact(2, "y", "instruction"), fact(3, "Say where when I ask about tea", "instruction")]
+    material = ContextMaterial(hits=HITS, turns=TURNS, facts=facts)
     for layer in LAYERS:
         context = layers.build(plan(2_000, "assistant", **{layer: 0.0}), material)
         assert ids(context, layer) == (["f2"] if layer == "profile" else [])
@@ -141,18 +142,68 @@ def test_a_layer_without_a_share_stays_empty() -> None:
 # --- profile ------------------------------------------------------------------------------------------
 
 
-def test_standing_instructions_stand_whatever_else_goes() -> None:
+def instruction(number: int, text: str, said_at: str = "2025-02-03T10:00:00Z") -> Fact:
+    return replace(fact(number, text, "instruction"), said_at=said_at, since=said_at)
+
+
+def test_a_standing_instruction_stands_whatever_else_goes() -> None:
     always = fact(1, "Always answer in metric units.", "instruction")
     material = ContextMaterial(
         hits=HITS, turns=TURNS, facts=[*(fact(n, "Something else " * 9) for n in range(2, 9)), always]
     )
     least = COUNT(render.PROFILE + render.fact(always))
     context = layers.build(plan(least), material)
-    assert context.tokens == least and ids(context, "profile") == ["f1"]
+    assert context.tokens == least and ids(context, "profile") == ["f1"] and not context.notes
     assert not ids(context, "retrieved") and not ids(context, "recent")
-    with pytest.raises(UsageError, match=f"{least} tokens") as refused:
-        layers.build(plan(least - 1), material)
-    assert f"budget of at least {least}" in str(refused.value.hint)
+    without = layers.build(plan(least - 1), material)
+    assert without.tokens < least and "f1" not in ids(without, "profile")
+    assert {one.message_id: one.reason for one in without.dropped}["f1"] == "no room left in the profile"
+    assert without.notes == (f"A standing instruction has no room in the budget of {least - 1} tokens: f1.",)
+
+
+def test_instructions_beyond_the_budget_leave_room_for_memories() -> None:
+    many = [instruction(n, f"Always name the source when I ask about topic{n}") for n in range(1, 40)]
+    assert sum(COUNT(render.fact(one)) for one in many) > 600
+    material = ContextMaterial(hits=HITS, turns=TURNS, facts=many)
+    for budget in (60, 150, 300, 600):
+        context = layers.build(plan(budget), material)
+        assert context.tokens <= budget and ids(context, "retrieved") and not context.notes
+        shown = ids(context, "profile")
+        for item in items(context, "profile"):
+            assert item.fidelity == "full" and item.text in context.text, "never cut"
+        reasons = {one.message_id: one.reason for one in context.dropped}
+        assert all(reasons[one.id].startswith("no room left") for one in many if one.id not in shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "applies"),
+    [
+        ("Always answer in metric units", True),
+        ("Always name the keeper when I ask about lighthouses", True),
+        ("Always name the vendor when I ask about invoices", False),
+        ("When I ask about the lighthouse, always give the year", True),
+        ("Always mention the lighthouse if I ask you about boats", False),
+        ("Nenne immer den Preis, wenn ich nach Rechnungen frage", False),
+        ("Responde siempre con la fecha cuando te pregunte por facturas", False),
+    ],
+)
+def test_an_instruction_whose_condition_does_not_hold_gives_way(text: str, applies: bool) -> None:
+    newer = instruction(2, "Always give the hour when I ask about trains", "2025-03-01T10:00:00Z")
+    facts = [instruction(1, text, "2025-02-01T10:00:00Z"), newer]
+    room = COUNT(render.PROFILE) + max(COUNT(render.fact(one)) for one in facts)
+    context = layers.build(plan(room, profile=1.0), ContextMaterial(facts=facts))
+    assert ids(context, "profile") == (["f1"] if applies else ["f2"])
+
+
+def test_the_pinned_instruction_comes_first_then_the_newest() -> None:
+    facts = [instruction(n, f"Always use the style number {n}", f"2025-0{n}-01T10:00:00Z") for n in range(1, 8)]
+    one = COUNT(render.fact(facts[0]))
+    context = layers.build(
+        plan(2 * (COUNT(render.PROFILE) + 3 * one)), ContextMaterial(hits=HITS, facts=facts, pinned={"m2"})
+    )
+    assert ids(context, "profile")[:3] == ["f2", "f7", "f6"] and ids(context, "retrieved")
+    assert context.notes and "f1" in context.notes[0]
+    assert len(ids(layers.build(plan(4_000), ContextMaterial(hits=HITS, facts=facts)), "profile")) == 7
 
 
 def test_a_fact_cites_the_message_that_it_is_from() -> None:

@@ -53,11 +53,11 @@ def test_what_is_ranked_behind_the_hits(chats: Appliance) -> None:
     assert 0 <= answer.score <= 1
     assert answer.score <= hits[-1].score
     assert re.fullmatch(
-        r"Rank 8 of \d+\. It is hit 8, and the page ends with hit 3\. The last hit has more for [\w ]+: [\d.-]+ against"
-        r" [\d.-]+\. Score: [\d.-]+ \(last hit: [\d.-]+\)\.",
+        r"It is hit 8 \(rank 8 of \d+ candidates before folding\); this page ends with hit 3\. The largest difference is"
+        r" [\w -]+: [\d.-]+; hit 3 has [\d.-]+\. Its score is [\d.-]+, that of hit 3 is [\d.-]+\.",
         answer.words,
     ), answer.words
-    assert "the page ends with hit 7" in asked(chats, behind.external_id, offset=4).words
+    assert "this page ends with hit 7" in asked(chats, behind.external_id, offset=4).words
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,11 @@ _VERBS = (
     r"|remember (?:that i|i|my|to (?:use|answer|reply|include|cite|write|add|check))|say (?:when|if|so|where|which))\b"
 )
 _TALK_VERBS = r"(?:answer|reply|respond|use|write|give|show|include|explain|format|keep|cite|convert|call|address|provide|ask|avoid|apologi[sz]e|add|speak|talk)\b"
+# "Give me tips on how to stay motivated in the future" asks once; "give me shorter answers in the future" asks for ever.
+_ONE_REQUEST = (
+    r"(?!(?:please )?(?:give|show|tell|send|list|suggest|recommend|offer|provide|explain|write|generate|produce) (?:to |for )?(?:me|us|some|a few|several|\d+|two|three|four|five|ten)\b"
+    r"(?:(?!\b(?:answers?|repl(?:y|ies)|responses?|explanations?)\b)[^\n.!?]){0,120}\bin (?:the )?future\b)"
+)
 _HERE = pattern(r"[^\n]*\b(?:here|this time|in this|in that|for this|for now|today|yet|this (?:one|answer|question|file|task|reply|response|message)|in your answer to|for the moment|right now|just this once)\b")
 _ONCE = pattern(r"[^\n]{0,30}\b(?:today|tonight|this (?:week|weekend|month|morning)|for (?:the|a) (?:day|week|weekend|night|few days|conference|meeting))\b")
 _WAS = pattern(r",? (?:anymore|any more|any longer)")
@@ -235,7 +240,7 @@ _PROJECTS = (
 
 _ORDERS = (
     FactRule("from now on", "instruction", "instruction", ("from now on", "going forward", "in future", "in the future", "henceforth", "from here on"), pattern(rf"\b(?:from now on|going forward|in (?:the )?future|henceforth|from here on(?: out)?)\b,? (?:please |can you |could you |i want you to |i'd like you to |you should )?(?={_VERBS})"), "rest", can_follow_words=True, confidence=0.95),
-    FactRule("... from now on", "instruction", "instruction", ("from now on", "going forward", "in the future", "in future"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:please |and |also |can you |could you )?(?={_VERBS}[^\n.!?]{{2,120}}\b(?:from now on|going forward|in (?:the )?future)\b)"), "rest", confidence=0.9),
+    FactRule("... from now on", "instruction", "instruction", ("from now on", "going forward", "in the future", "in future"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:please |and |also |can you |could you )?{_ONE_REQUEST}(?={_VERBS}[^\n.!?]{{2,120}}\b(?:from now on|going forward|in (?:the )?future)\b)"), "rest", confidence=0.9),
     FactRule("always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:^|(?<=[\n.!:;,*•-]))[ \t]*(?:please |and |also |but )?(?=(?:always|never) {_VERBS})"), "rest", confidence=0.9, unless=_HERE),
     FactRule("want you to always", "instruction", "instruction", ("always", "never"), pattern(rf"(?:\bi(?:'d| would)? (?:want|like|need|prefer)(?: for)? you to|\bmake sure (?:that )?(?:you |to )|\bremember to|\byou (?:should|must|have to|need to)|\bi prefer (?:that|if) you|\bplease)[ \t]+(?=(?:always|never) {_TALK_VERBS})"), "rest", can_follow_words=True, confidence=0.9),
     FactRule("please don't", "instruction", "instruction", ("don't", "dont", "do not", "stop "), pattern(r"(?:^|(?<=[\n.!:;,-]))[ \t]*(?:(?:and|also|but) )?(?:please )?(?=(?:do not|don't|dont|stop) (?!(?:ever )?(?:forget|quit|give|worry|let|lose|hesitate|be|stop|doubt|change)\b)(?:[^.\n]{0,60}\b(?:ever|every time|each time|any ?more|when (?:you|ever)|in your (?:answers|replies|responses|messages)|emojis?|bullet points|em[- ]dash(?:es)?|jargon|sugar ?coat|apologi[sz]e|apologi[sz]ing|call(?:ing)? me)\b))"), "rest", confidence=0.85, unless=_HERE),

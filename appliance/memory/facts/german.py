@@ -40,6 +40,8 @@ _EVENTS = {
     "operation": "operation", "op": "operation",
     "fahrprüfung": "driving test", "reise": "trip", "konferenz": "conference", "präsentation": "presentation",
 }
+# "Gib mir Tipps, wie ich in Zukunft motiviert bleibe" asks once.
+_ONE_REQUEST = r"(?!(?:bitte )?(?:gib|zeige?|nenne?|sage?|erkläre?|schreibe?) (?:mir|uns)\b[^\n]{0,80}\b(?:wie|was|womit|warum|wo|wann|ob|damit|um|welche[mnrs]?)\b[^\n]{0,80}\b(?:in zukunft|künftig)\b)"
 _ORDER = r"(?:antworte|antworten sie|schreib|schreibe|verwende|benutz|benutze|nutze|gib|zeig|zeige|nenne|nenn|erklär|erkläre|sprich|rede|duze|sieze|formatiere|füge|halte|fass|fasse|mach|mache|sag|sage|rechne|runde|übersetze|vermeide|lass|begründe|verzichte|stell|stelle|frag|frage|achte|denk|denke|beginne|bleib|setze|zitiere)"
 
 _GATE = pattern(_MY)
@@ -148,7 +150,7 @@ _RULES = (
     FactRule("mein projekt", "project", "project", ("projekt",), pattern(r"\bmein (?:aktuelles |neues )?projekt (?:heißt|ist|namens) (?:ein |eine |einen )?"), "thing", can_follow_words=True),
     FactRule("arbeite an", "project", "project", ("arbeite an",), pattern(r"\bich (?:arbeite|schreibe|baue|bastle)(?: gerade| derzeit| aktuell)? an (?:einer |einem |meiner |meinem )"), "work", can_follow_words=True, confidence=0.75),
 
-    FactRule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", can_follow_words=True, confidence=0.95),
+    FactRule("ab jetzt", "instruction", "instruction", ("ab jetzt", "von nun an", "ab sofort", "künftig", "in zukunft", "ab heute"), pattern(rf"(?:(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?{_ONE_REQUEST}(?=(?:{_ORDER})\b[^\n]{{0,80}}\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute)\b)|\b(?:ab jetzt|von nun an|ab sofort|künftig|in zukunft|ab heute),? (?:bitte )?(?=(?:bitte |immer |nie )?{_ORDER}\b))"), "rest", can_follow_words=True, confidence=0.95),
     FactRule("immer", "instruction", "instruction", ("immer", "nie", "niemals", "grundsätzlich", "stets"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:und )?(?:bitte )?(?=(?:{_ORDER})\b[^\n]{{0,60}}\b(?:immer|nie|niemals|nie wieder|stets|grundsätzlich)\b)"), "rest", can_follow_words=False, confidence=0.9),
     FactRule("bitte keine", "instruction", "instruction", ("kein",), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:bitte )?(?=(?:{_ORDER}) (?:mir )?(?:bitte )?keine? (?:emojis?|aufzählungen|fachbegriffe|anglizismen)\b)"), "rest", confidence=0.8),
     FactRule("keine STIL bitte", "instruction", "instruction", ("kein", "ohne"), pattern(rf"(?:^|(?<=[\n.!:;]))[ \t]*(?:und )?(?=(?:bitte (?:keine|ohne) {_STYLE}(?: (?:mehr|und keine \w+))?|(?:keine|ohne) {_STYLE}(?: (?:mehr|und keine \w+))?,? bitte)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
