@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 from appliance.context import render
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart
+from appliance.languages import LANGUAGES
 from appliance.store import lexical
 from appliance.types import ContextItem, Fact
 
@@ -15,13 +16,7 @@ INSTRUCTIONS_SHARE = 0.5
 """The share of the budget that the instructions that apply may take. They govern the answer, so they may exceed the
 profile's share, but the answer also needs memories and turns. The first of them may take the whole budget."""
 
-_CONDITION = re.compile(
-    r"\b(?:(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b(?: asks?\b(?: you)?(?: about| for)?)?"
-    r"|(?:for|in|to) (?:my |any |all )?questions (?:about|on)\b"
-    r"|(?:wenn|falls|sobald|immer wenn) (?:ich|wir|es um)\b(?: dich)?(?: nach)?|(?:bei|zu) fragen (?:nach|zu|über)\b"
-    r"|(?:cuando|si|siempre que) (?:te |yo )?(?:pregunt|pid|habl)\w*(?: (?:por|sobre|de))?)",
-    re.IGNORECASE,
-)
+_CONDITION = re.compile(rf"\b(?:{'|'.join(one.conditions for one in LANGUAGES)})\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 
 

@@ -346,6 +346,11 @@ ENGLISH = Language(
     no="no",
     conjunctions="and|as well as|plus",
     abbreviations=r"e\.g|i\.e|etc|vs|approx|ca|mr|mrs|ms|dr|prof|st|no|jan|feb|aug|sept|oct|nov|dec",
+    conditions=(
+        r"(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b"
+        r"(?: ask\b(?: you)?(?: about| for)?)?"
+        r"|(?:for|in|to) (?:my |any |all )?questions (?:about|on)"
+    ),
     interrogatives=(
         r"who|whom|whose|what(?! an?\b)|when|where|which|why|how|do|does|did|is|are|was|were|has|have|had|can|could"
         r"|will|would|should"

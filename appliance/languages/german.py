@@ -268,6 +268,9 @@ GERMAN = Language(
         " frühling sommer herbst winter frist"
     ),
     vague_time_words=word_set("neulich gerade bald"),
+    conditions=(
+        r"(?:wenn|falls|sobald|immer wenn) (?:ich|wir|es um)\b(?: dich)?(?: nach)?|(?:bei|zu) fragen (?:nach|zu|über)"
+    ),
     interrogatives=(
         "wer|wen|wem|wessen|was|wann|wo|wohin|woher|womit|wofür|welche[rsnm]?|warum|wieso|weshalb|wie|wieviele?|ist|sind"
         "|war|waren|hat|habe|haben|hast|kann|kannst|können|wird|werden|muss|soll|darf"

@@ -151,6 +151,7 @@ class Language:
     talk_words: AbstractSet[str] = frozenset()
     expletive_verbs: AbstractSet[str] = frozenset()  # after an "it" that refers to nothing ("it rains")
     interrogatives: str = ""  # begin a question, also without a question mark
+    conditions: str = ""  # begin the condition of an instruction: "when I ask about"
     asks_when: str = ""  # shows that a question asks for a time
     asks_how_much: str = ""  # shows that a question asks for a number
     amounts: str = ""  # numbers in words

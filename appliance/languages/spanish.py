@@ -236,6 +236,7 @@ SPANISH = Language(
         " noche tarde hace desde primavera verano otoño invierno plazo"
     ),
     vague_time_words=word_set("pronto recientemente"),
+    conditions=r"(?:cuando|si|siempre que) (?:te |yo )?(?:pregunt|pid|habl)\w*(?: (?:por|sobre|de))?",
     interrogatives="qué|quién(?:es)?|cuándo|dónde|adónde|cuál(?:es)?|por qué|cómo|cuánt[oa]s?",
     asks_how_much=r"cuánt[oa]s?|cada cuánto",
     amounts=r"un[oa]?s?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|par|varios|varias|veces",
