@@ -16,7 +16,8 @@ INSTRUCTIONS_SHARE = 0.5
 profile's share, but the answer also needs memories and turns. The first of them may take the whole budget."""
 
 _CONDITION = re.compile(
-    r"\b(?:(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b(?: asks?\b(?: you)?(?: about| for)?)?"
+    r"\b(?:(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b"
+    r"(?: ask\b(?: you)?(?: about| for)?)?"
     r"|(?:for|in|to) (?:my |any |all )?questions (?:about|on)\b"
     r"|(?:wenn|falls|sobald|immer wenn) (?:ich|wir|es um)\b(?: dich)?(?: nach)?|(?:bei|zu) fragen (?:nach|zu|über)\b"
     r"|(?:cuando|si|siempre que) (?:te |yo )?(?:pregunt|pid|habl)\w*(?: (?:por|sobre|de))?)",
