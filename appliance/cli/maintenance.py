@@ -136,8 +136,11 @@ def verify(
         )
     else:
         output.print_fields({name: f"{count:,}" for name, count in findings.checked.items()})
+        pending = findings.checked.get("pending", 0)
+        waiting = f"; {output.plural(pending, 'chunk')} still {'waits' if pending == 1 else 'wait'} for the index"
         output.print_columns(
-            [["problem", problem.where, problem.message] for problem in findings.problems] or [["no problems"]]
+            [["problem", problem.where, problem.message] for problem in findings.problems]
+            or [[f"no problems{waiting if pending else ''}"]]
         )
     if findings.problems:
         output.say(f"{output.plural(len(findings.problems), 'problem')} found in {seconds:.1f} s")

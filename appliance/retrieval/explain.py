@@ -69,9 +69,9 @@ def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
         return WhyNot(id, "shown", f"It is hit {hit}.", rank, score, why)
     last = found.selection.rows[shown - 1]
     words = (
-        f"It is hit {hit} (rank {rank} of {len(candidates)} candidates before folding); this page ends with hit {shown}."
-        f" {_deficit(ranking, position, last, shown)} Its score is {score:.2f}, that of hit {shown} is"
-        f" {float(scores[last]):.2f}."
+        f"It is hit {hit} (rank {rank} of {len(candidates)} candidates before folding);"
+        f" this page ends with hit {shown}. {_deficit(ranking, position, last, shown)}"
+        f" Its score is {score:.2f}, that of hit {shown} is {float(scores[last]):.2f}."
     )
     return WhyNot(id, "ranked", words, rank, score, why)
 

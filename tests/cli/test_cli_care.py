@@ -73,8 +73,19 @@ def test_status_shows_disk_use_and_apparent_size(run: Run, kept: Path) -> None:
     assert re.search(r"\ndisk       database .+\napparent   30\d MB, holes in files included\n", run("status").stdout)
 
 
+def test_verify_says_how_many_chunks_wait_for_the_index(run: Run, home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [f'{{"session_id": "s{n}", "role": "user", "content": "the harbour"}}\n' for n in (1, 2)]
+    path.write_text(lines[0], encoding="utf-8")
+    run("ingest", path, "--no-wait")
+    assert run("verify").stdout.endswith("\nno problems; 1 chunk still waits for the index\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    run("ingest", path, "--no-wait")
+    assert run("verify").stdout.endswith("\nno problems; 2 chunks still wait for the index\n")
+
+
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:
-    assert "no problems" in run("verify").stdout
+    assert run("verify").stdout.endswith("\nno problems\n")
     report = document(run("verify", "--json"))
     assert list(report) == ["ok", "checked", "sources", "problems", "seconds"]
     assert all(book["covered"] == book["characters"] for book in report["sources"])

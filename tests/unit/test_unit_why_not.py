@@ -53,8 +53,8 @@ def test_what_is_ranked_behind_the_hits(chats: Appliance) -> None:
     assert 0 <= answer.score <= 1
     assert answer.score <= hits[-1].score
     assert re.fullmatch(
-        r"It is hit 8 \(rank 8 of \d+ candidates before folding\); this page ends with hit 3\. The largest difference is"
-        r" [\w -]+: [\d.-]+; hit 3 has [\d.-]+\. Its score is [\d.-]+, that of hit 3 is [\d.-]+\.",
+        r"It is hit 8 \(rank 8 of \d+ candidates before folding\); this page ends with hit 3\. The largest"
+        r" difference is [\w -]+: [\d.-]+; hit 3 has [\d.-]+\. Its score is [\d.-]+, that of hit 3 is [\d.-]+\.",
         answer.words,
     ), answer.words
     assert "this page ends with hit 7" in asked(chats, behind.external_id, offset=4).words
