@@ -181,8 +181,12 @@ def _summary(first: Hits, last: Hits) -> str:
 
 def _say_times(found: Hits) -> None:
     """Name the times of the query that messages are preferred by; a note names those without messages."""
-    if times := [words for words in found.times if f"No messages from {words}." not in found.notes]:
+    if times := [words for words in found.times if not _is_empty(words, found)]:
         output.say(f"Preferring messages by their time: {' and '.join(times)}.")
+
+
+def _is_empty(words: str, found: Hits) -> bool:
+    return any(note.startswith("No messages ") and note.endswith(f" {words}.") for note in found.notes)
 
 
 def context(

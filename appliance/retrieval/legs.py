@@ -132,7 +132,10 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
         )
     found = merge(candidates, pending_candidates) if len(pending_candidates) else candidates
     if not pending:
-        notes.extend(f"No messages from {words}." for words in _empty_times(parsed, found))
+        notes.extend(
+            f"No messages {'' if time_range.is_bound else 'from '}{time_range.words}."
+            for time_range in _empty_times(parsed, found)
+        )
     return _with_verbatim_matches(resources, found, quoted, search_query.filters)
 
 
@@ -146,12 +149,12 @@ def _with_verbatim_matches(
     return replace(candidates, quote_matches=quoted)
 
 
-def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[str]:
+def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[TimeRange]:
     """The time ranges of the query without a message. The dense leg proposes a message of every range that has one."""
     if any(query.leg == "dense" for query in parsed.leg_queries):
         for time_range in time_ranges.unambiguous(parsed.times):
             if not ((candidates.times >= time_range.start) & (candidates.times < time_range.end)).any():
-                yield time_range.words
+                yield time_range
 
 
 def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: list[str]) -> frozenset[int]:

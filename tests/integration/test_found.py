@@ -115,6 +115,18 @@ def test_the_words_of_a_time_do_not_lower_the_score_of_the_rest(memory: Applianc
     assert alone.external_id == dated.external_id == "m1" and dated.score > 0.6
 
 
+@pytest.mark.parametrize(
+    ("query", "note"),
+    [
+        ("what did Ana say before 2023", "No messages before 2023."),
+        ("what was said since 3 May 2024", "No messages since 3 May 2024."),
+        ("what was said on 3 May 2024", "No messages from 3 May 2024."),
+    ],
+)
+def test_a_time_without_messages_is_named(memory: Appliance, query: str, note: str) -> None:
+    assert note in memory.search(query).notes
+
+
 def test_a_title_is_enough(memory: Appliance) -> None:
     session = memory.sessions.create(title="Expedition Kilimanjaro")
     session.add("user", "I packed gloves, a lamp and two bottles")
