@@ -22,6 +22,7 @@ from appliance import Appliance
 from appliance.errors import DaemonGone, HomeLocked, NotFound, StoreError
 from appliance.paths import Home
 from appliance.store.lock import OwnerLock, read_owner
+from appliance.transports import rpc_server
 from appliance.transports.unix_socket import listen_unix, remove_socket
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
@@ -435,7 +436,9 @@ def test_an_export_goes_on_with_the_next_owner(home: Path, tmp_path: Path, end: 
         assert got == [line["message_id"] for line in memory.export()] and len(got) == 3_000 + len(TALK)
 
 
-def test_an_export_that_would_be_another_one_fails(home: Path, tmp_path: Path) -> None:
+def test_an_export_that_would_be_another_one_fails(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The export is not read on before the owner leaves, however long it waits.
+    monkeypatch.setattr(rpc_server, "LEAVE_TIMEOUT_SECONDS", 0.2)
     first = Appliance.open(home, worker=False)
     with Appliance.open(home, worker=False) as second:
         second.ingest(talk_file(tmp_path / "long.jsonl", 2_000), wait=False)
