@@ -105,8 +105,8 @@ def search(
         raise UsageError("--all and --limit exclude each other.", hint="Leave one of them out.")
     if as_csv and json:
         raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
-    if not query.strip() and not (session or role or source or author or since or until):
-        raise UsageError("The query is empty.", hint="Name words, or a filter such as --since or --source.")
+    if not query.strip():
+        raise UsageError("The query is empty.", hint="Name words, or a time such as 'what was said on 8 May 2023'.")
     with options.open_for_search(home, "search", reveal) as memory:
 
         def find(limit: int | None, offset: int, count: bool = False) -> Hits:

@@ -164,12 +164,11 @@ def test_search_refuses_what_can_not_be(run: Run, kept: Path, options: list[str]
 
 
 @pytest.mark.parametrize("query", ["", " \n"])
-def test_an_empty_query_is_named_unless_there_is_a_filter(run: Run, kept: Path, query: str) -> None:
-    refused = run("search", query)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("error: The query is empty.")
-    for filters in (["--source", "native"], ["--since", "2020-01-01"], ["--author", "Ana"], ["--role", "user"]):
-        assert run("search", query, *filters).exit_code == 0, filters
+def test_an_empty_query_is_refused(run: Run, kept: Path, query: str) -> None:
+    for filters in ([], ["--source", "native"], ["--since", "2020-01-01"]):
+        refused = run("search", query, *filters)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert refused.stderr.startswith("error: The query is empty.")
 
 
 def test_search_of_an_unknown_session_is_not_found(run: Run, kept: Path) -> None:
