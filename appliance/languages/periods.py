@@ -16,7 +16,7 @@ from typing import Literal
 
 from appliance.languages import LANGUAGES
 from appliance.languages.language import TimeUnit
-from appliance.languages.temporal import ARTICLE, CONJUNCTION, UNIT, TemporalExpression, find, match, words
+from appliance.languages.temporal import ARTICLE, CONJUNCTION, UNIT, WEEKDAY, TemporalExpression, find, match, words
 
 YEARS_BACK = 30
 """How many years back a month without a year may be."""
@@ -44,6 +44,8 @@ _BOUNDS = [
 _HOW_LONG = re.compile(
     rf"\b(?:{'|'.join(one.asks_how_much for one in LANGUAGES)})(?:\s+{UNIT})?(?:\s+is\s+it)?\s+$", re.IGNORECASE
 )
+# "Two weeks before 1 May" and "the Sunday before 1 May" are times near that day.
+_DISTANCE = re.compile(rf"\b(?:{UNIT}|{WEEKDAY})\s+$", re.IGNORECASE)
 _PARTS = [
     (re.compile(rf"\b{words(part)}[\s-]*$", re.IGNORECASE), number)
     for number, part in enumerate(("early", "middle", "late"))
@@ -168,7 +170,9 @@ def _bounded(mention: PeriodMention, text: str, today: datetime) -> PeriodMentio
         return mention
     for pattern, bound in _BOUNDS:
         lead = _before(pattern, text, mention.at[0])
-        if lead is not None and not (bound == "until" and _before(_HOW_LONG, text, lead.start())):
+        if lead is not None and not (
+            _before(_DISTANCE, text, lead.start()) or (bound == "until" and _before(_HOW_LONG, text, lead.start()))
+        ):
             periods = [(a + HOUR, a + HOUR) if mention.form == "hour" else (a, b) for a, b in mention.periods]
             try:
                 start, end = _bound(bound, periods, today)

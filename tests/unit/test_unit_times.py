@@ -147,6 +147,10 @@ def test_a_bound_before_all_times_or_in_the_future_bounds_nothing() -> None:
 def test_a_preposition_elsewhere_bounds_nothing() -> None:
     assert days("since it rained on 5 May 2023") == [("2023-05-05", "2023-05-06")]
     assert days("how long until 1 February 2022?") == [("2022-02-01", "2022-02-02")]
+    for distance in ("two weeks before", "on the Sunday before", "the day after"):
+        assert days(f"{distance} 3 August 2023")[-1] == ("2023-08-03", "2023-08-04")
+    assert days("zwei Wochen vor dem 3. August 2023") == [("2023-08-03", "2023-08-04")]
+    assert days("dos semanas antes del 3 de agosto de 2023") == [("2023-08-03", "2023-08-04")]
     assert days("5 and 7 June 2022") == [("2022-06-07", "2022-06-08")]
 
 
