@@ -128,7 +128,8 @@ class Watcher:
         request = replace(self._request, once=once)
         current.begin(lambda: self._transport.send(request))
         try:
-            while (event := current.events.get()) is not None and not self._stopping:
+            # What was read before ``stop`` is reported still.
+            while (event := current.events.get()) is not None:
                 if isinstance(event, BaseException):
                     raise event
                 if event.report is not None:

@@ -225,7 +225,7 @@ def test_without_events_everything_is_looked_at_now_and_then(
         thread = threading.Thread(target=watcher.run, daemon=True)
         thread.start()
         (folder / "a.jsonl").write_text(lines("ana", 2))
-        until(lambda: len(contents(memory)) == 2)
+        until(lambda: len(contents(memory)) == 2 and len(troubles) == 1)
         watcher.stop()
         thread.join(20)
         assert not thread.is_alive()
