@@ -172,7 +172,7 @@ def test_nothing_of_a_forgotten_archived_message_is_left(memory: Appliance, home
     assert memory.archive.status().archived == COUNT
     assert not any("hazelnut" in hit.text for hit in memory.search("hazelnut vault code", include_archived=True))
     memory.close()
-    found = holding(home, b"4711", b"hazelnut", "hazelnut".encode("utf-16-le"))
+    found = holding(home, b"4711-h", b"hazelnut", "hazelnut".encode("utf-16-le"))
     assert [path for path in found if path.suffix != ".jsonl"] == []
     frames_say_nothing_of(home, "hazelnut")
 
