@@ -304,6 +304,7 @@ class Engine:
             self.archive.archive_due,
             self._index_service.optimize_index,
             self._index_service.fill_tokens,
+            self._index_service.purge_generations,
         )
 
     # --- in -------------------------------------------------------------------------------------------
@@ -348,6 +349,8 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
+        if request.generation is not None:
+            return self._index_service.complete_kept(request.generation, of_embedding(on_progress))
         return self._index_service.drain(of_embedding(on_progress))
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
@@ -382,10 +385,13 @@ class Engine:
             current_session=current_session,
             look_in_archive=self.settings.archive.look,
         )
+        if request.generation is not None:
+            notes = self._index_service.generation_notes(request.generation)
+            query = replace(query, notes=(*query.notes, *notes))
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),
-            self._index_service.search_resources(dense="dense" in query.legs) as resources,
+            self._index_service.search_resources(dense="dense" in query.legs, number=request.generation) as resources,
         ):
             if resources is None:
                 if request.why_not is not None:
@@ -465,7 +471,7 @@ class Engine:
         window = self._index_service.serving.model_window() if request.deep else None
         try:
             with self._index_service.serving.lease() as stores:
-                return check.verify(self._database, stores, window)
+                return check.verify(self._database, stores, window, self._index_service.other_ledgers())
         except (DiskFull, OutOfMemory) as error:
             report = check.verify(self._database, None, window)
             report.add("index", f"not checked, nor the vectors: {error.args[0]}")

@@ -18,6 +18,8 @@ from appliance_models import HashEmbedder
 
 WORKER = """
 import json, sys
+
+import appliance_models
 from appliance import Appliance
 from appliance_models import HashEmbedder
 
@@ -62,7 +64,10 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
                 say("file", info.id, 1)
                 memory.embed_pending()
     else:
-        memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
+        appliance_models.load = lambda name, *rest, **options: HashEmbedder(dimension=48)
+        change = {"model": "other"} if action == "model" else {action: True} if action != "reindex" else {}
+        memory.reindex(**change, progress=lambda done, pending: say("embedded", done))
+        say("changed")
     say("done")
 """
 

@@ -351,6 +351,21 @@ class StatusModel:
 
 
 @dataclass(frozen=True, slots=True)
+class StatusGeneration:
+    """One set of vectors: ``active`` (it serves), ``kept`` after a change of the model, or ``building``.
+    ``complete_at`` is until when a kept one has every message."""
+
+    id: int
+    model: str
+    dimension: int
+    state: str
+    chunks: int
+    pending: int
+    bytes: int
+    complete_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StatusAnswer:
     """The state of the memory, as its owner sees it."""
 
@@ -358,6 +373,7 @@ class StatusAnswer:
     home: str
     counts: StatusCounts
     model: StatusModel
+    generations: Sequence[StatusGeneration]
     disk_bytes: Mapping[str, int]
     daemon: Mapping[str, Any] | None
     health: str
@@ -393,6 +409,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "home": home,
         "counts": {**counts, "facts": facts_count},
         "model": status["model"],
+        "generations": status["generations"],
         "disk_bytes": status["disk_bytes"],
         "daemon": status.get("daemon"),
         **{
