@@ -77,7 +77,7 @@ def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
 def _generation_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The generations that do not serve."""
     for one in shape["generations"]:
-        size = output.format_size(one["bytes"])
+        size = output.format_size(one["disk_bytes"])
         if one["state"] == "kept":
             until = output.format_timestamp(one["complete_at"])
             yield f"generation {one['id']}", f"{one['model']}, kept, complete until {until}, {size}"
@@ -237,7 +237,7 @@ def reindex(
     if model is not None or rollback:
         for one in left:
             output.say(
-                f"Generation {one['id']} ({one['model']}, {output.format_size(one['bytes'])}) is kept:"
+                f"Generation {one['id']} ({one['model']}, {output.format_size(one['disk_bytes'])}) is kept:"
                 " 'appliance reindex --rollback' goes back, '--drop-old' removes it."
             )
     if model is not None and model != configured:
@@ -252,5 +252,5 @@ def _print_dropped(dropped: Sequence[dict[str, Any]]) -> None:
         output.print_line("No vectors are kept besides those that serve.")
     for one in dropped:
         output.print_line(
-            f"removed generation {one['id']} ({one['model']}), {output.format_size(one['bytes'])} of files"
+            f"removed generation {one['id']} ({one['model']}), {output.format_size(one['disk_bytes'])} of files"
         )

@@ -385,9 +385,6 @@ class Engine:
             current_session=current_session,
             look_in_archive=self.settings.archive.look,
         )
-        if request.generation is not None:
-            notes = self._index_service.generation_notes(request.generation)
-            query = replace(query, notes=(*query.notes, *notes))
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),

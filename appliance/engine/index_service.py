@@ -323,7 +323,9 @@ class IndexService:
         """What a search in a kept generation reads from."""
         model = self._models.for_generation(generation)
         stores = leases.enter_context(self._changes.lease_kept(generation))
-        return self._resources(stores, model, self._models.load_reranker())
+        until = format(from_microseconds(generation.complete_at or 0), "%Y-%m-%d %H:%M UTC")
+        note = f"Generation {generation.id} ({generation.model}) has what was stored until {until}."
+        return replace(self._resources(stores, model, self._models.load_reranker()), notes=(note,))
 
     def _resources(
         self, stores: DerivedStores, model: Embedder | None, reranker: RerankerSettings | None
@@ -466,18 +468,6 @@ class IndexService:
         """Embed what a kept generation lacks. Returns the number of chunks."""
         generation = generation_states.find(self._database.read(), number)
         return self.drain(progress) if generation.state == "active" else self._changes.complete(generation, progress)
-
-    def generation_notes(self, number: int) -> tuple[str, ...]:
-        """What a search in a generation should say of it: until when a kept one has everything.
-
-        Raises:
-            NotFound: There is no such generation.
-        """
-        found = generation_states.find(self._database.read(), number)
-        if found.complete_at is None:
-            return ()
-        until = format(from_microseconds(found.complete_at), "%Y-%m-%d %H:%M UTC")
-        return (f"Generation {found.id} ({found.model}) has what was stored until {until}.",)
 
     def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
         """Open the ledgers of the generations that do not serve; each with its generation."""

@@ -113,7 +113,7 @@ def _generations(home: Home, db: sqlite3.Connection, chunk_counts: Mapping[int, 
             "state": generation.state,
             "chunks": chunk_counts.get(generation.id, 0),
             "pending": chunks.count_pending(db, generation.id),
-            "bytes": generations.disk_bytes(home, generation.id),
+            "disk_bytes": generations.disk_bytes(home, generation.id),
             "complete_at": None if generation.complete_at is None else iso_from_microseconds(generation.complete_at),
         }
         for generation in generation_states.stored(db)

@@ -24,6 +24,7 @@ from appliance import Appliance
 from appliance_models import HashEmbedder
 
 action, home, *files = sys.argv[1:]
+appliance_models.load = lambda name, *rest, **options: HashEmbedder(dimension=48)  # any other model than the first
 
 
 def say(*words):
@@ -64,7 +65,6 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
                 say("file", info.id, 1)
                 memory.embed_pending()
     else:
-        appliance_models.load = lambda name, *rest, **options: HashEmbedder(dimension=48)
         change = {"model": "other"} if action == "model" else {action: True} if action != "reindex" else {}
         memory.reindex(**change, progress=lambda done, pending: say("embedded", done))
         say("changed")

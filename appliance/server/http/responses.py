@@ -361,7 +361,7 @@ class StatusGeneration:
     state: str
     chunks: int
     pending: int
-    bytes: int
+    disk_bytes: int
     complete_at: str | None
 
 
