@@ -373,7 +373,6 @@ class StatusAnswer:
     home: str
     counts: StatusCounts
     model: StatusModel
-    generations: Sequence[StatusGeneration]
     disk_bytes: Mapping[str, int]
     daemon: Mapping[str, Any] | None
     health: str
@@ -386,6 +385,7 @@ class StatusAnswer:
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
+    generations: Sequence[StatusGeneration]
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +409,6 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
         "home": home,
         "counts": {**counts, "facts": facts_count},
         "model": status["model"],
-        "generations": status["generations"],
         "disk_bytes": status["disk_bytes"],
         "daemon": status.get("daemon"),
         **{
@@ -425,6 +424,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "memory",
                 "apparent_bytes",
                 "backup",
+                "generations",
             )
         },
     }
