@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
     from appliance_models.fake import HashEmbedder
     from appliance_models.files import PackFileReport, verify_pack
-    from appliance_models.importer import import_pack
+    from appliance_models.importer import ImportOptions, ImportReport, import_pack
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
     from appliance_models.onnx import OnnxEmbedder
@@ -31,7 +31,7 @@ _NAMES_BY_MODULE = {
     "errors": ("ModelCorrupt", "ModelError", "ModelMissing", "TextTooLong", "UnknownModel"),
     "fake": ("HashEmbedder",),
     "files": ("PackFileReport", "verify_pack"),
-    "importer": ("import_pack",),
+    "importer": ("ImportOptions", "ImportReport", "import_pack"),
     "lexicon": ("Lexicon", "load_lexicon"),
     "manifest": ("Manifest", "read_manifest"),
     "onnx": ("OnnxEmbedder",),
@@ -41,7 +41,8 @@ _NAMES_BY_MODULE = {
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
-    "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "Lexicon", "Manifest",
+    "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
+    "Lexicon", "Manifest",
     "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong",
     "TokenCounter", "TokenEmbedder", "UnknownModel",
     "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",

@@ -5,8 +5,8 @@
 
 The npm package js-tiktoken (MIT) carries the tables of tiktoken (MIT) in a form of its own. From it the published
 ``.tiktoken`` file is put together again, and must have the SHA-256 that tiktoken itself asks for. A folder with the
-published files (``o200k_base.tiktoken``) does as well. The format of what is written is in ``encodings.py``; its SHA-256
-is printed, and belongs there.
+published files (``o200k_base.tiktoken``) does as well. The format of what is written is in ``encodings.py``; its
+SHA-256 is printed, and belongs there.
 """
 
 from __future__ import annotations
