@@ -35,6 +35,10 @@ FORMER_DEFAULT_MODELS = frozenset({"all-minilm-l6-v2-int8"})
 """Homes that were made with one of them keep it, until they are moved."""
 
 
+MIN_CHUNK_TOKENS = 32
+"""A smaller chunk is hardly a sentence, and most of it the author."""
+
+
 class ModelSettings(Section, frozen=True):
     name: str = DEFAULT_MODEL
     threads: Annotated[int, Meta(ge=0)] = 0
@@ -51,8 +55,17 @@ class IndexSettings(Section, frozen=True):
 
 
 class ChunkSettings(Section, frozen=True):
+    """How long messages are split. A change counts for new messages; 'appliance reindex --vectors' splits all again."""
+
+    tokens: Annotated[int, Meta(ge=0)] = 0
+    """The most tokens of a chunk; 0 follows the model: the length that it was trained on, up to 400. Never more than
+    the model reads."""
     overlap: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.15
-    """How much of a chunk the next one repeats, as a share of the model's window."""
+    """How much of a chunk the next one repeats, as a share of its most tokens."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.tokens < MIN_CHUNK_TOKENS:
+            raise ValueError(f"chunk.tokens must be 0 or at least {MIN_CHUNK_TOKENS}, not {self.tokens}")
 
 
 class SearchSettings(Section, frozen=True):

@@ -166,6 +166,12 @@ def vector_identity(model: Embedder) -> str:
     return f"{model.identity} {PASSAGE_FORMAT}"
 
 
+def max_positions(model: Embedder) -> int:
+    """The longest text that the model can read, in tokens; a caller's own model may not say more than its
+    ``max_tokens``."""
+    return int(getattr(model, "max_positions", model.max_tokens))
+
+
 def token_identity(model: Embedder) -> str:
     """Identifies what made a generation's token vectors; empty if the model gives none."""
     return f"{cast('TokenEmbedder', model).token_identity} {PASSAGE_FORMAT}" if token_dimension(model) else ""

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
-from appliance.engine.model_cache import ModelCache, token_dimension, token_identity, vector_identity
-from appliance.ingest.chunk import Chunker
+from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
+from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.store import chunks, generations, token_places
 from appliance.store.check import ModelWindow
@@ -126,10 +126,12 @@ class ServingGeneration:
         if found is None:
             return None
         model = self._models.for_generation(found)
-        return ModelWindow(model.max_tokens, model.count_tokens)
+        return ModelWindow(max_positions(model), model.count_tokens)
 
     def chunker(self, model: Embedder) -> Chunker:
-        return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
+        chunk = self._settings.chunk
+        window = chunk_tokens(chunk.tokens, model.max_tokens, max_positions(model))
+        return Chunker(model.count_tokens, window, chunk.overlap)
 
     # --- its token vectors -------------------------------------------------------------------------------
 

@@ -49,6 +49,7 @@ class FastembedEmbedder:
         self.identity = known_model.identity
         self.dimension = known_model.dimension
         self.max_tokens = known_model.max_tokens
+        self.max_positions = known_model.max_positions
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, dimension) float32. Raises TextTooLong."""

@@ -117,6 +117,7 @@ class OnnxEmbedder:
         self.name = self.manifest.name
         self.dimension = self.manifest.dimension
         self.max_tokens = self.manifest.max_tokens
+        self.max_positions = self.manifest.max_positions
         self._projection = load_projection(folder, self.dimension)
         self.token_dimension = 0 if self._projection is None else self._projection.dimension
         self._lock = threading.Lock()

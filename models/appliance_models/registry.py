@@ -43,7 +43,8 @@ class Embedder(Protocol):
     def max_tokens(self) -> int:
         """The length to chunk texts to, in tokens, special tokens included: longer ones are read less well.
 
-        Texts are read whole up to the model's positions, and refused beyond them.
+        Texts are read whole up to the model's positions, and refused beyond them. Packs also say these, as
+        ``max_positions``; for a model that does not, they are no more than this.
         """
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
