@@ -251,7 +251,9 @@ def _forecast(memory: Appliance, own: _Candidate, other: _Candidate) -> ReindexF
     dimension, present_dimension = other.embedder.dimension, status["model"]["dimension"] or own.embedder.dimension
     rest = status["disk_bytes"]["index"] - present_chunks * INDEX_BYTES_PER_NUMBER * present_dimension
     index = max(rest, 0) * chunks / max(present_chunks, 1) + chunks * INDEX_BYTES_PER_NUMBER * dimension
-    return ReindexForecast(chunks, seconds, round(vectors.min_file_bytes(dimension, chunks) + index))
+    return ReindexForecast(
+        chunks, seconds, round(vectors.min_file_bytes(dimension, chunks, memory.settings.index.ledger) + index)
+    )
 
 
 # --- the sample ----------------------------------------------------------------------------------------

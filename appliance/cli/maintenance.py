@@ -186,7 +186,7 @@ def reindex(
             else:
                 done = memory.reindex(model=model, vectors=vectors, tokens=tokens, progress=on_embedded)
         current_status = memory.status()
-        configured = memory.settings.model.name
+        model, configured = model and memory.settings.model.full_name(model), memory.settings.model.full_name()
     seconds = time.perf_counter() - started
     used = current_status["model"]
     if json:
@@ -200,6 +200,6 @@ def reindex(
         )
     if model is not None and model != configured:
         output.say(
-            f'note: The settings still name {configured}. To keep {model}, set name = "{model}" under [model] in'
-            f" {output.display_path(memory.home.config)}."
+            f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"
+            " model."
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,16 +50,17 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
 
     found = find_home(home)
     settings = config.load(found)
-    configured = settings.model.name
-    in_use = _models_in_use(found)
-    listed = [_model_document(info, {configured, settings.rerank.model}, in_use) for info in _packs(found)]
+    configured = settings.model.full_name()
+    named = {_base_name(name) for name in (configured, settings.rerank.model)}
+    in_use = {*map(_base_name, _models_in_use(found))}
+    listed = [_model_document(info, named, in_use) for info in _packs(found)]
     if json:
         output.print_json({"configured": configured, "models": listed})
         return
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
     for name in filter(None, (configured, settings.rerank.model)):
-        if name not in [model["name"] for model in listed]:
+        if _base_name(name) not in [model["name"] for model in listed]:
             output.say(f"note: The settings name {name}, which is not installed.")
 
 
@@ -196,26 +197,27 @@ def use(
 
     found = find_home(home)
     try:
-        model = load(name, (found.models,))
+        model = load(config.load(found).model.full_name(name), (found.models,))
     except ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)
+    configured, full = settings.model.full_name(), settings.model.full_name(name)
     serving = next((used for used, state in _models_in_use(found).items() if state == "active"), None)
     chunks = 0
-    if serving not in (None, name):
+    if serving not in (None, full):
         with options.open_existing(home, "models use") as memory:
             chunks = memory.status()["counts"]["chunks"]
     if json:
         output.print_json(
-            {"configured": settings.model.name, "dimension": model.dimension, "serving": serving}
-            | {"reindex": serving not in (None, name), "chunks": chunks}
+            {"configured": configured, "dimension": model.dimension, "serving": serving}
+            | {"reindex": serving not in (None, full), "chunks": chunks}
         )
     else:
         output.print_line(f"model.name is {name}, with {model.dimension} dimensions")
-    if settings.model.name != name:
+    if configured != full:
         output.say(f"note: {origins['model.name']} sets {settings.model.name}, which counts before the settings file.")
-    if serving in (None, name):
+    if serving in (None, full):
         return
     output.say(
         f"The memory still uses {serving}. 'appliance reindex --model {name}' embeds its"
@@ -243,13 +245,13 @@ def remove(
         raise NotFound(f"There is no model {name!r}.", hint="'appliance models' shows what is installed.")
     if info.shipped:
         raise UsageError(f"{name} comes with the program and can't be removed.")
-    if name in _models_in_use(found):
+    if name in map(_base_name, _models_in_use(found)):
         raise UsageError(
             f"Vectors of this memory were made with {name}.",
             hint="Move it to another model first: 'appliance reindex --model NAME'.",
         )
     settings = config.load(found)
-    if name in (settings.model.name, settings.rerank.model):
+    if name in map(_base_name, (settings.model.name, settings.rerank.model)):
         raise UsageError(f"The settings name {name}.", hint="Choose another one first: 'appliance models use NAME'.")
     shutil.rmtree(info.folder)
     if json:
@@ -294,13 +296,20 @@ def _models_in_use(home: Home) -> dict[str, str]:
     return models_of_generations(home)
 
 
+def _base_name(name: str) -> str:
+    """The pack of a model, without the number of dimensions that its name may end in."""
+    from appliance_models import split_name
+
+    return split_name(name)[0]
+
+
 def _packs(home: Home) -> list[ModelInfo]:
     from appliance_models import list_models
 
     return list_models((home.models,))
 
 
-def _model_document(info: ModelInfo, configured: set[str], in_use: Mapping[str, str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: set[str], in_use: Collection[str]) -> dict[str, Any]:
     manifest = info.manifest
     return {
         "name": info.name,

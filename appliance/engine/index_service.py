@@ -435,7 +435,7 @@ class IndexService:
 
     def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
         found = self.serving.current()
-        name = name or (found.model if found else self._models.name)
+        name = self._settings.model.full_name(name) if name else found.model if found else self._models.name
         model = self._models.load(name)
         generations.discard_unfinished(self._home, self._database)
         with self._database.write() as tx:

@@ -49,7 +49,7 @@ class ModelCache:
         self._metrics = metrics
         self._load_lock = threading.Lock()
         self._queries: RecentlyUsed[EmbeddedQuery] = RecentlyUsed()
-        self.name = embedder.name if embedder else settings.model.name
+        self.name = embedder.name if embedder else settings.model.full_name()
         """The model of the first generation of a new home."""
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._supplied_names = frozenset(self._embedders)

@@ -80,7 +80,12 @@ class ServingGeneration:
         """The stores of a generation, which may not serve yet."""
         index = self._settings.index
         return generations.open_stores(
-            self._home, self._database, generation, url=index.url, collection=index.collection
+            self._home,
+            self._database,
+            generation,
+            url=index.url,
+            collection=index.collection,
+            ledger_dtype=index.ledger,
         )
 
     @contextmanager

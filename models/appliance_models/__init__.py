@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from appliance_models.importer import ImportOptions, ImportReport, import_pack
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
+    from appliance_models.matryoshka import ShortenedEmbedder
     from appliance_models.onnx import OnnxEmbedder
-    from appliance_models.registry import DEFAULT_MODEL, Embedder, ModelInfo, list_models, load, load_reranker
+    from appliance_models.registry import (
+        DEFAULT_MODEL,
+        Embedder,
+        ModelInfo,
+        list_models,
+        load,
+        load_reranker,
+        split_name,
+    )
     from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 _NAMES_BY_MODULE = {
@@ -34,19 +43,19 @@ _NAMES_BY_MODULE = {
     "importer": ("ImportOptions", "ImportReport", "import_pack"),
     "lexicon": ("Lexicon", "load_lexicon"),
     "manifest": ("Manifest", "read_manifest"),
+    "matryoshka": ("ShortenedEmbedder",),
     "onnx": ("OnnxEmbedder",),
-    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker"),
+    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker", "split_name"),
     "token_vectors": ("EmbeddedQuery", "TokenEmbedder"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
     "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
-    "Lexicon", "Manifest",
-    "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong",
-    "TokenCounter", "TokenEmbedder", "UnknownModel",
+    "Lexicon", "Manifest", "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport",
+    "ShortenedEmbedder", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
     "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
-    "verify_pack",
+    "split_name", "verify_pack",
 ]  # fmt: skip
 
 

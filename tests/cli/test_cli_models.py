@@ -152,3 +152,27 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     run("reindex", "--model", DEFAULT_MODEL)
     assert json.loads(run("models", "remove", "tiny", "--json").stdout) == {"removed": "tiny"}
     assert not (boat / "models" / "tiny").exists()
+
+
+def test_fewer_dimensions_are_a_model_of_their_own(run: Run, harbour: Path, boat: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    used = document(run("models", "use", "tiny/4", "--json"))
+    assert (used["configured"], used["dimension"], used["reindex"]) == ("tiny/4", 4, True)
+    assert document(run("reindex", "--model", "tiny/4", "--json"))["model"]["name"] == "tiny/4"
+    refused = run("models", "use", "tiny/9")
+    assert refused.exit_code == 5 and "has 8 dimensions" in refused.stderr
+    listed = {one["name"]: (one["in_use"], one["configured"]) for one in document(run("models", "--json"))["models"]}
+    assert listed["tiny"] == (True, True)
+    refused = run("models", "remove", "tiny")
+    assert refused.exit_code == 2 and "were made with tiny" in refused.stderr
+    assert document(run("verify", "--json"))["problems"] == []
+
+
+def test_the_setting_for_dimensions_is_part_of_the_name(
+    run: Run, harbour: Path, boat: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPLIANCE_MODEL_DIMENSIONS", "128")
+    assert document(run("reindex", "--model", DEFAULT_MODEL, "--json"))["model"]["name"] == f"{DEFAULT_MODEL}/128"
+    status = document(run("status", "--json"))
+    assert (status["model"]["dimension"], status["health"]) == (128, "ok")
+    assert document(run("search", "spinnaker", "--json"))["found"]
