@@ -35,24 +35,51 @@ FORMER_DEFAULT_MODELS = frozenset({"all-minilm-l6-v2-int8"})
 """Homes that were made with one of them keep it, until they are moved."""
 
 
+MIN_CHUNK_TOKENS = 32
+"""A smaller chunk is hardly a sentence, and most of it the author."""
+
+
+_DIMENSIONS = re.compile(r"/[1-9]\d*$")
+
+
 class ModelSettings(Section, frozen=True):
     name: str = DEFAULT_MODEL
+    """A model that is shipped or imported; "NAME/256" keeps the first 256 numbers of its vectors."""
+    dimensions: Annotated[int, Meta(ge=0)] = 0
+    """How many numbers of each vector are kept, in new memories and by 'appliance reindex --model'; 0 keeps all. Only
+    models that were trained for it (Matryoshka) find as much with fewer."""
     threads: Annotated[int, Meta(ge=0)] = 0
     """Threads for the model; 0 uses all processors that the process may use."""
+
+    def full_name(self, name: str = "") -> str:
+        """The name of a model, by default the configured one, with the dimensions that are kept of it."""
+        name = name or self.name
+        return f"{name}/{self.dimensions}" if self.dimensions and not _DIMENSIONS.search(name) else name
 
 
 class IndexSettings(Section, frozen=True):
     url: str = ""
     """A Qdrant server ("http://127.0.0.1:6333"); empty keeps the index in the home."""
     collection: str = "appliance"
+    ledger: Literal["float16", "int8"] = "float16"
+    """How the vectors of new generations are stored: int8 takes half the room, and rounds more."""
     token_vectors: bool = True
     """Whether a vector of each token is kept beside that of the text, to compare question and text word by word: about
     1.4 MB for a thousand messages."""
 
 
 class ChunkSettings(Section, frozen=True):
+    """How long messages are split. A change counts for new messages; 'appliance reindex --vectors' splits all again."""
+
+    tokens: Annotated[int, Meta(ge=0)] = 0
+    """The most tokens of a chunk; 0 follows the model: the length that it was trained on, up to 400. Never more than
+    the model reads."""
     overlap: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.15
-    """How much of a chunk the next one repeats, as a share of the model's window."""
+    """How much of a chunk the next one repeats, as a share of its most tokens."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.tokens < MIN_CHUNK_TOKENS:
+            raise ValueError(f"chunk.tokens must be 0 or at least {MIN_CHUNK_TOKENS}, not {self.tokens}")
 
 
 class SearchSettings(Section, frozen=True):

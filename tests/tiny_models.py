@@ -1,4 +1,5 @@
-"""A cross-encoder of a few operators, written byte by byte: its logit counts what question and passage share.
+"""Models of a few operators, written byte by byte: a cross-encoder whose logit counts what question and passage share,
+and an encoder that looks each token up in a small table.
 
 An ONNX file is a Protocol Buffers message; the few field numbers used here are those of onnx.proto3. So the tests
 need neither a real model, which is large, nor the library that writes such files.
@@ -7,10 +8,12 @@ need neither a real model, which is large, nor the library that writes such file
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import struct
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from appliance_models import DEFAULT_MODEL
 from appliance_models.files import SHIPPED_PACKS
@@ -75,6 +78,70 @@ def counting_graph(logits: int = 1, inputs: Sequence[str] = INPUTS, unit: float 
         ]
     )
     return _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _bytes(1, b"") + _number(2, OPSET))
+
+
+def encoder_folder(folder: Path, graph: str = "onnx/model.onnx", **options: Any) -> Path:
+    """A model folder as on a hub: the shipped tokenizer around the tiny encoder; see ``encoder_graph``."""
+    path = folder / graph
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content, weights = encoder_graph(**options)
+    path.write_bytes(content)
+    for name, data in weights.items():
+        (path.parent / name).write_bytes(data)
+    shutil.copyfile(SHIPPED_PACKS / DEFAULT_MODEL / "tokenizer.json", folder / "tokenizer.json")
+    config = {"hidden_size": ENCODER_DIMENSION, "max_position_embeddings": 64, "model_type": "bert"}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+ENCODER_DIMENSION = 8
+ENCODER_ROWS = 97
+
+
+def encoder_graph(
+    *, outputs: Sequence[str] = ("last_hidden_state",), inputs: Sequence[str] = INPUTS, weights: str = "", seed: int = 0
+) -> tuple[bytes, dict[str, bytes]]:
+    """A graph that gives each token the row of its id, modulo 97, of a random table; ``sentence_embedding`` among the
+    ``outputs`` is the mean of them, and any other name token-level. ``weights`` names a file for the table.
+
+    Returns:
+        The graph, and the files beside it.
+    """
+    table = random.Random(seed)
+    raw = struct.pack(
+        f"<{ENCODER_ROWS * ENCODER_DIMENSION}f", *(table.gauss(0, 1) for _ in range(ENCODER_ROWS * ENCODER_DIMENSION))
+    )
+    axes = _bytes(5, _bytes(1, b"axes") + _number(8, 1) + _number(20, 7))
+    nodes = [_node("Mod", ("input_ids", "rows"), "row"), _node("Gather", ("table", "row"), "looked_up")]
+    values = []
+    for name in outputs:
+        if name == "sentence_embedding":
+            nodes.append(_node("ReduceMean", ("looked_up",), name, keepdims=0) + axes)
+            values.append(_value(name, FLOAT, ["batch", ENCODER_DIMENSION]))
+        else:
+            nodes.append(_node("Identity", ("looked_up",), name))
+            values.append(_value(name, FLOAT, ["batch", "sequence", ENCODER_DIMENSION]))
+    shape = [ENCODER_ROWS, ENCODER_DIMENSION]
+    graph = b"".join(
+        [
+            *(_bytes(1, node) for node in nodes),
+            _bytes(2, b"looking up"),
+            _bytes(5, _tensor("rows", INT64, [1], struct.pack("<q", ENCODER_ROWS))),
+            _bytes(
+                5, _external_tensor("table", FLOAT, shape, weights) if weights else _tensor("table", FLOAT, shape, raw)
+            ),
+            *(_bytes(11, _value(name, INT64, ["batch", "sequence"])) for name in inputs),
+            *(_bytes(12, value) for value in values),
+        ]
+    )
+    model = _number(1, IR_VERSION) + _bytes(7, graph) + _bytes(8, _bytes(1, b"") + _number(2, OPSET))
+    return model, {weights: raw} if weights else {}
+
+
+def _external_tensor(name: str, kind: int, shape: Sequence[int], location: str) -> bytes:
+    entry = _bytes(1, b"location") + _bytes(2, location.encode())
+    sizes = b"".join(_number(1, size) for size in shape)
+    return sizes + _number(2, kind) + _bytes(8, name.encode()) + _bytes(13, entry) + _number(14, 1)
 
 
 def trunk_folder(folder: Path) -> Path:

@@ -219,7 +219,7 @@ def reindex(
                     progress=on_embedded,
                 )
         current_status = memory.status()
-        configured = memory.settings.model.name
+        model, configured = model and memory.settings.model.full_name(model), memory.settings.model.full_name()
     seconds = time.perf_counter() - started
     used, waiting = current_status["model"], current_status["counts"]["pending"]
     left = [one for one in current_status["generations"] if one["state"] == "kept"]
@@ -242,8 +242,8 @@ def reindex(
             )
     if model is not None and model != configured:
         output.say(
-            f'note: The settings still name {configured}. To keep {model}, set name = "{model}" under [model] in'
-            f" {output.display_path(memory.home.config)}."
+            f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"
+            " model."
         )
 
 

@@ -1,13 +1,15 @@
-"""``models``: list, verify and import embedding models and rerankers."""
+"""``models``: list, verify, import, use and remove embedding models and rerankers."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appliance.cli import options, output
+from appliance.cli import model_reports, options, output
 from appliance.cli.options import argument, option
 from appliance.errors import ModelUnavailable, NotFound, UsageError
 from appliance.paths import Home, create_home, find_home
@@ -27,6 +29,7 @@ def models(context: typer.Context, home: options.Home = None, json: options.Json
       appliance models
       appliance models verify
       appliance models import ~/bge-small-en
+      appliance models use bge-small-en
     """
     if context.invoked_subcommand is None:
         list_models(home, json)
@@ -47,15 +50,17 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
 
     found = find_home(home)
     settings = config.load(found)
-    configured = settings.model.name
-    listed = [_model_document(info, {configured, settings.rerank.model}) for info in _packs(found)]
+    configured = settings.model.full_name()
+    named = {_base_name(name) for name in (configured, settings.rerank.model)}
+    in_use = {*map(_base_name, _models_in_use(found))}
+    listed = [_model_document(info, named, in_use) for info in _packs(found)]
     if json:
         output.print_json({"configured": configured, "models": listed})
         return
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
     for name in filter(None, (configured, settings.rerank.model)):
-        if name not in [model["name"] for model in listed]:
+        if _base_name(name) not in [model["name"] for model in listed]:
             output.say(f"note: The settings name {name}, which is not installed.")
 
 
@@ -103,48 +108,199 @@ def verify(
 
 @verbs.command("import")
 def import_model(
-    folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, or a pack.")],
+    folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, a cache with one, or a pack.")],
     name: Annotated[str | None, option("--name", "NAME", "Name of the model. Default: the folder's.")] = None,
+    graph: Annotated[
+        str | None, option("--graph", "FILE", "The ONNX file in DIR to use. Default: the best for this processor.")
+    ] = None,
+    pooling: Annotated[
+        str | None,
+        option("--pooling", "KIND", "How token vectors become one: mean, cls, last, or output of the graph."),
+    ] = None,
+    query_prefix: Annotated[str | None, option("--query-prefix", "TEXT", "Text before every query.")] = None,
+    passage_prefix: Annotated[str | None, option("--passage-prefix", "TEXT", "Text before every message.")] = None,
+    max_tokens: Annotated[
+        int | None, option("--max-tokens", "N", "The length that the model was trained to read.", min=3)
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure/--no-measure", help="Compare it with the present model on your own messages.")
+    ] = True,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Import a model from a folder.
+    """Import a model from a folder, and compare it with the present one.
 
     The model is copied into the home, tested, and gets a manifest. DIR is a published model (config.json,
-    tokenizer.json, onnx/model.onnx) or a pack. A cross-encoder with one label is imported as a reranker.
+    tokenizer.json, onnx/model.onnx), an export of sentence-transformers, a model in the cache of fastembed or a hub, or
+    a pack. A cross-encoder with one label is imported as a reranker.
+
+    Then both models embed a sample of your messages and answer the same questions about them, as in 'bench mine', which
+    takes some minutes. Nothing is moved to the new model until you say so.
 
     \b
     Examples:
       appliance models import ~/bge-small-en
+      appliance models import ~/fastembed_cache/models--qdrant--bge-small-en-v1.5-onnx-q --no-measure
       appliance reindex --model bge-small-en
     """  # fmt: skip
-    from appliance_models import ModelCorrupt, ModelError, ModelMissing, import_pack
+    from appliance_models import ImportOptions, ModelCorrupt, ModelError, ModelMissing, import_pack
 
     folder = folder.expanduser()
     if not folder.is_dir():
         raise NotFound("No such folder.", where=output.display_path(folder))
     if name is not None and (not name or Path(name).name != name or name.startswith(".")):
         raise UsageError(f"Invalid model name {name!r}.", hint="Use a plain folder name.")
-    into = create_home(find_home(home)).models
+    found = create_home(find_home(home))
+    chosen = ImportOptions(graph, pooling, query_prefix, passage_prefix, max_tokens)
     try:
-        manifest = import_pack(folder, into, name)
+        report = import_pack(folder, found.models, name, chosen)
     except (ModelMissing, ModelCorrupt) as error:
         raise ModelUnavailable(str(error)) from error
     except ModelError as error:
         raise UsageError(str(error)) from error
+    manifest = report.manifest
+    document: dict[str, Any] = {"name": manifest.name, "kind": manifest.kind, "dimension": manifest.dimension}
+    document["folder"] = output.display_path(found.models / manifest.name)
+    if report.graph:
+        document["graph"] = report.graph
+    if not json:
+        model_reports.print_import(report)
     if manifest.kind == "reranker":
-        kind, hint = "a reranker", f'To use it, set rerank.model = "{manifest.name}" in the settings.'
+        hint = f'To use it, set rerank.model = "{manifest.name}" in the settings.'
     else:
-        kind = f"{manifest.dimension} dimensions"
+        document["facts"] = model_reports.facts(report)
+        document["measures"] = _measure(home, found, manifest.name, json) if measure else None
         hint = f"'appliance reindex --model {manifest.name}' changes the memory to it."
     if json:
+        output.print_json(document)
+    output.say(hint)
+
+
+@verbs.command("use")
+def use(
+    name: Annotated[str, argument("NAME", "An embedding model that is shipped or imported.")],
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Make a model the configured one.
+
+    New memories embed with it. A memory that has vectors keeps its model until 'appliance reindex --model NAME' moves
+    it; this command says what that would do.
+
+    \b
+    Examples:
+      appliance models use bge-small-en
+      appliance models use minilm-l6-dialogue-int8
+    """
+    from appliance import config
+    from appliance_models import ModelError, load
+
+    found = find_home(home)
+    try:
+        model = load(config.load(found).model.full_name(name), (found.models,))
+    except ModelError as error:
+        raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error
+    config.write_setting(create_home(found), "model", "name", name)
+    settings, origins = config.load_with_origins(found)
+    configured, full = settings.model.full_name(), settings.model.full_name(name)
+    serving = next((used for used, state in _models_in_use(found).items() if state == "active"), None)
+    chunks = 0
+    if serving not in (None, full):
+        with options.open_existing(home, "models use") as memory:
+            chunks = memory.status()["counts"]["chunks"]
+    if json:
         output.print_json(
-            {"name": manifest.name, "kind": manifest.kind}
-            | {"dimension": manifest.dimension, "folder": output.display_path(into / manifest.name)}
+            {"configured": configured, "dimension": model.dimension, "serving": serving}
+            | {"reindex": serving not in (None, full), "chunks": chunks}
         )
     else:
-        output.print_line(f"imported {manifest.name}, {kind}")
-    output.say(hint)
+        output.print_line(f"model.name is {name}, with {model.dimension} dimensions")
+    if configured != full:
+        output.say(f"note: {origins['model.name']} sets {settings.model.name}, which counts before the settings file.")
+    if serving in (None, full):
+        return
+    output.say(
+        f"The memory still uses {serving}. 'appliance reindex --model {name}' embeds its"
+        f" {output.plural(chunks, 'chunk')} again; {serving} serves until that has ended."
+    )
+
+
+@verbs.command("remove")
+def remove(
+    name: Annotated[str, argument("NAME", "An imported model.")], home: options.Home = None, json: options.Json = False
+) -> None:
+    """Remove an imported model from the home.
+
+    A model is kept while vectors of the memory were made with it, or the settings name it.
+
+    \b
+    Examples:
+      appliance models remove bge-small-en
+    """
+    from appliance import config
+
+    found = find_home(home)
+    info = next((info for info in _packs(found) if info.name == name), None)
+    if info is None:
+        raise NotFound(f"There is no model {name!r}.", hint="'appliance models' shows what is installed.")
+    if info.shipped:
+        raise UsageError(f"{name} comes with the program and can't be removed.")
+    if name in map(_base_name, _models_in_use(found)):
+        raise UsageError(
+            f"Vectors of this memory were made with {name}.",
+            hint="Move it to another model first: 'appliance reindex --model NAME'.",
+        )
+    settings = config.load(found)
+    if name in map(_base_name, (settings.model.name, settings.rerank.model)):
+        raise UsageError(f"The settings name {name}.", hint="Choose another one first: 'appliance models use NAME'.")
+    shutil.rmtree(info.folder)
+    if json:
+        output.print_json({"removed": name})
+    else:
+        output.print_line(f"removed {name}")
+
+
+def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, Any] | None:
+    """Compare a model with the present one, and print what comes of it; None if there is nothing to measure with."""
+    from appliance import config
+    from appliance.bench import model_comparison
+    from appliance.errors import ApplianceError
+    from appliance_models import ModelError, load
+
+    present = next((used for used, state in _models_in_use(found).items() if state == "active"), None)
+    if present is None:
+        output.say("The memory is empty, so there is nothing to measure the model with.")
+        return None
+    threads = config.load(found).model.threads or None
+    try:
+        with options.open_existing(home, "models import") as memory, output.step_progress() as on_step:
+            outcome = model_comparison.compare(
+                memory,
+                lambda: load(present, (found.models,), threads),
+                lambda: load(name, (found.models,), threads),
+                on_step=on_step,
+            )
+    except (ApplianceError, ModelError) as error:
+        # The import is complete whatever becomes of the comparison.
+        output.say(f"note: The models were not compared: {error}")
+        return None
+    if not json:
+        model_reports.print_comparison(outcome)
+    return model_reports.comparison_document(outcome)
+
+
+def _models_in_use(home: Home) -> dict[str, str]:
+    """The models of the memory's generations, with the state of each."""
+    from appliance.store.model_use import models_of_generations
+
+    return models_of_generations(home)
+
+
+def _base_name(name: str) -> str:
+    """The pack of a model, without the number of dimensions that its name may end in."""
+    from appliance_models import split_name
+
+    return split_name(name)[0]
 
 
 def _packs(home: Home) -> list[ModelInfo]:
@@ -153,12 +309,13 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _model_document(info: ModelInfo, configured: set[str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: set[str], in_use: Collection[str]) -> dict[str, Any]:
     manifest = info.manifest
     return {
         "name": info.name,
         "kind": manifest.kind if manifest else None,
         "configured": info.name in configured,
+        "in_use": info.name in in_use,
         "shipped": info.shipped,
         "folder": output.display_path(info.folder),
         "dimension": manifest.dimension if manifest else None,
@@ -177,8 +334,12 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
         str(model["max_tokens"] or ""),
         model["licence"] or "",
         "shipped" if model["shipped"] else "imported",
-        model["problem"] or ("configured" if model["configured"] else "installed"),
+        model["problem"] or ", ".join(_states(model)) or "installed",
     )
+
+
+def _states(model: dict[str, Any]) -> list[str]:
+    return [state for state, holds in (("in use", model["in_use"]), ("configured", model["configured"])) if holds]
 
 
 def _file_report(model: str, file: str, status: str, detail: str) -> dict[str, Any]:

@@ -456,8 +456,8 @@ class IndexService:
     def change_generation(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
-        changes = self._changes
-        done = changes.roll_back(progress) if request.rollback else changes.build(request.model, progress)
+        name = None if request.model is None else self._settings.model.full_name(request.model)
+        done = self._changes.roll_back(progress) if request.rollback else self._changes.build(name, progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch

@@ -50,7 +50,7 @@ class ModelCache:
         self._metrics = metrics
         self._load_lock = threading.Lock()
         self._queries: RecentlyUsed[EmbeddedQuery] = RecentlyUsed()
-        self.name = embedder.name if embedder else settings.model.name
+        self.name = embedder.name if embedder else settings.model.full_name()
         """The model of the first generation of a new home."""
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._supplied_names = frozenset(self._embedders)
@@ -165,6 +165,12 @@ class ModelCache:
 def vector_identity(model: Embedder) -> str:
     """Identifies what made a generation's vectors: the model, and the format of its passages."""
     return f"{model.identity} {PASSAGE_FORMAT}"
+
+
+def max_positions(model: Embedder) -> int:
+    """The longest text that the model can read, in tokens; a caller's own model may not say more than its
+    ``max_tokens``."""
+    return int(getattr(model, "max_positions", model.max_tokens))
 
 
 def token_identity(model: Embedder) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from appliance.config import Settings
 from appliance.engine.leased_stores import LeasedStores
-from appliance.engine.model_cache import ModelCache, token_dimension, token_identity, vector_identity
-from appliance.ingest.chunk import Chunker
+from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
+from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.store import generation_states, generations, token_places
 from appliance.store.check import ModelWindow
@@ -83,7 +83,12 @@ class ServingGeneration:
         """The stores of a generation, which may not serve yet."""
         index = self._settings.index
         return generations.open_stores(
-            self._home, self._database, generation, url=index.url, collection=index.collection
+            self._home,
+            self._database,
+            generation,
+            url=index.url,
+            collection=index.collection,
+            ledger_dtype=index.ledger,
         )
 
     def lease(self) -> AbstractContextManager[DerivedStores | None]:
@@ -113,10 +118,12 @@ class ServingGeneration:
         if found is None:
             return None
         model = self._models.for_generation(found)
-        return ModelWindow(model.max_tokens, model.count_tokens)
+        return ModelWindow(max_positions(model), model.count_tokens)
 
     def chunker(self, model: Embedder) -> Chunker:
-        return Chunker(model.count_tokens, model.max_tokens, self._settings.chunk.overlap)
+        chunk = self._settings.chunk
+        window = chunk_tokens(chunk.tokens, model.max_tokens, max_positions(model))
+        return Chunker(model.count_tokens, window, chunk.overlap)
 
     # --- its token vectors -------------------------------------------------------------------------------
 

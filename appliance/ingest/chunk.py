@@ -31,14 +31,29 @@ characters without a break, 0.3 when cut."""
 _OVERLONG_LINE = re.compile(rf"[^\n]{{{MAX_LINE_CHARACTERS + 1},}}")
 _NON_SPACE = re.compile(r"\S")
 
+DEFAULT_MAX_TOKENS = 400
+"""The most tokens of a chunk unless the settings say otherwise: a model that reads thousands of tokens still gives one
+vector, in which a page of several topics is none of them."""
+
 MAX_BACKTRACK_SHARE = 0.35
 """The share of a full chunk that may be given up to end it at a stronger boundary."""
+
+
+def chunk_tokens(configured: int, trained: int, positions: int) -> int:
+    """The most tokens of a chunk, special tokens included.
+
+    Args:
+        configured: ``chunk.tokens`` of the settings; 0 follows the model.
+        trained: The length that the model was trained on.
+        positions: The longest text that it can read.
+    """
+    return min(configured or min(trained, DEFAULT_MAX_TOKENS), positions)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunker:
     """Splits messages for one model. ``window`` is the most tokens of a chunk with its author, including special
-    tokens; ``overlap`` is the share of it that the next chunk repeats (0 to 0.5)."""
+    tokens (``chunk_tokens``); ``overlap`` is the share of it that the next chunk repeats (0 to 0.5)."""
 
     count_tokens: CountTokens
     window: int

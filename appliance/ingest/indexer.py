@@ -26,7 +26,7 @@ from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
 from appliance.store.summary_chunks import PendingSummaryChunk
 from appliance.store.token_vectors import TokenLedger, TokenPlace, Tokens
-from appliance.store.vectors import VectorLedger, round_to_stored
+from appliance.store.vectors import VectorLedger
 
 BATCH_CHUNKS = 1024
 """Chunks in a batch: few enough that stopping loses only seconds of work, enough that flushing costs nothing."""
@@ -184,13 +184,13 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
             break
     for digest in rows.keys() & computed.keys():
         context.ledger.rewrite(rows[digest], digest, computed[digest])
-        vectors[digest] = round_to_stored(computed[digest])
+        vectors[digest] = context.ledger.round(computed[digest])
     done = [digest for digest in missing if digest in computed and digest not in rows]
     if not done:
         return _BatchVectors(vectors, {}, {})
     fresh = np.stack([computed[digest] for digest in done])
     first = context.ledger.append(done, fresh)
-    vectors.update(zip(done, round_to_stored(fresh), strict=True))
+    vectors.update(zip(done, context.ledger.round(fresh), strict=True))
     places = append_tokens(context, {digest: tokens[digest] for digest in done if digest in tokens})
     return _BatchVectors(vectors, {digest: first + i for i, digest in enumerate(done)}, places)
 

@@ -208,8 +208,7 @@ def _is_former_default(generation: Generation, configured: str) -> bool:
 def _is_ledger_truncated(home: Home, db: sqlite3.Connection, generation: Generation) -> bool:
     """Whether the ledger's file is shorter than the database expects."""
     rows, path = chunks.count_ledger_rows(db, generation.id), generations.ledger_path(home, generation.id)
-    file_bytes = path.stat().st_size if path.exists() else 0
-    return rows > 0 and file_bytes < vectors.min_file_bytes(generation.dimension, rows)
+    return vectors.missing_rows(path, generation.dimension, rows) > 0
 
 
 def _stats(*paths: Path) -> Iterator[os.stat_result]:

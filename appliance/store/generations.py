@@ -31,7 +31,7 @@ from appliance.store.ledger_header import HEADER_BYTES
 from appliance.store.room import allocated_bytes, file_errors, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.token_vectors import TOKENS_SUFFIX, TokenLedger
-from appliance.store.vectors import VectorLedger
+from appliance.store.vectors import LedgerDtype, VectorLedger
 
 _FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
@@ -117,9 +117,16 @@ def _has_tables(path: Path) -> bool:
 
 
 def open_stores(
-    home: Home, database: Database, generation: Generation, *, url: str = "", collection: str = ""
+    home: Home,
+    database: Database,
+    generation: Generation,
+    *,
+    url: str = "",
+    collection: str = "",
+    ledger_dtype: LedgerDtype = "float16",
 ) -> DerivedStores:
     """Open the ledger and the index of a generation; the index on the Qdrant server at ``url`` unless it is empty.
+    ``ledger_dtype`` counts for a ledger that does not exist yet.
 
     Raises:
         StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
@@ -127,7 +134,7 @@ def open_stores(
     """
     if database.is_read_only and not url:
         return _open_read_only(home, database, generation)
-    ledger = _open_ledger(home, database.read(), generation)
+    ledger = _open_ledger(home, database.read(), generation, dtype=ledger_dtype)
     try:
         note, folder = "", None
         if url:
@@ -177,11 +184,16 @@ def _open_read_only(home: Home, database: Database, generation: Generation) -> D
 
 
 def _open_ledger(
-    home: Home, db: sqlite3.Connection, generation: Generation, *, read_only: bool = False
+    home: Home,
+    db: sqlite3.Connection,
+    generation: Generation,
+    *,
+    dtype: LedgerDtype = "float16",
+    read_only: bool = False,
 ) -> VectorLedger:
     rows, path = chunks.count_ledger_rows(db, generation.id), ledger_path(home, generation.id)
     with file_errors(path, "opened"):
-        return VectorLedger(path, generation.identity, generation.dimension, rows, read_only=read_only)
+        return VectorLedger(path, generation.identity, generation.dimension, rows, dtype=dtype, read_only=read_only)
 
 
 def _open_tokens(home: Home, database: Database, generation: Generation) -> TokenLedger | None:

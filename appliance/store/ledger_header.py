@@ -24,20 +24,29 @@ def write_header(file: int, path: Path, header: dict[str, Any]) -> None:
     sync_folder(path.parent)
 
 
-def check_header(file: int, path: Path, expected: dict[str, Any], hint: str) -> None:
-    """Check that an open ledger is of this format and has what is ``expected`` in it, made by the same model.
+def read_header(file: int) -> dict[str, Any] | None:
+    """Return the header of an open ledger; None if it is damaged."""
+    body, _, rest = os.pread(file, HEADER_BYTES, 0).partition(b"\n")
+    if rest[:8] != b"%08x" % zlib.crc32(body):
+        return None
+    header: dict[str, Any] = msgspec.json.decode(body)
+    return header
+
+
+def check_header(file: int, path: Path, expected: dict[str, Any], hint: str) -> dict[str, Any]:
+    """Check that an open ledger is of this format, or of an earlier one, and has what is ``expected`` in it, made by
+    the same model. Returns the header, which may say more.
 
     Raises:
         StoreCorrupt: The header is damaged or names another model. ``hint`` says what to do.
         StoreVersion: A newer version of this program wrote it.
     """
-    body, _, rest = os.pread(file, HEADER_BYTES, 0).partition(b"\n")
-    if rest[:8] != b"%08x" % zlib.crc32(body):
+    if (header := read_header(file)) is None:
         raise StoreCorrupt("The header of the vector ledger is damaged.", where=str(path), hint=hint)
-    header = msgspec.json.decode(body)
     if header["format"] > expected["format"]:
         message = "A newer version of this program wrote the vector ledger."
         raise StoreVersion(message, where=str(path), hint="Update the program.")
-    if header != expected:
+    if any(header.get(name) != value for name, value in expected.items() if name != "format"):
         message = f"The ledger has vectors of {header['model']}, not of {expected['model']}."
         raise StoreCorrupt(message, where=str(path), hint=hint)
+    return header

@@ -18,11 +18,20 @@ if TYPE_CHECKING:
     from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
     from appliance_models.fake import HashEmbedder
     from appliance_models.files import PackFileReport, verify_pack
-    from appliance_models.importer import import_pack
+    from appliance_models.importer import ImportOptions, ImportReport, import_pack
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
+    from appliance_models.matryoshka import ShortenedEmbedder
     from appliance_models.onnx import OnnxEmbedder
-    from appliance_models.registry import DEFAULT_MODEL, Embedder, ModelInfo, list_models, load, load_reranker
+    from appliance_models.registry import (
+        DEFAULT_MODEL,
+        Embedder,
+        ModelInfo,
+        list_models,
+        load,
+        load_reranker,
+        split_name,
+    )
     from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 _NAMES_BY_MODULE = {
@@ -31,21 +40,22 @@ _NAMES_BY_MODULE = {
     "errors": ("ModelCorrupt", "ModelError", "ModelMissing", "TextTooLong", "UnknownModel"),
     "fake": ("HashEmbedder",),
     "files": ("PackFileReport", "verify_pack"),
-    "importer": ("import_pack",),
+    "importer": ("ImportOptions", "ImportReport", "import_pack"),
     "lexicon": ("Lexicon", "load_lexicon"),
     "manifest": ("Manifest", "read_manifest"),
+    "matryoshka": ("ShortenedEmbedder",),
     "onnx": ("OnnxEmbedder",),
-    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker"),
+    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker", "split_name"),
     "token_vectors": ("EmbeddedQuery", "TokenEmbedder"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
-    "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "Lexicon", "Manifest",
-    "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport", "TextTooLong",
-    "TokenCounter", "TokenEmbedder", "UnknownModel",
+    "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
+    "Lexicon", "Manifest", "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport",
+    "ShortenedEmbedder", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
     "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
-    "verify_pack",
+    "split_name", "verify_pack",
 ]  # fmt: skip
 
 

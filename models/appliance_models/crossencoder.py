@@ -11,7 +11,7 @@ import numpy as np
 from appliance_models.errors import ModelCorrupt, TextTooLong
 from appliance_models.files import check_pack
 from appliance_models.manifest import MODEL_FILE, TOKENIZER_FILE, Manifest, read_manifest
-from appliance_models.onnx import available_cores, open_session, run_longest_first
+from appliance_models.onnx import available_cores, feeds_of, open_session, run_longest_first
 from appliance_models.wordpieces import encode_ids, load_tokenizer, replace_surrogates, token_windows
 
 if TYPE_CHECKING:
@@ -95,8 +95,9 @@ class CrossEncoder:
         return self._tokenizer.encode(replace_surrogates(query), replace_surrogates(passage))
 
     def _logit(self, pair: Encoding) -> float:
-        feeds = {"input_ids": pair.ids, "attention_mask": [1] * len(pair.ids), "token_type_ids": pair.type_ids}
-        row = {name: np.array([feeds[name]], np.int64) for name in self._inputs}
+        row = feeds_of(self._inputs, pair.ids)
+        if "token_type_ids" in row:
+            row["token_type_ids"] = np.array([pair.type_ids], np.int64)
         logits = np.asarray(self._session.run([self._output], row)[0])
         if logits.shape != (1, 1):
             raise ModelCorrupt(

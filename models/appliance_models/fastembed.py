@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appliance_models.errors import ModelCorrupt, ModelMissing, TextTooLong, UnknownModel
+from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
 from appliance_models.files import check_pack
 from appliance_models.manifest import IDENTITY_DIGITS, MODEL_FILE, TOKENIZER_FILE, read_manifest, sha256_of
 from appliance_models.onnx import mean_by_tokens, unit_vector
@@ -49,6 +49,7 @@ class FastembedEmbedder:
         self.identity = known_model.identity
         self.dimension = known_model.dimension
         self.max_tokens = known_model.max_tokens
+        self.max_positions = known_model.max_positions
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(n, dimension) float32. Raises TextTooLong."""
@@ -89,6 +90,10 @@ def from_pack(folder: Path, threads: int | None = None) -> FastembedEmbedder:
 
     manifest = read_manifest(folder)
     check_pack(folder, manifest)
+    if manifest.pooling not in ("mean", "cls"):
+        raise ModelError(
+            f"fastembed can't run {manifest.name}, which pools by {manifest.pooling!r}. Use it without 'fastembed:'."
+        )
     registered = {model["model"] for model in fastembed.TextEmbedding.list_supported_models()}
     if manifest.identity not in registered:
         fastembed.TextEmbedding.add_custom_model(

@@ -1,20 +1,27 @@
-"""Imports a model folder, as model hubs publish them, as a pack with a manifest."""
+"""Imports a model folder, as others lay it out (see ``model_folder``), as a pack with a manifest."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing
+from appliance_models.external_data import external_data_files
+from appliance_models.families import Family, find_family
+from appliance_models.graph_choice import choose_graph
 from appliance_models.manifest import (
+    COPIED_FILES,
+    LEGAL_FILES,
     MANIFEST_FILE,
     MODEL_FILE,
+    OUTPUT_POOLING,
     PAIR_POOLING,
+    POOLINGS,
     TOKENIZER_FILE,
     Manifest,
     describe_files,
@@ -22,33 +29,53 @@ from appliance_models.manifest import (
     read_manifest,
     render_manifest,
 )
+from appliance_models.model_folder import FolderFacts, ModelFolder, find_model, read_facts, require_files
 
-# Where the graph is in the common layouts, the most common first.
-MODEL_PATHS = ("onnx/model.onnx", MODEL_FILE)
-COPIED_FILES = (TOKENIZER_FILE, "tokenizer_config.json", "special_tokens_map.json", "config.json")
-LEGAL_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE")
-
-CLASSIFIER_SUFFIX = "ForSequenceClassification"
-DEFAULT_LABELS = 2
-"""The default of the library that writes config.json, which leaves it out."""
-
-# Models of these families number positions from the padding id + 1, so two rows of the table are unused.
-POSITION_OFFSETS = {"roberta": 2, "xlm-roberta": 2, "camembert": 2, "mpnet": 2}
+if TYPE_CHECKING:
+    from appliance_models.onnx import GraphOutputs
 
 PROBE_TEXT = "A short sentence to test the model."
 
 
-def import_pack(folder: Path, destination: Path, name: str | None = None, model_file: str | None = None) -> Manifest:
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What replaces the facts that a folder gives. None leaves a fact as it is found.
+
+    `model_file` is a graph of the folder, by its relative path; `max_tokens` the length to which texts are chunked.
+    """
+
+    model_file: str | None = None
+    pooling: str | None = None
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """An imported model: the graph that was chosen and the others that were there, by their paths in the folder; and
+    where each fact comes from ("pooling": "1_Pooling", "known of the family bge-en", "assumed" ...)."""
+
+    manifest: Manifest
+    graph: str = ""
+    other_graphs: tuple[str, ...] = ()
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+
+def import_pack(
+    folder: Path, destination: Path, name: str | None = None, options: ImportOptions | None = None
+) -> ImportReport:
     """Copy the model in `folder` to `destination/<name>` as a pack, completely or not at all.
 
-    `folder` is a pack, or holds config.json, tokenizer.json, an ONNX graph (`model_file`, else onnx/model.onnx or
-    model.onnx) and, if the model comes with it, 1_Pooling/config.json. The graph has token-level output; a sequence
-    classifier has one logit and becomes a reranker. The copy is loaded and tested on a sentence before it is named,
-    by default the folder's.
+    `folder` is a pack, a hub's repository or its cache, an export of sentence-transformers, or a cache of fastembed. A
+    sequence classifier has one logit and becomes a reranker. Links are followed. The copy is loaded and tested on a
+    sentence before it is named, by default as the folder is.
 
-    Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name exists.
+    Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name exists or an option does not fit.
     """
-    name = name or folder.resolve().name
+    model = find_model(folder)
+    options = options or ImportOptions()
+    name = name or model.name
     target = destination / name
     if target.exists():
         raise ModelError(f"{target} already exists. Remove it first, or import under another name.")
@@ -56,122 +83,128 @@ def import_pack(folder: Path, destination: Path, name: str | None = None, model_
     with tempfile.TemporaryDirectory(dir=destination, prefix=".import-") as temporary:
         pack = Path(temporary, name)
         pack.mkdir()
-        if (folder / MANIFEST_FILE).is_file():
-            _copy_pack(folder, pack)
+        if (model.path / MANIFEST_FILE).is_file():
+            if options != ImportOptions():
+                raise ModelError(f"{model.path} is a pack: its manifest says all, and options can't change it.")
+            report = ImportReport(_copy_pack(model.path, pack))
         else:
-            _convert(folder, pack, name, model_file)
-        manifest = read_manifest(pack)
-        _check_runs(pack, manifest)
+            report = _convert(model, pack, options)
+        _check_runs(pack, report.manifest)
         _sync([path for path in pack.rglob("*") if path.is_file()])
         pack.rename(target)
         if os.name == "posix":  # Windows can't sync a folder
             _sync([destination])
-    return manifest
+    return report
 
 
-def _copy_pack(folder: Path, pack: Path) -> None:
+def _copy_pack(folder: Path, pack: Path) -> Manifest:
     manifest = read_manifest(folder)
     if manifest.name != pack.name:
         raise ModelError(f"{folder} is the pack {manifest.name}: it can't be imported under the name {pack.name}.")
     for name in (MANIFEST_FILE, *manifest.files):
         _copy(folder / name, pack / name)
+    return manifest
 
 
-def _convert(folder: Path, pack: Path, name: str, model_file: str | None) -> None:
-    graph = _find_graph(folder, model_file)
+def _convert(model: ModelFolder, pack: Path, options: ImportOptions) -> ImportReport:
+    folder = model.path
+    graph, others = choose_graph(folder, options.model_file or "")
+    facts = read_facts(model)
+    require_files(folder, [TOKENIZER_FILE] if options.max_tokens else [TOKENIZER_FILE, "config.json"])
+    for data in external_data_files(graph):
+        if not (graph.parent / data).is_file():
+            raise ModelMissing(f"{graph} has its weights in {graph.parent / data}, which is missing. Copy it there.")
+        _copy(graph.parent / data, pack / data)
     _copy(graph, pack / MODEL_FILE)
-    # Weights above 2 GB are in files beside the graph, which refers to them by name.
-    for data in sorted(graph.parent.glob(f"{graph.name}_data*")) + sorted(graph.parent.glob(f"{graph.name}.data*")):
-        _copy(data, pack / data.name)
-    config = _read_json(folder / "config.json", required=True)
-    if not (folder / TOKENIZER_FILE).is_file():
-        raise ModelMissing(f"{folder / TOKENIZER_FILE} is missing: {folder} can't be imported without it.")
     for file in (*COPIED_FILES, *LEGAL_FILES):
-        if (folder / file).is_file():
+        if (folder / file).is_file() and not (pack / file).exists():
             _copy(folder / file, pack / file)
-    reranks = _is_reranker(config, folder)
-    pooling = _read_json(folder / "1_Pooling" / "config.json")
-    sentence = _read_json(folder / "sentence_bert_config.json")
-    prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
-    offset = POSITION_OFFSETS.get(str(config.get("model_type")), 0)
-    positions = int(config.get("max_position_embeddings") or 0) - offset
-    raw = {
-        "name": name,
-        "files": {file: {"sha256": entry.sha256, "bytes": entry.bytes} for file, entry in describe_files(pack).items()},
-        "kind": "reranker" if reranks else "embedder",
-        "dimension": 1 if reranks else config.get("hidden_size"),
-        "max_tokens": min(sentence.get("max_seq_length") or positions, positions),
-        "max_positions": positions,
-        "pooling": PAIR_POOLING if reranks else _pooling(pooling, folder),
-        # The stores expect unit length, because hits are compared by cosine; a reranker's score has no length.
-        "normalise": not reranks,
-        "query_prefix": prompts.get("query", ""),
-        "passage_prefix": prompts.get("passage", prompts.get("document", "")),
-        "licence": _licence(folder),
-        "source": str(config.get("_name_or_path") or name),
-    }
+    family = None if facts.is_reranker else find_family(filter(None, (model.source, model.name, facts.source)))
+    raw, origins = _describe(model, pack, facts, family, options)
     manifest = parse_manifest(raw, folder / "config.json")
     (pack / MANIFEST_FILE).write_text(render_manifest(manifest), encoding="utf-8")
+    return ImportReport(manifest, graph.relative_to(folder).as_posix(), tuple(others), origins)
 
 
-def _find_graph(folder: Path, model_file: str | None) -> Path:
-    candidates = (model_file,) if model_file else MODEL_PATHS
-    for candidate in candidates:
-        if (folder / candidate).is_file():
-            return folder / candidate
-    others = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
-    if len(others) == 1 and not model_file:
-        return folder / others[0]
-    raise ModelMissing(
-        f"There is no ONNX graph in {folder}, looked for {', '.join(candidates)}. "
-        + (f"Choose one of {', '.join(others)}." if others else "Export the model to ONNX first.")
-    )
-
-
-def _is_reranker(config: dict[str, Any], folder: Path) -> bool:
-    """Whether config.json describes a cross-encoder. Raises ModelCorrupt for a classifier of another kind."""
-    architectures = config.get("architectures")
-    names = [str(name) for name in architectures] if isinstance(architectures, list) else []
-    if not any(name.endswith(CLASSIFIER_SUFFIX) for name in names):
-        return False
-    labels_by_id = config.get("id2label")
-    labels = len(labels_by_id) if isinstance(labels_by_id, dict) else config.get("num_labels", DEFAULT_LABELS)
-    if labels != 1:
+def _describe(
+    model: ModelFolder, pack: Path, facts: FolderFacts, family: Family | None, options: ImportOptions
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields of the manifest, and where those that alter vectors come from."""
+    positions = facts.max_positions or options.max_tokens
+    max_tokens = options.max_tokens or facts.max_tokens or positions
+    if positions is None or max_tokens is None:
         raise ModelCorrupt(
-            f"{folder / 'config.json'} describes a classifier ({', '.join(names)}) into {labels} labels: "
-            "a reranker has one. Use a cross-encoder that was trained to rank."
+            f"{model.path / 'config.json'} doesn't say how many tokens the model reads (max_position_embeddings). "
+            "Say it with --max-tokens."
         )
-    return True
+    if max_tokens > positions:
+        raise ModelError(f"{model.path.name} reads at most {positions} tokens, so --max-tokens can't be {max_tokens}.")
+    raw: dict[str, Any] = {
+        "name": pack.name,
+        "files": {file: {"sha256": entry.sha256, "bytes": entry.bytes} for file, entry in describe_files(pack).items()},
+        "max_tokens": max_tokens,
+        "max_positions": positions,
+        "licence": facts.licence,
+        "source": facts.source or model.name,
+    }
+    if facts.is_reranker:
+        raw |= {"kind": "reranker", "dimension": 1, "pooling": PAIR_POOLING}
+        return raw | {"normalise": False, "query_prefix": "", "passage_prefix": ""}, {}
+    outputs = _probe(pack)
+    pooling, origin = _choose_pooling(model, facts, family, options, outputs)
+    origins = {"pooling": origin}
+    output, dimension = outputs.pooled if pooling == OUTPUT_POOLING else outputs.tokens
+    if pooling != OUTPUT_POOLING and facts.hidden_size not in (None, dimension):
+        raise ModelCorrupt(
+            f"{model.path / 'config.json'} says hidden_size {facts.hidden_size}, and the graph gives {dimension} "
+            "numbers a token: they are of different models. Download the model again."
+        )
+    for prefix in ("query_prefix", "passage_prefix"):
+        raw[prefix], origins[prefix] = _choose_prefix(
+            getattr(options, prefix), getattr(facts, prefix), family, getattr(family, prefix, "")
+        )
+    # The stores expect unit length, because hits are compared by cosine.
+    return raw | {
+        "kind": "embedder", "dimension": dimension, "pooling": pooling, "normalise": True, "output": output
+    }, origins  # fmt: skip
 
 
-def _pooling(config: dict[str, Any], folder: Path) -> str:
-    if config.get("pooling_mode_cls_token"):
-        return "cls"
-    # Models without a pooling file are plain encoders, for which the mean is the usual choice.
-    if not config or config.get("pooling_mode_mean_tokens"):
-        return "mean"
-    raise ModelCorrupt(f"{folder / '1_Pooling' / 'config.json'} asks for a pooling other than mean or cls.")
+def _choose_pooling(
+    model: ModelFolder, facts: FolderFacts, family: Family | None, options: ImportOptions, outputs: GraphOutputs
+) -> tuple[str, str]:
+    """The pooling, and where it comes from. Raises ModelCorrupt if the graph lacks what it needs."""
+    has_tokens, has_pooled = bool(outputs.tokens[1]), bool(outputs.pooled[1])
+    if options.pooling is not None:
+        chosen, origin = options.pooling, "given"
+        if chosen not in POOLINGS:
+            raise ModelError(f"There is no pooling {chosen!r}. Use one of {', '.join(POOLINGS)}.")
+        if not (has_pooled if chosen == OUTPUT_POOLING else has_tokens):
+            kind = "pooled" if chosen == OUTPUT_POOLING else "token-level"
+            raise ModelError(f"The graph has no {kind} output, so it can't be pooled by {chosen!r}.")
+        return chosen, origin
+    if not has_tokens:
+        return OUTPUT_POOLING, "the graph gives one vector a text"
+    if facts.has_dense_layer or (facts.pooling and facts.pooling not in POOLINGS):
+        if has_pooled:
+            return OUTPUT_POOLING, "the graph pools by itself"
+        what = "a Dense layer after pooling" if facts.has_dense_layer else f"the pooling {facts.pooling}"
+        raise ModelCorrupt(
+            f"{model.path} has {what}, which its graph leaves out and this program can't add. Export the whole model "
+            "(a graph with the output sentence_embedding), or use another one."
+        )
+    if facts.pooling:
+        return facts.pooling, "1_Pooling"
+    if family is not None:
+        return family.pooling, f"known of the family {family.name}"
+    return "mean", "assumed; --pooling says otherwise"
 
 
-def _licence(folder: Path) -> str:
-    """The licence named in the model card's front matter, else "unknown"."""
-    card = folder / "README.md"
-    found = card.is_file() and re.search(r"^license:\s*(\S+)", card.read_text("utf-8", "replace"), re.MULTILINE)
-    return found[1] if found else "unknown"
-
-
-def _read_json(path: Path, *, required: bool = False) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if required:
-            raise ModelMissing(f"{path} is missing: its folder can't be imported without it.") from None
-        return {}
-    except (OSError, ValueError) as error:
-        raise ModelCorrupt(f"{path} can't be read ({error}). Download the model again.") from error
-    if not isinstance(value, dict):
-        raise ModelCorrupt(f"{path} is not a JSON object. Download the model again.")
-    return value
+def _choose_prefix(given: str | None, found: str, family: Family | None, known: str) -> tuple[str, str]:
+    if given is not None:
+        return given, "given"
+    if found:
+        return found, "config_sentence_transformers.json"
+    return known, f"known of the family {family.name}" if family is not None else "assumed"
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -180,6 +213,14 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
     except FileNotFoundError:
         raise ModelMissing(f"{source} is missing; the model is incomplete. Download it again.") from None
+
+
+def _probe(pack: Path) -> GraphOutputs:
+    from appliance_models.onnx import probe_outputs
+    from appliance_models.wordpieces import encode_ids, load_tokenizer
+
+    (ids,) = encode_ids(load_tokenizer(pack / TOKENIZER_FILE), [PROBE_TEXT])
+    return probe_outputs(pack / MODEL_FILE, ids)
 
 
 def _check_runs(pack: Path, manifest: Manifest) -> None:

@@ -14,10 +14,16 @@ from appliance_models.errors import ModelCorrupt, ModelMissing
 MANIFEST_FILE = "manifest.json"
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
-POOLINGS = ("mean", "cls")
+OUTPUT_POOLING = "output"
+"""The pooling of a graph that gives one vector a text by itself."""
+POOLINGS = ("mean", "cls", "last", OUTPUT_POOLING)
 KINDS = ("embedder", "reranker")
 PAIR_POOLING = "pair"
 """The pooling of a reranker, which reads question and passage together and gives a single number."""
+
+COPIED_FILES = (TOKENIZER_FILE, "tokenizer_config.json", "special_tokens_map.json", "config.json")
+LEGAL_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "NOTICE")
+TOKEN_PROJECTION_FILE = "token_projection.npy"
 
 # Long enough to tell any two models apart, short enough for a file name.
 IDENTITY_DIGITS = 12
@@ -36,8 +42,9 @@ class Manifest:
     """The description of a model pack.
 
     `max_tokens` is the length the model was trained on, to which texts are chunked; `max_positions` is the longest text
-    it can read. Both count special tokens. The prefixes are put before each text. A `kind` of "reranker" scores pairs
-    of question and passage: its dimension is 1, its pooling "pair".
+    it can read. Both count special tokens. The prefixes are put before each text. `output` names the graph's output
+    that is read; empty for the usual names of token-level output. A `kind` of "reranker" scores pairs of question and
+    passage: its dimension is 1, its pooling "pair".
     """
 
     name: str
@@ -52,11 +59,13 @@ class Manifest:
     licence: str
     source: str
     kind: str = "embedder"
+    output: str = ""
 
     @property
     def identity(self) -> str:
         """`name@hash` over everything that alters vectors: weights, tokenizer, pooling, normalisation, prefixes."""
         parts = [self.pooling, str(self.normalise), self.query_prefix, self.passage_prefix]
+        parts += [f"output:{self.output}"] if self.output else []
         parts += [f"{name}:{file.sha256}" for name, file in sorted(self.files.items()) if _alters_vectors(name)]
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         return f"{self.name}@{digest[:IDENTITY_DIGITS]}"
@@ -65,12 +74,14 @@ class Manifest:
 _FIELDS: dict[str, type] = {
     "name": str, "files": dict, "dimension": int, "max_tokens": int, "max_positions": int, "pooling": str,
     "normalise": bool, "query_prefix": str, "passage_prefix": str, "licence": str, "source": str, "kind": str,
+    "output": str,
 }  # fmt: skip
+_OPTIONAL_FIELDS = ("kind", "output")
 
 
 def _alters_vectors(name: str) -> bool:
-    # Weights above 2 GB are in files named after the graph: model.onnx_data.
-    return name == TOKENIZER_FILE or ".onnx" in name
+    # A graph above 2 GB has its weights in other files, whose names are free.
+    return name == TOKENIZER_FILE or name not in (*COPIED_FILES, *LEGAL_FILES, TOKEN_PROJECTION_FILE)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -104,7 +115,7 @@ def parse_manifest(raw: object, path: Path) -> Manifest:
             raise fail(f"{key!r} should be {kind.__name__}, found {value!r}")
         return value
 
-    fields = {key: read_field(key, kind) for key, kind in _FIELDS.items() if key != "kind" or key in raw}
+    fields = {key: read_field(key, kind) for key, kind in _FIELDS.items() if key not in _OPTIONAL_FIELDS or key in raw}
     fields["files"] = {name: _parse_file(name, value, fail) for name, value in fields["files"].items()}
     manifest = Manifest(**fields)
     if manifest.kind not in KINDS:

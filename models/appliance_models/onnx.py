@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,16 @@ import numpy as np
 
 from appliance_models.errors import ModelCorrupt, ModelError, TextTooLong
 from appliance_models.files import check_pack
-from appliance_models.manifest import IDENTITY_DIGITS, MODEL_FILE, TOKENIZER_FILE, Manifest, read_manifest
-from appliance_models.token_vectors import PROJECTION_FILE, EmbeddedQuery, load_projection, rarity, to_bytes
+from appliance_models.manifest import (
+    IDENTITY_DIGITS,
+    MODEL_FILE,
+    OUTPUT_POOLING,
+    TOKEN_PROJECTION_FILE,
+    TOKENIZER_FILE,
+    Manifest,
+    read_manifest,
+)
+from appliance_models.token_vectors import EmbeddedQuery, load_projection, rarity, to_bytes
 from appliance_models.wordpieces import WordpieceCounter, encode_ids, encode_spans, load_tokenizer, token_windows
 
 if TYPE_CHECKING:
@@ -32,19 +40,32 @@ TOKENIZE_BATCH_SIZE = 2048
 SLOW_FUSIONS = ["SkipLayerNormFusion", "BiasSkipLayerNormFusion"]
 
 # The inputs that this runtime can feed.
-KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+KNOWN_INPUTS = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
 
 # Names of token-level output in common exports, preferred to the graph's first such output.
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 
+# The same for output of one vector a text.
+POOLED_OUTPUTS = ("sentence_embedding", "text_embeds", "embeddings")
+
 
 @dataclass(frozen=True, slots=True)
 class _OnnxGraph:
-    """A loaded model: the inputs it takes and the output of shape (batch, sequence, dimension)."""
+    """A loaded model: the inputs it takes and the output that is read, of shape (batch, sequence, dimension), or
+    (batch, dimension) of a graph that pools by itself."""
 
     session: InferenceSession
     inputs: tuple[str, ...]
     output: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOutputs:
+    """The token-level and the pooled output of a graph, each by name and dimension; dimension 0 if there is none. The
+    name of a token-level output is empty where `OnnxEmbedder` finds it by itself."""
+
+    tokens: tuple[str, int] = ("", 0)
+    pooled: tuple[str, int] = ("", 0)
 
 
 def available_cores() -> int:
@@ -96,6 +117,7 @@ class OnnxEmbedder:
         self.name = self.manifest.name
         self.dimension = self.manifest.dimension
         self.max_tokens = self.manifest.max_tokens
+        self.max_positions = self.manifest.max_positions
         self._projection = load_projection(folder, self.dimension)
         self.token_dimension = 0 if self._projection is None else self._projection.dimension
         self._lock = threading.Lock()
@@ -110,7 +132,7 @@ class OnnxEmbedder:
     @cached_property
     def token_identity(self) -> str:
         """See `TokenEmbedder`."""
-        digest = self.manifest.files[PROJECTION_FILE].sha256 if self._projection is not None else ""
+        digest = self.manifest.files[TOKEN_PROJECTION_FILE].sha256 if self._projection is not None else ""
         return f"{self.identity} {digest[:IDENTITY_DIGITS]}"
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -148,6 +170,8 @@ class OnnxEmbedder:
         if len(windows) > 1:
             mean = mean_by_tokens(vectors, encoded)
             vector = unit_vector(mean) if self.manifest.normalise else mean
+        if self._projection is None:
+            return EmbeddedQuery(vector, np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
         ids = [id for window in encoded for id in window[1:-1]]
         in_order = np.concatenate([tokens[index] for index in range(len(windows))])
         return EmbeddedQuery(vector, in_order, rarity(ids, self.tokenizer.get_vocab_size()))
@@ -208,7 +232,7 @@ class OnnxEmbedder:
     def _loaded_graph(self) -> _OnnxGraph:
         with self._lock:
             if self._graph is None:
-                self._graph = _open_graph(self.folder / MODEL_FILE)
+                self._graph = _open_graph(self.folder / MODEL_FILE, self.manifest.output)
             return self._graph
 
     def _encode_passages(self, texts: Sequence[str]) -> list[list[int]]:
@@ -239,7 +263,7 @@ class OnnxEmbedder:
     def _project(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
         """The token vectors of a text, without its special tokens at both ends."""
         if self._projection is None:
-            return np.zeros((len(hidden) - 2, 0), np.float32)
+            return np.zeros((0, 0), np.float32)
         return self._projection.project(hidden[1:-1])
 
     def _check_length(self, index: int, tokens: int) -> None:
@@ -247,23 +271,23 @@ class OnnxEmbedder:
             raise TextTooLong(index, tokens, self.manifest.max_positions, self.name)
 
     def token_vectors(self, ids: list[int]) -> NDArray[np.float32]:
-        """Token vectors of one text, (tokens, dimension)."""
+        """Token vectors of one text, (tokens, dimension); its vector, (1, dimension), if the graph pools by itself."""
         graph = self._loaded_graph
-        row = np.array([ids], dtype=np.int64)
-        feeds = {name: np.zeros_like(row) for name in graph.inputs}
-        feeds["input_ids"] = row
-        if "attention_mask" in feeds:
-            feeds["attention_mask"] = np.ones_like(row)
-        hidden = np.asarray(graph.session.run([graph.output], feeds)[0][0], dtype=np.float32)
-        if hidden.shape != (len(ids), self.dimension):
+        output = np.asarray(graph.session.run([graph.output], feeds_of(graph.inputs, ids))[0], dtype=np.float32)
+        hidden = output if self.manifest.pooling == OUTPUT_POOLING else output[0]
+        expected = (1 if self.manifest.pooling == OUTPUT_POOLING else len(ids), self.dimension)
+        if hidden.shape != expected:
             raise ModelCorrupt(
-                f"{self.folder / MODEL_FILE} gives {hidden.shape[-1]} numbers a token, its manifest says "
-                f"{self.dimension}. Correct hidden_size in the model's config.json, and import it again."
+                f"{self.folder / MODEL_FILE} gives an array of {hidden.shape} for a text, and its manifest says "
+                f"{expected}. Import the model again."
             )
         return hidden
 
     def _pool(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = hidden[0] if self.manifest.pooling == "cls" else hidden.mean(axis=0)
+        pooling = self.manifest.pooling
+        vector: NDArray[np.float32] = (
+            hidden.mean(axis=0) if pooling == "mean" else hidden[-1] if pooling == "last" else hidden[0]
+        )
         return unit_vector(vector) if self.manifest.normalise else vector
 
 
@@ -294,9 +318,64 @@ def open_session(path: Path) -> tuple[InferenceSession, tuple[str, ...]]:
     return session, inputs
 
 
-def _open_graph(path: Path) -> _OnnxGraph:
+def feeds_of(inputs: Sequence[str], ids: Sequence[int]) -> dict[str, NDArray[np.int64]]:
+    """What a graph with these inputs gets for one text."""
+    row = np.array([ids], dtype=np.int64)
+    feeds = {
+        "input_ids": row,
+        "attention_mask": np.ones_like(row),
+        "token_type_ids": np.zeros_like(row),
+        "position_ids": np.arange(len(ids), dtype=np.int64)[np.newaxis],
+    }
+    return {name: feeds[name] for name in inputs}
+
+
+def probe_outputs(path: Path, ids: Sequence[int]) -> GraphOutputs:
+    """What a graph gives for one text of these tokens, at least two.
+
+    Raises ModelCorrupt if it can't run, or gives neither a vector a token nor one a text.
+    """
     session, inputs = open_session(path)
-    outputs = [item.name for item in session.get_outputs() if len(item.shape) == 3]
-    if not outputs:
+    try:
+        found = dict(zip(_output_names(session), session.run(None, feeds_of(inputs, ids)), strict=True))
+    except Exception as error:  # onnxruntime's own exceptions share no public base
+        raise ModelCorrupt(f"{path} can't be run on a text ({error}). Use another export of the model.") from error
+    shapes = {name: np.asarray(value).shape for name, value in found.items()}
+    tokens = [name for name, shape in shapes.items() if len(shape) == 3 and shape[:2] == (1, len(ids))]
+    pooled = [name for name, shape in shapes.items() if len(shape) == 2 and shape[0] == 1]
+    if not tokens and not pooled:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ModelCorrupt(
+            f"{path} has no token-level output and none of one vector a text ({listed}). Use an export that keeps "
+            "last_hidden_state."
+        )
+    result = GraphOutputs()
+    if tokens:
+        name = _preferred(tokens, TOKEN_OUTPUTS)
+        result = replace(result, tokens=("" if name == _default_output(session) else name, shapes[name][2]))
+    if pooled:
+        name = _preferred(pooled, POOLED_OUTPUTS)
+        result = replace(result, pooled=(name, shapes[name][1]))
+    return result
+
+
+def _open_graph(path: Path, output: str) -> _OnnxGraph:
+    session, inputs = open_session(path)
+    name = output or _default_output(session)
+    if name not in _output_names(session):
         raise ModelCorrupt(f"{path} has no token-level output. Use an export that keeps last_hidden_state.")
-    return _OnnxGraph(session, inputs, next((name for name in TOKEN_OUTPUTS if name in outputs), outputs[0]))
+    return _OnnxGraph(session, inputs, name)
+
+
+def _default_output(session: InferenceSession) -> str:
+    """The token-level output of a graph by its shape and its name; empty if there is none."""
+    outputs = [item.name for item in session.get_outputs() if len(item.shape) == 3]
+    return _preferred(outputs, TOKEN_OUTPUTS) if outputs else ""
+
+
+def _output_names(session: InferenceSession) -> list[str]:
+    return [item.name for item in session.get_outputs()]
+
+
+def _preferred(names: Sequence[str], preferred: Sequence[str]) -> str:
+    return next((name for name in preferred if name in names), names[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "minilm-l6-dialogue-int8"
 FASTEMBED_PREFIX = "fastembed:"
+_DIMENSIONS = re.compile(r"(?P<name>[^/@]+)/(?P<dimensions>[1-9]\d*)")
 
 
 class Embedder(Protocol):
@@ -43,7 +45,8 @@ class Embedder(Protocol):
     def max_tokens(self) -> int:
         """The length to chunk texts to, in tokens, special tokens included: longer ones are read less well.
 
-        Texts are read whole up to the model's positions, and refused beyond them.
+        Texts are read whole up to the model's positions, and refused beyond them. Packs also say these, as
+        ``max_positions``; for a model that does not, they are no more than this.
         """
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -83,17 +86,29 @@ def list_models(extra_folders: Sequence[Path] = ()) -> list[ModelInfo]:
     return models
 
 
+def split_name(name: str) -> tuple[str, int]:
+    """The name of the model, and how many numbers of its vectors are kept: ("bge-m3/256") is ("bge-m3", 256), and 0
+    means all."""
+    match = _DIMENSIONS.fullmatch(name)
+    return (match["name"], int(match["dimensions"])) if match else (name, 0)
+
+
 def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None) -> Embedder:
     """The embedder called `name`, from the shipped packs or those in `extra_folders`.
 
     Args:
         name: a pack; `fastembed:PACK` for a pack run by fastembed; `fastembed:MODEL@FOLDER` for a model that fastembed
-            knows by that name, from the files in FOLDER.
+            knows by that name, from the files in FOLDER; `PACK/256` for the first 256 numbers of a pack's vectors.
         threads: processor threads, by default one for each physical core.
 
     Raises:
-        ModelError: UnknownModel, ModelMissing or ModelCorrupt, or the model is a reranker.
+        ModelError: UnknownModel, ModelMissing or ModelCorrupt, the model is a reranker, or has fewer numbers.
     """
+    from appliance_models.matryoshka import ShortenedEmbedder
+
+    base, dimensions = split_name(name)
+    if dimensions:
+        return ShortenedEmbedder(load(base, extra_folders, threads), dimensions)
     if name.startswith(FASTEMBED_PREFIX):
         from appliance_models.fastembed import from_known, from_pack
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from appliance_models.errors import ModelCorrupt
+from appliance_models.manifest import TOKEN_PROJECTION_FILE
 from appliance_models.registry import Embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-PROJECTION_FILE = "token_projection.npy"
 
 SCALE = 127
 """What a token vector of unit length is multiplied by before it is rounded to bytes."""
@@ -92,7 +91,7 @@ def rarity(ids: Sequence[int], vocabulary: int) -> NDArray[np.float32]:
 
 def load_projection(folder: Path, hidden_size: int) -> TokenProjection | None:
     """The projection of the pack in ``folder``; None if it has none. Raises ModelCorrupt."""
-    path = folder / PROJECTION_FILE
+    path = folder / TOKEN_PROJECTION_FILE
     if not path.exists():
         return None
     try:

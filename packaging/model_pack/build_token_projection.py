@@ -15,9 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from appliance_models.manifest import MANIFEST_FILE, describe_files, read_manifest, render_manifest
+from appliance_models.manifest import (
+    MANIFEST_FILE,
+    TOKEN_PROJECTION_FILE,
+    describe_files,
+    read_manifest,
+    render_manifest,
+)
 from appliance_models.onnx import OnnxEmbedder
-from appliance_models.token_vectors import PROJECTION_FILE
 from appliance_models.wordpieces import encode_ids
 
 
@@ -34,10 +39,10 @@ def main() -> None:
     mean = states.mean(axis=0)
     _, directions = np.linalg.eigh(np.cov((states - mean).T))
     kept = directions[:, ::-1][:, : options.dimension]
-    np.save(options.pack / PROJECTION_FILE, np.vstack([kept, mean @ kept]).astype(np.float32))
+    np.save(options.pack / TOKEN_PROJECTION_FILE, np.vstack([kept, mean @ kept]).astype(np.float32))
     manifest = replace(read_manifest(options.pack), files=describe_files(options.pack))
     (options.pack / MANIFEST_FILE).write_text(render_manifest(manifest), encoding="utf-8")
-    print(f"{PROJECTION_FILE}: {len(states):,} tokens of {len(texts):,} texts, {kept.shape[1]} directions")
+    print(f"{TOKEN_PROJECTION_FILE}: {len(states):,} tokens of {len(texts):,} texts, {kept.shape[1]} directions")
 
 
 if __name__ == "__main__":

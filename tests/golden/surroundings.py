@@ -46,12 +46,7 @@ DIGITS = 4
 def fixed(*, hashed: bool) -> Iterator[Path]:
     """Fixed surroundings; gives a home that does not exist yet and is gone at the end. ``hashed`` puts the embedder
     that hashes words in the place of the model, whose last digits are the processor's."""
-    variables = {
-        "APPLIANCE_CONTEXT_ENCODING": "cl100k_base",  # o200k_base counts only where its table lies in a cache
-        "COLUMNS": "80",
-        "LINES": "24",
-        "TZ": "UTC",
-    }
+    variables = {"COLUMNS": "80", "LINES": "24", "TZ": "UTC"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("APPLIANCE_")}
     with (
         # Where the tests have their homes: in memory, the many small flushes of an index cost nothing.

@@ -34,7 +34,7 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=20).map(" ".join)
 
 @pytest.fixture
 def imported(tmp_path: Path) -> Manifest:
-    return import_pack(crossencoder_folder(tmp_path / "tiny"), tmp_path / "models")
+    return import_pack(crossencoder_folder(tmp_path / "tiny"), tmp_path / "models").manifest
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_an_imported_cross_encoder_is_a_reranker(imported: Manifest, tmp_path: P
     kinds = {name: info.manifest.kind for name, info in infos.items() if info.manifest}
     assert kinds == {DEFAULT_MODEL: "embedder", "all-minilm-l6-v2-int8": "embedder", "tiny": "reranker"}
     assert {report.status for report in verify_pack(infos["tiny"].folder)} == {"ok"}
-    again = import_pack(infos["tiny"].folder, tmp_path / "elsewhere")
+    again = import_pack(infos["tiny"].folder, tmp_path / "elsewhere").manifest
     assert again == imported
 
 

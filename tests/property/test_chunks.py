@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from appliance.ingest.chunk import Chunker
+from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.store.chunks import ChunkableMessage, passage
 from appliance_models import HashEmbedder
 from tests.examples import examples
@@ -39,6 +39,17 @@ def test_chunks_cover_every_character(text: str, author: str | None, overlap: fl
         assert 0 <= span.start <= covered < span.end <= len(text), "a gap, or a chunk that adds nothing"
         covered = span.end
     assert covered == len(text)
+
+
+@pytest.mark.parametrize(
+    ("configured", "trained", "positions", "tokens"),
+    [(0, 256, 512, 256), (0, 512, 512, 400), (0, 8192, 8192, 400), (0, 128, 128, 128), (100, 256, 512, 100),
+     (512, 256, 512, 512), (2000, 256, 512, 512), (2000, 8192, 8192, 2000)],
+)  # fmt: skip
+def test_the_size_of_a_chunk_follows_the_model_unless_it_is_set(
+    configured: int, trained: int, positions: int, tokens: int
+) -> None:
+    assert chunk_tokens(configured, trained, positions) == tokens
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -1,0 +1,87 @@
+"""What ``models`` prints of an imported model and of a comparison of two."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from appliance.cli import output
+
+if TYPE_CHECKING:
+    from appliance.bench.model_comparison import ModelComparison, ModelMeasures
+    from appliance_models import ImportReport
+
+_SYSTEMS = {"dense": "by meaning alone", "evidence": "whole search"}
+_MEASURES = ("recall@1", "recall@10", "mrr")
+
+_FACTS = ("pooling", "query_prefix", "passage_prefix")
+
+
+def facts(report: ImportReport) -> dict[str, dict[str, str]]:
+    """How texts become vectors, each fact with where it comes from."""
+    return {
+        name: {"value": getattr(report.manifest, name), "from": report.origins.get(name, "the pack's manifest")}
+        for name in _FACTS
+    }
+
+
+def print_import(report: ImportReport) -> None:
+    """Print what was imported, and how its texts become vectors."""
+    manifest = report.manifest
+    if manifest.kind == "reranker":
+        output.print_line(f"imported {manifest.name}, a reranker")
+        return
+    output.print_line(
+        f"imported {manifest.name}, {manifest.dimension} dimensions, trained on {manifest.max_tokens:,} tokens"
+    )
+    fields = {}
+    if report.graph:
+        others = ", ".join(report.other_graphs)
+        fields["graph"] = report.graph + (f" (best for this processor, of {others}; --graph)" if others else "")
+    for name, fact in facts(report).items():
+        fields[name.replace("_", " ")] = f"{fact['value'] or 'none'} ({fact['from']})".replace("\n", "\\n")
+    output.print_fields(fields)
+
+
+def comparison_document(outcome: ModelComparison) -> dict[str, Any]:
+    """The comparison as JSON."""
+    return asdict(outcome)
+
+
+def print_comparison(outcome: ModelComparison) -> None:
+    """Print both models side by side, and what moving to the new one takes."""
+    models = (outcome.present, outcome.candidate)
+    rows = [
+        ("texts a second", *(f"{one.texts_per_second:,.0f}" for one in models)),
+        ("memory", *(_size(one.memory_bytes) for one in models)),
+        ("dimensions", *(f"{one.dimension:,}" for one in models)),
+    ]
+    for system, title in _SYSTEMS.items():
+        for measure in _MEASURES:
+            rows.append((f"{title}, {measure}", *(f"{_overall(one, system, measure):.3f}" for one in models)))
+    names = [f"{one.name} ({state})" for one, state in zip(models, ("present", "new"), strict=True)]
+    output.print_line()
+    output.print_table(("", *names), rows, right=names)
+    forecast = outcome.forecast
+    output.say(
+        f"Measured on {output.plural(outcome.messages, 'message')} of yours and"
+        f" {output.plural(outcome.questions, 'question')} made from them; differences below 0.1 mean little."
+    )
+    output.say(
+        f"Moving this memory to {outcome.candidate.name} embeds {output.plural(forecast.chunks, 'chunk')}: about"
+        f" {_duration(forecast.seconds)}, and {output.format_size(forecast.disk_bytes)} on the disk."
+    )
+
+
+def _overall(model: ModelMeasures, system: str, measure: str) -> float:
+    return model.figures[system]["overall"][measure]
+
+
+def _size(number: int | None) -> str:
+    return "unknown" if number is None else output.format_size(number)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
