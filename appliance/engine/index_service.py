@@ -14,9 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
+from appliance.engine import server_erasure
+from appliance.engine.index_location import UNAVAILABLE
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
+from appliance.errors import DiskFull, IndexUnavailable, ModelUnavailable, OutOfMemory, StoreError, with_sentence
 from appliance.ingest import archiver, indexer, rechunk, token_filler
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
@@ -62,9 +64,6 @@ CATCH_UP_STEP_CHUNKS = 8
 PROGRESS_INTERVAL_SECONDS = 0.5
 """Seconds between two events about the progress of embedding."""
 
-UNAVAILABLE = (StoreCorrupt, HomeError, DiskFull, OutOfMemory)
-"""Why the vectors and the index may not open: a search then uses full text alone."""
-
 
 class IndexService:
     """The derived state of an open home. Safe to use from several threads."""
@@ -100,7 +99,7 @@ class IndexService:
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
-            pass
+            self.serving.location.close()
 
     @property
     def model_name(self) -> str:
@@ -129,6 +128,12 @@ class IndexService:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
         would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
         return self._drain(lambda: True, progress, only_present=True)
+
+    def drain_if_possible(self, progress: OnEmbedded) -> int:
+        """The same, for as long as the server of the index answers: what waits is indexed later."""
+        with suppress(IndexUnavailable):
+            return self.drain(progress)
+        return 0
 
     def drain_while(self, should_continue: Callable[[], bool]) -> int:
         """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
@@ -208,7 +213,7 @@ class IndexService:
     def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         try:
             return self._drain_rounds(should_continue, progress, only_present=only_present)
-        except (DiskFull, OutOfMemory) as error:
+        except (DiskFull, OutOfMemory, IndexUnavailable) as error:
             raise with_sentence(error, "All messages are stored and can be found by their words.") from error
 
     def _drain_rounds(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
@@ -282,7 +287,7 @@ class IndexService:
             if stores is None or stores.generation.id != found.id:
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
-            with suppress(DiskFull, OutOfMemory):  # full text finds what still waits
+            with suppress(DiskFull, OutOfMemory, IndexUnavailable):  # full text finds what still waits
                 while put := indexer.put_chunks(context, CATCH_UP_STEP_CHUNKS):
                     self._unoptimized_points += put
                     self._report_progress(put, 0)
@@ -404,15 +409,19 @@ class IndexService:
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
                 lexical.optimize(tx)
-            erased = 0
+            erased, is_on_server = 0, bool(self.serving.location.server)
             if found is not None:
                 erased = generations.erase_orphaned_vectors(self._home, self._database, found)
-                generations.remove_index_for_rebuild(self._home, self._database, found)
-                with self._database.write() as tx:
-                    chunks.requeue_all(tx, found.id)
-        self.drain(progress)
-        with self.serving.lease() as stores:
-            archiver.erase_traces(self._database, stores)
+                if is_on_server:  # ``server_erasure.erase_points`` does the rest, once the server answers
+                    server_erasure.erase_local_traces(self._home, self._database, found)
+                else:
+                    generations.remove_index_for_rebuild(self._home, self._database, found)
+                    with self._database.write() as tx:
+                        chunks.requeue_all(tx, found.id)
+        if not is_on_server:
+            self.drain(progress)
+            with self.serving.lease() as stores:
+                archiver.erase_traces(self._database, stores)
         with self.exclusive():
             self._database.compact()
         return erased
@@ -431,6 +440,7 @@ class IndexService:
             done = self._rebuild_vectors(name, progress)
         with self.serving.lease() as stores:
             archiver.rebuild_index(self._database, stores)
+        self.serving.drop_unused_collections()
         return done + self.drain()
 
     def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:

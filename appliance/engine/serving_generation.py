@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
+from appliance.engine.index_location import IndexLocation
 from appliance.engine.model_cache import ModelCache, token_dimension, token_identity, vector_identity
+from appliance.errors import IndexUnavailable, StoreError
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
-from appliance.store import chunks, generations, token_places
+from appliance.runtime.workers import ShouldContinue
+from appliance.store import chunks, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.chunks import Generation
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
+from appliance.store.index.mirror import MirrorIndex
+from appliance.store.index.protocol import VectorIndex
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -34,6 +40,9 @@ class ServingGeneration:
         self._leases_changed = threading.Condition()
         self._leases = 0
         self._stores: DerivedStores | None = None
+        self.location = IndexLocation(settings.index)
+        self.mirror: Callable[[VectorIndex], VectorIndex] | None = None
+        """While the index is moved: what updates of the serving index go through; see ``index_move``."""
 
     def current(self) -> Generation | None:
         """The serving generation; None in a home that never stored anything."""
@@ -69,8 +78,12 @@ class ServingGeneration:
             found = self.current()
             if self._stores is None and found is not None:
                 generations.remove_orphaned_files(self._home, self._database)
-                self._stores = self.open_generation(found)
+                self._stores = self.mirrored(self.open_generation(found))
+                self.drop_unused_collections()
             return self._stores
+
+    def mirrored(self, stores: DerivedStores) -> DerivedStores:
+        return stores if self.mirror is None else replace(stores, index=self.mirror(stores.index))
 
     @property
     def is_open(self) -> bool:
@@ -78,10 +91,48 @@ class ServingGeneration:
 
     def open_generation(self, generation: Generation) -> DerivedStores:
         """The stores of a generation, which may not serve yet."""
-        index = self._settings.index
-        return generations.open_stores(
-            self._home, self._database, generation, url=index.url, collection=index.collection
-        )
+        return generations.open_stores(self._home, self._database, generation, server=self.location.nodes())
+
+    def drop_unused_collections(self, should_continue: ShouldContinue = lambda: True) -> int:
+        """Drop the collections on servers that nothing needs any more, as far as the servers answer. Returns how many
+        were dropped."""
+        dropped = 0
+        if self._database.is_read_only:
+            return 0
+        for row in server_collections.unused(self._database.read(), self.location.server):
+            if should_continue() and (row.state != "filling" or self.mirror is None):
+                with suppress(StoreError):  # tried again at the next opening, and by the background
+                    server_collections.drop(self._database, self.location.nodes_of(row.server), row)
+                    dropped += 1
+        return dropped
+
+    @contextmanager
+    def without_index(self, reason: IndexUnavailable) -> Iterator[DerivedStores | None]:
+        """What can be read of the serving generation while its server is away."""
+        found = self.current()
+        stores = None
+        if found is not None:
+            stores = generations.open_without_index(self._home, self._database, found, reason)
+        try:
+            yield stores
+        finally:
+            if stores is not None:
+                stores.close()
+
+    def begin_mirror(self, wrap: Callable[[VectorIndex], VectorIndex]) -> None:
+        """Let all updates of the index go through what ``wrap`` makes of it, also after it was opened anew. Called
+        while nobody else indexes."""
+        with self._lock:
+            self.mirror = wrap
+            if self._stores is not None:
+                self._stores = self.mirrored(self._stores)
+
+    def end_mirror(self) -> None:
+        """Let updates go to the serving index alone again."""
+        with self._lock:
+            self.mirror = None
+            if self._stores is not None and isinstance(self._stores.index, MirrorIndex):
+                self._stores = replace(self._stores, index=self._stores.index.serving)
 
     @contextmanager
     def lease(self) -> Iterator[DerivedStores | None]:

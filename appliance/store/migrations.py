@@ -271,9 +271,27 @@ CREATE TABLE token_place (
 ) WITHOUT ROWID""",
 )
 
+_SERVER_COLLECTIONS = (
+    """
+-- The id of the home, by which its collections on a Qdrant server are told from those of others.
+CREATE TABLE home_identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL)""",
+    """
+-- Every collection that this home has made on a server and not dropped since. The token says that this copy of the home
+-- may write to it; while it is renewed, the next one may count already. See server_collections.py.
+CREATE TABLE server_collection (
+    name TEXT NOT NULL,
+    server TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    next_token TEXT,
+    state TEXT NOT NULL CHECK (state IN ('held', 'filling', 'dropping')),
+    PRIMARY KEY (name, server)
+) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS,
+    _TOKEN_VECTORS, _SERVER_COLLECTIONS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -370,6 +370,7 @@ class StatusAnswer:
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
+    index: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +409,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "memory",
                 "apparent_bytes",
                 "backup",
+                "index",
             )
         },
     }
