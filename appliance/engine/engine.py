@@ -368,7 +368,7 @@ class Engine:
         if not done and not in_time():
             # The summary of a long session may take longer than a caller gives: one job is done to its end.
             done = next(filter(None, (job(lambda: True) for job in self._jobs())), 0)
-        self._index_service.drain(of_embedding(on_progress))
+        self._index_service.drain_if_possible(of_embedding(on_progress))
         return done
 
     # --- out ------------------------------------------------------------------------------------------
