@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import subprocess
 import time
@@ -133,6 +134,15 @@ def test_a_server_that_does_not_answer_in_time_is_away() -> None:
         with pytest.raises(IndexUnavailable, match="no answer in time"):
             index.count()
         assert time.monotonic() - began < 0.5
+
+
+def test_that_nobody_listens_is_known_without_loading_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.setattr(nodes, "_connect", lambda *_: pytest.fail("it was loaded"))
+    with pytest.raises(IndexUnavailable, match="Connection refused"):
+        collections.state(ServerNodes(ServerOptions((url,))), IDENTITY.name)
 
 
 def test_a_refused_request_is_a_store_error_and_no_reason_to_leave_the_server_alone(cluster: QdrantServer) -> None:

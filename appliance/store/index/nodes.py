@@ -6,11 +6,13 @@ of this program can be repeated. When no node is left, a request fails at once, 
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from appliance.errors import ApplianceError, ConfigError, IndexUnavailable, StoreError
 from appliance.store.index.server import ServerOptions
@@ -27,6 +29,9 @@ MIN_WRITE_SECONDS = 60.0
 
 RETRY_SECONDS, MAX_RETRY_SECONDS = 5.0, 60.0
 """Seconds for which a node that failed is left alone: at first, and at most. They double with each failure."""
+
+DEFAULT_PORT = 6333
+"""The port of a URL that names none, also of one that begins with https, as in qdrant-client."""
 
 AWAY_HINT = "Messages are stored, and found by their words. 'appliance index status' says more."
 KEY_HINT = "Set index.api_key, or APPLIANCE_INDEX_API_KEY in the environment, to a key that may write."
@@ -119,6 +124,7 @@ class _Node:
     def client(self) -> QdrantClient:
         with self._lock:
             if self._client is None:
+                _require_listener(self.url)
                 self._client = _connect(self.url, self._options)
             return self._client
 
@@ -132,6 +138,18 @@ class _Node:
 def in_memory(client: QdrantClient) -> ServerNodes:
     """A client in qdrant-client's in-memory mode as the only node of a server."""
     return ServerNodes(ServerOptions((":memory:",)), client=client)
+
+
+def _require_listener(url: str) -> None:
+    """Check that somebody listens there before qdrant-client is imported, which takes two seconds: that a server is
+    away is to be known at once.
+
+    Raises:
+        OSError: Nobody does, or the name has no address.
+    """
+    parts = urlsplit(url)
+    port = parts.port or DEFAULT_PORT
+    socket.create_connection((parts.hostname, port), CONNECT_SECONDS).close()
 
 
 def _connect(url: str, options: ServerOptions) -> QdrantClient:
@@ -168,12 +186,14 @@ _READS = ("/points", "/points/query/batch", "/points/query", "/points/count", "/
 
 def _failure(error: Exception) -> str | None:
     """Why a node failed, so that another one may answer; None if the server has answered and refuses."""
+    if isinstance(error, OSError):
+        return error.strerror or "no connection in time"
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
     if isinstance(error, ResponseHandlingException):
         source = error.source
-        return f"no answer in time ({type(source).__name__})" if "Timeout" in type(source).__name__ else str(source)
+        return "no answer in time" if "Timeout" in type(source).__name__ else str(source).rstrip(".")
     if isinstance(error, ResourceExhaustedResponse):
         return "it has too much to do"
     if isinstance(error, UnexpectedResponse) and error.status_code is not None:
