@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
+from appliance.engine import embedding_api
 from appliance.engine.home_database import open_database
 from appliance.engine.index_service import IndexService
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt
@@ -46,6 +47,7 @@ from appliance.types import (
     MetricsSnapshot,
     OnProgress,
     Progress,
+    ReindexForecast,
     Scope,
     Stream,
     VerifyReport,
@@ -67,10 +69,6 @@ if TYPE_CHECKING:
     from appliance.memory.summaries import SummaryService
     from appliance.memory.working_memory import WorkingMemory
     from appliance_models import Embedder
-
-
-DAMAGE_SCAN_SECONDS = 0.5
-"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
 
 
 class Engine:
@@ -148,7 +146,7 @@ class Engine:
         """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
         requests raise a StoreError. What waits goes on next time."""
         self.admission.close()
-        self._scheduler.stop(self._llm.cancel_all if self._llm else lambda: None)
+        self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
             pins.close()
         self.events.close()
@@ -333,6 +331,7 @@ class Engine:
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
+            pending_reason=embedding_api.trouble(self._index_service.models),
         )
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
@@ -348,7 +347,7 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
-        return self._index_service.drain(of_embedding(on_progress))
+        return self._index_service.drain(of_embedding(on_progress), require_all=True)
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
         """See ``RunJobsRequest``."""
@@ -450,15 +449,12 @@ class Engine:
 
     def status(self, request: r.StatusRequest) -> dict[str, Any]:
         """See ``StatusRequest``."""
-        from appliance.memory.status import status
+        from appliance.engine.home_status import home_status
 
-        summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
-        db, error = self._database.read(), self._scheduler.last_error
-        damaged = self._message_scan.run(db, DAMAGE_SCAN_SECONDS)
-        found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged)
-        queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
-        queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
-        return {**found, "queues": queues, "summaries": summaries, "facts": facts}
+        return home_status(
+            self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
+            self._scheduler.last_error, self.recorder, self._message_scan,
+        )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
@@ -473,7 +469,12 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
+        embedding_api.require_tokens(self._database, self._index_service, self.settings, request)
         return self._index_service.reindex(request, of_embedding(on_progress))
+
+    def forecast_reindex(self, request: r.ForecastReindexRequest) -> ReindexForecast:
+        """See ``ForecastReindexRequest``."""
+        return embedding_api.forecast_rebuild(self._database, self._index_service, self.settings, request.model)
 
     def damage_behind(self) -> StoreCorrupt | None:
         """The damage that explains an unexpected error, if there is any. Reads the whole database."""

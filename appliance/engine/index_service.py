@@ -5,18 +5,27 @@ Each is loaded when it is first needed, because a full-text search or a status n
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
+from appliance.engine.embedding_api import is_remote
 from appliance.engine.model_cache import ModelCache, RecentMessages
-from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
+from appliance.engine.serving_generation import ServingGeneration, read_tokens
+from appliance.errors import (
+    DiskFull,
+    EmbeddingApiError,
+    HomeError,
+    ModelUnavailable,
+    OutOfMemory,
+    StoreCorrupt,
+    StoreError,
+    with_sentence,
+)
 from appliance.ingest import archiver, indexer, rechunk, token_filler
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
@@ -95,12 +104,12 @@ class IndexService:
         self._are_tokens_complete = False
         self._unreported_chunks = 0
         self._reported_at = 0.0
-        self._models = ModelCache(home, settings, metrics, embedder)
+        self.models = self._models = ModelCache(home, settings, metrics, embedder)
         self.serving = ServingGeneration(home, settings, database, self._models)
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
-            pass
+            self._models.close()
 
     @property
     def model_name(self) -> str:
@@ -125,10 +134,13 @@ class IndexService:
         """Whether anything waits to be added to the derived stores or removed from them."""
         return chunks.has_queued_work(self._database.read())
 
-    def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
+    def drain(self, progress: OnEmbedded = lambda done, pending: None, *, require_all: bool = False) -> int:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
-        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
-        return self._drain(lambda: True, progress, only_present=True)
+        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What an embedding
+        API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
+        with nullcontext() if require_all else suppress(EmbeddingApiError):
+            return self._drain(lambda: True, progress, only_present=True)
+        return 0
 
     def drain_while(self, should_continue: Callable[[], bool]) -> int:
         """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
@@ -227,7 +239,11 @@ class IndexService:
                 if only_present and stores is not opened:  # a new index has everything queued again, with new tickets
                     up_to_ticket, opened = chunks.newest_ticket(self._database.read()), stores
                 context = self._indexing_context(stores, self._models.for_generation(stores.generation), throttle)
-                put = indexer.index_batch(context, up_to_ticket)
+                try:
+                    put = indexer.index_batch(context, up_to_ticket)
+                except EmbeddingApiError:
+                    self._unoptimized_points += indexer.put_embedded(context, up_to_ticket)
+                    raise
                 self._unoptimized_points += put.chunks + put.summary_chunks
                 should_optimize = not put or self._unoptimized_points >= OPTIMIZE_AFTER_POINTS
                 if (
@@ -253,6 +269,7 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
+            model.texts_a_call if is_remote(model) else 0,
         )  # fmt: skip
 
     def _report_progress(self, chunks: int, pending: int) -> None:
@@ -321,7 +338,8 @@ class IndexService:
                 except ModelUnavailable as error:
                     unavailable_reason = str(error)
             try:
-                if model is not None and has_backlog:
+                # A search does not wait for an API: the background embeds what waits, and words find it until then.
+                if model is not None and has_backlog and not is_remote(model):
                     with self._metrics.time_search_stage("wait"):
                         recent_vectors = self._catch_up(found, model)
                 stores = leases.enter_context(self.serving.lease())
@@ -340,7 +358,7 @@ class IndexService:
                     time_stage=self._metrics.time_search_stage,
                     recent_vectors=recent_vectors,
                     archive=None if archive.is_empty(self._database.read()) else stores.archive,
-                    read_tokens=partial(_read_tokens, self._database.read(), stores) if stores.tokens else None,
+                    read_tokens=partial(read_tokens, self._database.read(), stores) if stores.tokens else None,
                     model=found.model,
                 )
             leases.close()  # a rebuild has just ended: try again with its generation
@@ -478,11 +496,3 @@ class IndexService:
         stores.index.optimize()
         stores.make_private()
         return done
-
-
-def _read_tokens(
-    db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]
-) -> Mapping[int, NDArray[np.int8]]:
-    """The token vectors of messages; see ``SearchResources``."""
-    places = token_places.of_messages(db, stores.generation.id, keys)
-    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

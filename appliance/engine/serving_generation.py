@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,9 @@ from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from appliance_models import Embedder
 
 
@@ -150,3 +153,9 @@ class ServingGeneration:
                 generations.begin_tokens(self._home, self._database, generation, identity, dimension)
             else:
                 generations.remove_tokens(self._home, self._database, generation)
+
+
+def read_tokens(db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]) -> Mapping[int, NDArray[np.int8]]:
+    """The token vectors of messages; see ``SearchResources``."""
+    places = token_places.of_messages(db, stores.generation.id, keys)
+    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import msgspec
 
 from appliance.config import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
+from appliance.errors import EmbeddingApiError
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
@@ -34,10 +35,11 @@ def status(
     indexing_error: Exception | None,
     metrics: Metrics,
     damaged: Sequence[DamagedRow] = (),
+    api_trouble: str = "",
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
     of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
-    but in a copy without holes; the index has them while it is open.
+    but in a copy without holes; the index has them while it is open. ``api_trouble`` is why an embedding API failed.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = chunks.generation(db)
@@ -84,7 +86,8 @@ def status(
         },
         "memory": resident_memory(),
         "backup": _backup(home),
-        "health": _damage_text(damaged) or _health(home, db, generation, configured_model, pending, indexing_error),
+        "health": _damage_text(damaged)
+        or _health(home, db, generation, configured_model, pending, indexing_error, api_trouble),
     }
 
 
@@ -130,8 +133,9 @@ def _health(
     configured: str,
     pending: int,
     indexing_error: Exception | None,
+    trouble: str,
 ) -> str:
-    if indexing_error is not None:
+    if indexing_error is not None and not isinstance(indexing_error, EmbeddingApiError):
         return f"embedding stopped: {indexing_error}"
     if unfinished := len(open_receipts(db)):
         forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
@@ -143,7 +147,9 @@ def _health(
             f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
         )
     if pending:
-        waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending} chunks wait for their vectors"
+        waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
+        if indexing_error is not None or trouble:
+            return f"{waiting}: {indexing_error or trouble}"
         return f"{waiting}: 'appliance reindex --pending' continues"
     return "ok"
 

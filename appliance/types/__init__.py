@@ -23,7 +23,7 @@ from appliance.types.backup import (
     RestoreReport,
 )
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
-from appliance.types.overview import Activity, FilterChoices, Outline, Owner, WatchedFile
+from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
     FileReport,
@@ -141,6 +141,7 @@ __all__ = [
     "Receipt",
     "Record",
     "RecoveryReport",
+    "ReindexForecast",
     "RemovalResult",
     "RestoreReport",
     "RetentionRule",

@@ -200,11 +200,13 @@ class IngestTotals:
 
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
-    """The result of an ingest."""
+    """The result of an ingest. ``pending_reason`` says why chunks wait, if an embedding API failed; only the owner sees
+    it."""
 
     files: tuple[FileAnswer, ...]
     totals: IngestTotals
     seconds: float
+    pending_reason: str | None
 
 
 def ingest_shape(report: IngestReport) -> dict[str, Any]:
@@ -218,6 +220,7 @@ def ingest_shape(report: IngestReport) -> dict[str, Any]:
             "pending": report.pending,
         },
         "seconds": report.seconds,
+        "pending_reason": report.pending_reason,
     }
 
 
@@ -352,7 +355,9 @@ class StatusModel:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The state of the memory, as its owner sees it."""
+    """The state of the memory, as its owner sees it. ``network`` lists the parts that send data beyond this machine,
+    with their addresses; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed
+    last."""
 
     version: str
     home: str
@@ -370,6 +375,8 @@ class StatusAnswer:
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
+    network: Sequence[Mapping[str, str]]
+    api: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +415,8 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "memory",
                 "apparent_bytes",
                 "backup",
+                "network",
+                "api",
             )
         },
     }
