@@ -34,7 +34,7 @@ def home_status(
     metrics: Metrics,
     scan: MessageScan,
 ) -> dict[str, Any]:
-    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and the scan
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
     for damage."""
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = chunks.generation(database.read())

@@ -23,6 +23,7 @@ from appliance_models.jina_answers import RequestRefused, error_of, read_vectors
 from appliance_models.jina_limits import (
     MAX_ATTEMPTS,
     MAX_RETRY_AFTER_SECONDS,
+    MAX_UNANSWERED_ATTEMPTS,
     CircuitBreaker,
     MinuteWindow,
     Timing,
@@ -219,7 +220,7 @@ class JinaClient:
         return await self._send(task, texts, tokens)
 
     async def _send_patiently(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
-        """Send a request when there is a place and a minute's limits allow it, up to ``MAX_ATTEMPTS`` times."""
+        """Send a request when there is a place and a minute's limits allow it, several times if that may help."""
         attempt = 0
         async with self._places:
             while True:
@@ -230,7 +231,8 @@ class JinaClient:
                     return await self._send(task, texts, tokens)
                 except ApiUnavailable as error:
                     attempt += 1
-                    if attempt == MAX_ATTEMPTS or (error.retry_after or 0.0) > MAX_RETRY_AFTER_SECONDS:
+                    most = MAX_UNANSWERED_ATTEMPTS if isinstance(error, _Unanswered) else MAX_ATTEMPTS
+                    if attempt >= most or (error.retry_after or 0.0) > MAX_RETRY_AFTER_SECONDS:
                         raise
                     self._observer.retried()
                     await self._timing.sleep(pause(attempt - 1, error.retry_after, self._timing.share()))
@@ -288,9 +290,9 @@ class JinaClient:
                 return response.status_code, response.headers, await _read(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             bill.counted = 0
-            raise ApiUnavailable(f"{WHERE} can't be reached ({type(error).__name__}).") from None
+            raise _Unanswered(f"{WHERE} can't be reached ({type(error).__name__}).") from None
         except httpx.TimeoutException:
-            raise ApiUnavailable(f"{WHERE} did not answer within {self._options.timeout:g} s.") from None
+            raise _Unanswered(f"{WHERE} did not answer within {self._options.timeout:g} s.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ApiUnavailable(f"The connection to the Jina API broke ({type(error).__name__}).") from None
 
@@ -301,6 +303,10 @@ class JinaClient:
             # No proxies from the environment and no redirects: texts go only where the settings say.
             self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=self._options.timeout)
         return self._http
+
+
+class _Unanswered(ApiUnavailable):
+    """Nothing answers at the address of the API."""
 
 
 @dataclass(slots=True)

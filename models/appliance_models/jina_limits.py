@@ -19,6 +19,9 @@ MINUTE_SECONDS = 60.0
 MAX_ATTEMPTS = 6
 """Attempts at one request. The pauses between them are 15 s together on average, 31 s at most."""
 
+MAX_UNANSWERED_ATTEMPTS = 3
+"""The same where nothing answers: without a network, who waits should soon know. The pauses are 1.5 s on average."""
+
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
 """The longest pause after the first attempt, doubled with each one."""
 
