@@ -1,7 +1,8 @@
 """The Jina embeddings API on loopback, as it is published: deterministic vectors over real sockets, its limits, and
 faults on demand.
 
-Run as a program, it serves until it is killed, and prints its address first; see ``FAULTS`` for what it may do.
+Run as a program, it serves until it is killed. It prints its address first, and for each line of its input the numbers
+of requests and texts until then; see ``FAULTS``.
 """
 
 from __future__ import annotations
@@ -249,7 +250,7 @@ def main() -> None:
         print(served.url, flush=True)
         for line in sys.stdin:
             served.always = FAULTS.get(line.strip())
-            print(len(served.asked), served.tokens, flush=True)
+            print(len(served.asked), len(served.texts), flush=True)
 
 
 if __name__ == "__main__":

@@ -103,14 +103,15 @@ def forecast_rebuild(
     return _forecast(database, serving.chunker(model), settings, models.token_account)
 
 
-def require_tokens(
+def prepare_rebuild(
     database: Database, index_service: IndexService, settings: Settings, request: ReindexRequest
 ) -> None:
-    """Check before a rebuild that it would not send more tokens than may be sent.
+    """Check before a rebuild that it would not send more tokens than may be sent, and let it ask the API at once.
 
     Raises:
-        EmbeddingApiError: It would.
+        EmbeddingApiError: It would send more.
     """
+    index_service.models.retry_requests()
     if settings.jina.token_cap and (request.model is not None or request.vectors):
         found = forecast_rebuild(database, index_service, settings, request.model)
         if found.address:
@@ -124,10 +125,13 @@ def cancel_requests(llm: LlmEndpoint | None, models: ModelCache) -> None:
     models.cancel_requests()
 
 
-def trouble(models: ModelCache) -> str:
-    """Why an embedding API failed when it was last asked; empty if it did not."""
+def pending_reason(index_service: IndexService) -> str:
+    """Why chunks wait, if that is because an embedding API failed when it was last asked; else empty."""
+    found = index_service.serving.current()
+    if found is None or not is_api_model(found.model) or not index_service.pending():
+        return ""
     try:
-        return models.token_account.usage().trouble
+        return index_service.models.token_account.usage().trouble
     except EmbeddingApiError as error:
         return str(error)
 

@@ -95,9 +95,8 @@ class Engine:
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
         )
-        self._scheduler = Scheduler(
-            self._index_service.drain_while, self._index_service.has_pending, self._jobs, self.admission, threads=worker
-        )
+        drain = partial(self._index_service.drain_while, require_all=True)
+        self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
         self._scheduler.begin()
 
     @classmethod
@@ -331,7 +330,7 @@ class Engine:
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
-            pending_reason=embedding_api.trouble(self._index_service.models),
+            pending_reason=embedding_api.pending_reason(self._index_service),
         )
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
@@ -347,6 +346,7 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
+        self._index_service.models.retry_requests()
         return self._index_service.drain(of_embedding(on_progress), require_all=True)
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
@@ -469,7 +469,7 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
-        embedding_api.require_tokens(self._database, self._index_service, self.settings, request)
+        embedding_api.prepare_rebuild(self._database, self._index_service, self.settings, request)
         return self._index_service.reindex(request, of_embedding(on_progress))
 
     def forecast_reindex(self, request: r.ForecastReindexRequest) -> ReindexForecast:

@@ -138,13 +138,11 @@ class IndexService:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
         would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What an embedding
         API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
-        with nullcontext() if require_all else suppress(EmbeddingApiError):
-            return self._drain(lambda: True, progress, only_present=True)
-        return 0
+        return self._drain(lambda: True, progress, only_present=True, require_all=require_all)
 
-    def drain_while(self, should_continue: Callable[[], bool]) -> int:
+    def drain_while(self, should_continue: Callable[[], bool], *, require_all: bool = False) -> int:
         """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
-        return self._drain(should_continue, lambda done, pending: None, only_present=False)
+        return self._drain(should_continue, lambda done, pending: None, only_present=False, require_all=require_all)
 
     def add_recent_message(self, message: int) -> None:
         """Note a new message, so that the next search finds it by meaning too."""
@@ -217,9 +215,13 @@ class IndexService:
                 self._exclusive_requests.discard(request)
                 self._no_exclusive_requests.notify_all()
 
-    def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
+    def _drain(
+        self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool, require_all: bool
+    ) -> int:
         try:
-            return self._drain_rounds(should_continue, progress, only_present=only_present)
+            with nullcontext() if require_all else suppress(EmbeddingApiError):
+                return self._drain_rounds(should_continue, progress, only_present=only_present)
+            return 0
         except (DiskFull, OutOfMemory) as error:
             raise with_sentence(error, "All messages are stored and can be found by their words.") from error
 

@@ -82,6 +82,12 @@ class ModelCache:
             return open_api_model(name, self._settings, self.token_account, self._metrics)
         return appliance_models.load(name, (self._home.models,), threads=self._settings.model.threads or None)
 
+    def retry_requests(self) -> None:
+        """Ask an embedding API again however recently it has failed, because a caller wants it."""
+        for model in [*self._embedders.values()]:
+            if is_remote(model):
+                model.retry()
+
     def cancel_requests(self) -> None:
         """End the requests to an embedding API, and refuse further ones, because the memory is being closed."""
         self._is_closing = True

@@ -126,7 +126,8 @@ class JinaEmbedder:
         self._passage_task, self._query_task = passage_task, query_task
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(n, dimension) float32, unit length. Waits and tries again where that may help.
+        """(n, dimension) float32, unit length. Waits and tries again where that may help, but not for some seconds
+        after that was in vain.
 
         Raises:
             ApiUnavailable: The API does not answer.
@@ -152,6 +153,10 @@ class JinaEmbedder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Estimated counts, special tokens included: more often too high than too low; see ``jina_tokens``."""
         return estimate_tokens(texts)
+
+    def retry(self) -> None:
+        """Ask the API again at once, however recently it has failed."""
+        self._client.retry()
 
     def cancel(self) -> None:
         """End all requests at once, and refuse further ones."""

@@ -21,9 +21,12 @@ import numpy as np
 from appliance_models.errors import ApiError, ApiUnavailable
 from appliance_models.jina_answers import RequestRefused, error_of, read_vectors
 from appliance_models.jina_limits import (
+    FIRST_OPEN_SECONDS,
     MAX_ATTEMPTS,
+    MAX_OPEN_SECONDS,
     MAX_RETRY_AFTER_SECONDS,
     MAX_UNANSWERED_ATTEMPTS,
+    PASSAGES_OPEN_SECONDS,
     CircuitBreaker,
     MinuteWindow,
     Timing,
@@ -145,12 +148,14 @@ class JinaClient:
             int(options.tokens_a_minute * BACKGROUND_SHARE),
             timing.clock,
         )
-        self._breaker = CircuitBreaker(timing.clock)
+        self._queries = CircuitBreaker(timing.clock, FIRST_OPEN_SECONDS, MAX_OPEN_SECONDS)
+        self._passages = CircuitBreaker(timing.clock, PASSAGES_OPEN_SECONDS, PASSAGES_OPEN_SECONDS)
         self._loop = LoopThread()
         importlib.import_module("httpx")  # not within the short time of the first query
 
     def embed(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
-        """The vectors of each batch of texts, (texts, dimension). Several attempts, for as long as it takes.
+        """The vectors of each batch of texts, (texts, dimension). Several attempts, for as long as it takes; at once an
+        error for a while after they were in vain.
 
         Raises:
             ApiUnavailable: There was no answer to any attempt.
@@ -162,6 +167,11 @@ class JinaClient:
         """The same with one attempt, within the time limit of a query; at once an error while the API is known not to
         answer."""
         return self._loop.run(lambda: self._embed_in_time(task, batches))
+
+    def retry(self) -> None:
+        """Let the next request be sent, however recently one has failed."""
+        self._queries.close()
+        self._passages.close()
 
     def cancel(self) -> None:
         """End all requests and waiting at once, and refuse further ones: the memory is being closed."""
@@ -177,27 +187,31 @@ class JinaClient:
     # --- on the loop ------------------------------------------------------------------------------------
 
     async def _embed_all(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
-        with self._noting_failure():
+        self._passages.check()
+        with self._noting_failure(of_passages=True):
             return await _all([self._embed_batch(task, batch, self._send_patiently) for batch in batches])
 
     async def _embed_in_time(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
-        self._breaker.check()
-        with self._noting_failure():
+        self._queries.check()
+        with self._noting_failure(of_passages=False):
             try:
                 async with asyncio.timeout(self._options.query_timeout):
-                    return await _all([self._embed_batch(task, batch, self._send_at_once) for batch in batches])
+                    return [await self._embed_batch(task, batch, self._send_at_once) for batch in batches]
             except TimeoutError:
                 raise ApiUnavailable(f"{WHERE} did not answer within {self._options.query_timeout:g} s.") from None
 
     @contextmanager
-    def _noting_failure(self) -> Iterator[None]:
-        """Open the circuit breaker if an error ends the context, or else close it."""
+    def _noting_failure(self, *, of_passages: bool) -> Iterator[None]:
+        """Open the circuit breakers if an error ends the context, or else close them. The failure of a query, which has
+        little time, says nothing about passages."""
         try:
             yield
         except ApiError as error:
-            self._breaker.open(error)
+            self._queries.open(error)
+            if of_passages and isinstance(error, ApiUnavailable):
+                self._passages.open(error)
             raise
-        self._breaker.close()
+        self.retry()
 
     async def _embed_batch(self, task: str, texts: Sequence[str], send: _Send) -> NDArray[np.float32]:
         """The vectors of texts. What the API refuses as a whole is sent in halves, and a text that is too long for it

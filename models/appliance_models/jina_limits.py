@@ -32,6 +32,10 @@ FIRST_OPEN_SECONDS, MAX_OPEN_SECONDS = 15.0, 300.0
 """Seconds in which no query is sent after one has failed, doubled with each failure."""
 
 
+PASSAGES_OPEN_SECONDS = 30.0
+"""Seconds in which no passages are sent after all attempts have failed: each background job would try again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """Where time and chance come from. ``clock`` counts seconds, ``sleep`` waits for some, ``share`` is random, from 0
@@ -106,10 +110,12 @@ def parse_retry_after(value: str | None, now: datetime | None = None) -> float |
 
 
 class CircuitBreaker:
-    """Remembers that the API has failed, and for how long no query is sent to it. Used by one thread only."""
+    """Remembers that the API has failed, and for how long nothing is sent to it: for ``first`` seconds, then for twice
+    as long with each failure, up to ``most``."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], first: float, most: float) -> None:
         self._clock = clock
+        self._first, self._most = first, most
         self._retry_at = float("-inf")
         self._seconds = 0.0
         self._error = ApiError("")
@@ -122,7 +128,7 @@ class CircuitBreaker:
     def open(self, error: ApiError) -> None:
         """Note a failure."""
         retry_after = getattr(error, "retry_after", None) or 0.0
-        self._seconds = min(max(2 * self._seconds, FIRST_OPEN_SECONDS), MAX_OPEN_SECONDS)
+        self._seconds = min(max(2 * self._seconds, self._first), self._most)
         self._retry_at = self._clock() + max(self._seconds, min(retry_after, MAX_OPEN_SECONDS))
         self._error = error
 

@@ -70,6 +70,9 @@ class RemoteEmbedder(Embedder, Protocol):
     def texts_a_call(self) -> int:
         """How many passages to embed in one call, so that requests are neither many nor large."""
 
+    def retry(self) -> None:
+        """Ask the API again at once, however recently it has failed."""
+
     def cancel(self) -> None:
         """End all requests at once, and refuse further ones."""
 

@@ -454,6 +454,27 @@ def test_passages_that_are_answered_let_queries_be_asked_again(api: Served) -> N
         it.embedder.embed_query(WORDS)
 
 
+def test_passages_are_left_alone_for_a_while_after_all_attempts_failed(api: Served) -> None:
+    api.always = refusal("503 Unavailable")
+    with asking(api.url) as it:
+        with pytest.raises(ApiUnavailable, match="HTTP 503"):
+            it.embedder.embed_passages([WORDS])
+        asked = len(api.asked)
+        for _ in range(3):
+            with pytest.raises(ApiUnavailable, match="HTTP 503"):
+                it.embedder.embed_passages([WORDS])
+        assert len(api.asked) == asked
+        api.always = None
+        it.embedder.retry()
+        it.embedder.embed_passages([WORDS])
+        api.always = refusal("503 Unavailable")
+        with pytest.raises(ApiUnavailable, match="HTTP 503"):
+            it.embedder.embed_passages([WORDS])
+        it.clock.now += 30
+        api.always = None
+        it.embedder.embed_passages([WORDS])
+
+
 def test_a_query_waits_a_short_time_only(api: Served) -> None:
     api.always = silence
     with asking(api.url, query_timeout=0.15) as it:
