@@ -9,7 +9,7 @@ same result. While queries run, batches and the steps within them are small, and
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from appliance.errors import EmbeddingApiError
 from appliance.ingest import near_duplicates
 from appliance.runtime.metrics import Metrics
-from appliance.store import chunks, summary_chunks, token_places, visibility
+from appliance.store import chunks, outbox, summary_chunks, token_places, visibility
 from appliance.store.chunks import OutboxItem, PendingChunk
 from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
@@ -35,6 +35,9 @@ BATCH_CHUNKS = 1024
 BATCH_CHUNKS_DURING_QUERIES = 512
 """The same while queries run. A flush takes about 50 ms, in which nothing else runs in this process, however little
 there is to flush: with a batch of 64 chunks a second, one query in ten had to wait for a flush."""
+
+EMBEDDED_MESSAGES = 250
+"""Messages whose chunks have vectors, and are put in one batch while an embedding API does not answer."""
 
 API_CALLS_PER_BATCH = 4
 """Calls of an embedding API in a batch."""
@@ -128,22 +131,22 @@ def index_batch(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET)
 def put_embedded(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET) -> int:
     """Put the chunks of messages that have a vector already, while an embedding API does not answer; returns their
     number."""
-    put = 0
-    if not chunks.count_ledger_rows(context.database.read(), context.generation):
-        return put
+    put, db = 0, context.database.read()
+    if not chunks.count_ledger_rows(db, context.generation):
+        return put  # it need not be looked for in a large outbox
     with suppress(EmbeddingApiError):  # a vector is damaged
-        while more := put_chunks(context, BATCH_CHUNKS_DURING_QUERIES, up_to_ticket, embedded=True):
-            put += more
+        while found := outbox.messages_with_vectors(db, context.generation, EMBEDDED_MESSAGES, up_to_ticket):
+            put += put_chunks(context, BATCH_CHUNKS, up_to_ticket, found)
     return put
 
 
 def put_chunks(
-    context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET, *, embedded: bool = False
+    context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET, messages: Collection[int] | None = None
 ) -> int:
-    """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number. With
-    ``embedded``, only chunks that have a vector."""
+    """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number. Only
+    chunks of ``messages``, if it is not None."""
     pending: Sequence[PendingChunk] = chunks.next_puts(
-        context.database.read(), context.generation, limit, up_to_ticket=up_to_ticket, embedded=embedded
+        context.database.read(), context.generation, limit, messages, up_to_ticket
     )
     if not pending:
         return 0

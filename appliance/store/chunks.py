@@ -388,18 +388,10 @@ def next_puts(
     limit: int,
     messages: Collection[int] | None = None,
     up_to_ticket: int = MAX_TICKET,
-    *,
-    embedded: bool = False,
 ) -> list[PendingChunk]:
     """Return up to ``limit`` chunks to put next, highest priority first, with everything that their points need; only
-    chunks of ``messages`` if it is not None, only those queued up to a ticket, and with ``embedded`` only those that
-    have a vector."""
+    chunks of ``messages`` if it is not None, and only those queued up to a ticket."""
     which, order = "generation = ?1", "priority DESC"
-    if embedded:
-        which += (
-            " AND EXISTS (SELECT 1 FROM chunk c JOIN embedding e ON e.generation = c.generation"
-            " AND e.digest = c.digest WHERE c.id = chunk_id)"
-        )
     # The unary + keeps SQLite from scanning the queue by its tickets, or for messages at all: it looks their chunks up.
     if messages is not None:
         which = f"+generation = ?1 AND chunk_id IN (SELECT id FROM chunk WHERE message_id IN {JSON_KEYS_SQL})"

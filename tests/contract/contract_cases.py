@@ -185,6 +185,7 @@ CASES: Sequence[Case] = (
     case("status", r.StatusRequest()),
     case("verify", r.VerifyRequest(deep=True)),
     case("reindex", r.ReindexRequest()),
+    case("forecast a reindex", r.ForecastReindexRequest()),
     case("warm up", r.WarmUpRequest()),
     case("metrics", r.MetricsRequest()),
     case("events", r.EventsRequest()),
