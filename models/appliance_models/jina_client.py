@@ -44,6 +44,9 @@ WHERE = "The Jina API"
 MAX_ANSWER_BYTES = 64 << 20
 """A larger answer is an error: the largest one, 64 vectors of 1,024 numbers, has about 2 MB."""
 
+KEEPALIVE_SECONDS = 30.0
+"""How long a connection is kept for the next request: to open another one takes a query a good part of its time."""
+
 BACKGROUND_SHARE = 0.9
 """The share of a minute's requests and tokens that passages may use; the rest is for queries, which do not wait."""
 
@@ -164,8 +167,8 @@ class JinaClient:
         return self._loop.run(lambda: self._embed_all(task, batches))
 
     def embed_now(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
-        """The same with one attempt, within the time limit of a query; at once an error while the API is known not to
-        answer."""
+        """The same without waiting for a better time, within the time limit of a query; at once an error while the API
+        is known not to answer."""
         return self._loop.run(lambda: self._embed_in_time(task, batches))
 
     def retry(self) -> None:
@@ -208,7 +211,7 @@ class JinaClient:
             yield
         except ApiError as error:
             self._queries.open(error)
-            if of_passages and isinstance(error, ApiUnavailable):
+            if of_passages:
                 self._passages.open(error)
             raise
         self.retry()
@@ -230,8 +233,13 @@ class JinaClient:
         return mean_vector(np.concatenate(vectors), estimate_tokens(parts))[None, :]
 
     async def _send_at_once(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
+        """Send a request, and once more if the connection broke: it may have been one that the API had closed."""
         self._window.add(tokens)
-        return await self._send(task, texts, tokens)
+        try:
+            return await self._send(task, texts, tokens)
+        except _Broken:
+            self._window.add(tokens)
+            return await self._send(task, texts, tokens)
 
     async def _send_patiently(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
         """Send a request when there is a place and a minute's limits allow it, several times if that may help."""
@@ -308,19 +316,28 @@ class JinaClient:
         except httpx.TimeoutException:
             raise _Unanswered(f"{WHERE} did not answer within {self._options.timeout:g} s.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ApiUnavailable(f"The connection to the Jina API broke ({type(error).__name__}).") from None
+            raise _Broken(f"The connection to the Jina API broke ({type(error).__name__}).") from None
 
     def _connections(self) -> httpx.AsyncClient:
         import httpx
 
         if self._http is None:
             # No proxies from the environment and no redirects: texts go only where the settings say.
-            self._http = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=self._options.timeout)
+            self._http = httpx.AsyncClient(
+                trust_env=False,
+                follow_redirects=False,
+                timeout=self._options.timeout,
+                limits=httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
+            )
         return self._http
 
 
 class _Unanswered(ApiUnavailable):
     """Nothing answers at the address of the API."""
+
+
+class _Broken(ApiUnavailable):
+    """The connection ended before the whole answer had come."""
 
 
 @dataclass(slots=True)

@@ -454,6 +454,16 @@ def test_passages_that_are_answered_let_queries_be_asked_again(api: Served) -> N
         it.embedder.embed_query(WORDS)
 
 
+def test_a_query_is_sent_again_where_the_connection_broke(api: Served) -> None:
+    api.faults.append(cut)
+    with asking(api.url) as it:
+        it.embedder.embed_query(WORDS)
+        api.faults.extend([cut, cut])
+        with pytest.raises(ApiUnavailable, match="broke"):
+            it.embedder.embed_query("another")
+    assert len(api.asked) == 4 and not it.clock.waits
+
+
 def test_passages_are_left_alone_for_a_while_after_all_attempts_failed(api: Served) -> None:
     api.always = refusal("503 Unavailable")
     with asking(api.url) as it:
