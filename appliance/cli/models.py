@@ -248,7 +248,7 @@ def remove(
     if name in map(_base_name, _models_in_use(found)):
         raise UsageError(
             f"Vectors of this memory were made with {name}.",
-            hint="Move it to another model first: 'appliance reindex --model NAME'.",
+            hint="Move it to another model with 'appliance reindex --model NAME', then 'appliance reindex --drop-old'.",
         )
     settings = config.load(found)
     if name in map(_base_name, (settings.model.name, settings.rerank.model)):
