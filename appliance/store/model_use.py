@@ -22,4 +22,5 @@ def models_of_generations(home: Home) -> dict[str, str]:
     with as_store_errors(home.database), closing(sqlite3.connect(uri, uri=True)) as database:
         if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'generation'").fetchone():
             return {}
-        return dict(database.execute("SELECT model, state FROM generation ORDER BY state = 'active', id").fetchall())
+        query = "SELECT model, state FROM generation WHERE state <> 'discarded' ORDER BY state = 'active', id"
+        return dict(database.execute(query).fetchall())
