@@ -253,10 +253,10 @@ class Appliance:
         request = r.WatchRequest(folders, user_id=user_id, namespace=namespace)
         return Watcher(self._transport, request, on_read, on_trouble)
 
-    def embed_pending(self, progress: OnEmbedded = lambda done, pending: None) -> int:
-        """Embed and index every chunk that waits. Returns how many there were. ``progress`` is called with the chunks
-        that are embedded and those that still wait."""
-        return self._transport.send(r.EmbedRequest(), step_progress(progress))
+    def embed_pending(self, progress: OnEmbedded = lambda done, pending: None, *, generation: int | None = None) -> int:
+        """Embed and index every chunk that waits, see ``requests.EmbedRequest``. Returns how many there were.
+        ``progress`` is called with the chunks that are embedded and those that still wait."""
+        return self._transport.send(r.EmbedRequest(generation=generation), step_progress(progress))
 
     def reindex(
         self,
@@ -264,10 +264,12 @@ class Appliance:
         model: str | None = None,
         vectors: bool = False,
         tokens: bool = False,
+        rollback: bool = False,
+        drop_old: bool = False,
         progress: OnEmbedded = lambda done, pending: None,
     ) -> int:
-        """Rebuild full text and index; see ``requests.ReindexRequest``."""
-        request = r.ReindexRequest(model=model, vectors=vectors, tokens=tokens)
+        """Rebuild full text and index, or change the generation of vectors; see ``requests.ReindexRequest``."""
+        request = r.ReindexRequest(model=model, vectors=vectors, tokens=tokens, rollback=rollback, drop_old=drop_old)
         return self._transport.send(request, step_progress(progress))
 
     def backup(

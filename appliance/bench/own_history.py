@@ -56,17 +56,29 @@ def run(
     user: str | None = None,
     questions: int = DEFAULT_QUESTIONS,
     systems: Sequence[str] = SYSTEMS,
+    generations: Sequence[int] = (),
     on_step: OnStep = lambda what, done, total: None,
 ) -> HistoryRun:
     """Run known-item questions about one user's messages, and store the figures in the home.
 
     Waiting chunks are embedded first, so that every system searches all messages.
 
+    Args:
+        memory: The memory.
+        user: Whose messages.
+        questions: How many questions.
+        systems: The scoring profiles.
+        generations: The generations of vectors that each profile is measured with, side by side; the serving one if
+            there are none.
+        on_step: Called with what is being done, how much of it is done, and how much there is.
+
     Raises:
         UsageError: No question can be made from the messages.
         StoreCorrupt: The stored questions can't be read.
+        NotFound: There is no such generation.
     """
-    memory.embed_pending(lambda done, pending: on_step("embedding", done, done + pending))
+    for number in generations or (None,):
+        memory.embed_pending(lambda done, left: on_step("embedding", done, done + left), generation=number)
     folder = memory.home.bench_of(memory.settings.user if user is None else user)
     on_step("looking for questions", 0, 0)
     items = history.load_items(folder)
@@ -84,18 +96,20 @@ def run(
     ordered = [
         one for kind in KINDS for one in [one for one in selected if one.item.kind == kind][: counts_by_kind[kind]]
     ]
-    ranks: dict[str, dict[str, int | None]] = {system: {} for system in systems}
-    times: dict[str, list[float]] = {system: [] for system in systems}
+    compared = _compared_systems(systems, generations)
+    ranks: dict[str, dict[str, int | None]] = {name: {} for name in compared}
+    times: dict[str, list[float]] = {name: [] for name in compared}
     notes: Counter[str] = Counter()
     for number, one in enumerate(ordered):
         on_step("asking", number, len(ordered))
-        rotation = number % len(systems)  # because the second system finds warm caches
-        for system in (*systems[rotation:], *systems[:rotation]):
+        rotation = number % len(compared)  # because the second system finds warm caches
+        for name in [*compared][rotation:] + [*compared][:rotation]:
+            system, generation = compared[name]
             started = time.perf_counter()
-            hits = search(memory, system, one.query, MAX_DEPTH + EXTRA_HITS, user=user)
-            times[system].append(time.perf_counter() - started)
-            ranks[system][one.item.name] = answer_rank(hits, one)
-            notes.update(note_kinds(system, hits))
+            hits = search(memory, system, one.query, MAX_DEPTH + EXTRA_HITS, user=user, generation=generation)
+            times[name].append(time.perf_counter() - started)
+            ranks[name][one.item.name] = answer_rank(hits, one)
+            notes.update(note_kinds(name, hits))
     status = memory.status()
     now: dict[str, Any] = {
         "time": timestamps.iso_from_microseconds(timestamps.now()),
@@ -103,13 +117,24 @@ def run(
         "model": status["model"]["name"],
         "messages": sum(info.messages for info in memory.sessions.list(user_id=user)),
         "questions": len(ordered),
-        "latency_ms": {system: latency(times[system]) for system in systems},
-        "figures": {system: measures_by_kind(ranks[system]) for system in systems},
+        "latency_ms": {name: latency(times[name]) for name in compared},
+        "figures": {name: measures_by_kind(ranks[name]) for name in compared},
         "ranks": ranks,
     }
     last = history.last_run(folder)
     history.add_run(folder, now)
     return HistoryRun(now, now["figures"], gone, notes, compare_runs(last, now) if last else None)
+
+
+def _compared_systems(systems: Sequence[str], generations: Sequence[int]) -> dict[str, tuple[str, int | None]]:
+    """What is compared, by name: each profile with each generation."""
+    if not generations:
+        return {system: (system, None) for system in systems}
+    return {
+        f"{system}, generation {number}": (system, number)
+        for system in systems
+        for number in dict.fromkeys(generations)
+    }
 
 
 def answer_rank(hits: Hits, known_question: KnownItemQuestion) -> int | None:

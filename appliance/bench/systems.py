@@ -28,12 +28,27 @@ def is_custom(name: str) -> bool:
 
 
 def search(
-    memory: Appliance, system: str, question: str, limit: int, *, user: str | None = None, as_of: str | None = None
+    memory: Appliance,
+    system: str,
+    question: str,
+    limit: int,
+    *,
+    user: str | None = None,
+    as_of: str | None = None,
+    generation: int | None = None,
 ) -> Hits:
     """Search with a system as of ``as_of``, without the settings that narrow every search, so that the profile alone
     determines what is measured."""
     return memory.search(
-        question, limit=limit, profile=system, without=(), per_session=0, user_id=user, as_of=as_of, min_score=0
+        question,
+        limit=limit,
+        profile=system,
+        without=(),
+        per_session=0,
+        user_id=user,
+        as_of=as_of,
+        min_score=0,
+        generation=generation,
     )
 
 

@@ -120,6 +120,15 @@ def recall(
 def mine(
     questions: Questions = None,
     profile: Profiles = None,
+    generation: Annotated[
+        list[int] | None,
+        option(
+            "--generation",
+            "N",
+            "Measure with these vectors (repeatable), such as those that a change of the model has kept.",
+            min=1,
+        ),
+    ] = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
@@ -135,6 +144,7 @@ def mine(
     Examples:
       appliance bench mine
       appliance bench mine --questions 150 --json
+      appliance bench mine --profile evidence --generation 1 --generation 2
     """  # fmt: skip
     from appliance.bench import own_history
     from appliance.paths import find_home
@@ -143,7 +153,12 @@ def mine(
     started = time.perf_counter()
     with options.open_existing(home, "bench mine") as memory, output.step_progress() as on_step:
         history_run = own_history.run(
-            memory, user=user, questions=questions or own_history.DEFAULT_QUESTIONS, systems=systems, on_step=on_step
+            memory,
+            user=user,
+            questions=questions or own_history.DEFAULT_QUESTIONS,
+            systems=systems,
+            generations=generation or (),
+            on_step=on_step,
         )
     run_fields = {name: value for name, value in history_run.run.items() if name != "figures"}
     shape: dict[str, Any] = {

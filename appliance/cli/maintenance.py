@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -47,6 +47,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
+            **dict(_generation_rows(shape)),
             "disk": disk,
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             "backup": _backup_text(shape["backup"]),
@@ -71,6 +72,20 @@ def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
         return {"daemon": f"{daemon['url']}, process {daemon['pid']}"}
     owner = shape["owner"]
     return {"owner": f"{owner['purpose']}, process {owner['pid']}"} if owner and owner["pid"] != os.getpid() else {}
+
+
+def _generation_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The generations that do not serve."""
+    for one in shape["generations"]:
+        size = output.format_size(one["disk_bytes"])
+        if one["state"] == "kept":
+            until = output.format_timestamp(one["complete_at"])
+            yield f"generation {one['id']}", f"{one['model']}, kept, complete until {until}, {size}"
+        elif one["state"] == "building":
+            yield (
+                f"generation {one['id']}",
+                f"{one['model']}, being built, {one['pending']:,} of {one['chunks']:,} chunks left, {size}",
+            )
 
 
 def _process_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -150,7 +165,10 @@ def verify(
 
 def reindex(
     model: Annotated[
-        str | None, option("--model", "NAME", "Change to this embedding model; the old one serves until it is done.")
+        str | None,
+        option(
+            "--model", "NAME", "Change to this embedding model. The old vectors serve until it is done, and are kept."
+        ),
     ] = None,
     vectors: Annotated[bool, flag("--vectors", "Compute all vectors again with the same model.")] = False,
     tokens: Annotated[
@@ -159,47 +177,80 @@ def reindex(
     pending: Annotated[
         bool, flag("--pending", "Embed the chunks that have no vector yet, and finish an interrupted forget.")
     ] = False,
+    rollback: Annotated[bool, flag("--rollback", "Go back to the vectors that served before the last change.")] = False,
+    drop_old: Annotated[
+        bool, flag("--drop-old", "Remove the vectors that a change of the model has kept, or has begun.")
+    ] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
     """Rebuild derived state: full text, index, vectors.
 
     By default it rebuilds full text and index from the stored messages and vectors. After an interruption the memory
-    still works; --pending continues.
+    still works; the same command goes on, and --pending embeds what waits.
 
     \b
     Examples:
       appliance reindex
       appliance reindex --pending
       appliance reindex --model bge-small-en
+      appliance reindex --rollback
     """  # fmt: skip
-    if (model is not None) + vectors + tokens + pending > 1:
-        raise UsageError(
-            "--model, --vectors, --tokens and --pending exclude each other.",
-            hint="--model and --vectors compute everything anyway.",
-        )
+    ways = {
+        "--model": model is not None, "--vectors": vectors, "--tokens": tokens, "--pending": pending,
+        "--rollback": rollback, "--drop-old": drop_old,
+    }  # fmt: skip
+    if sum(ways.values()) > 1:
+        given = " and ".join(name for name, is_given in ways.items() if is_given)
+        raise UsageError(f"{given} exclude each other.", hint="Give one of them at a time.")
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
+        before = memory.status()["generations"]
         with output.progress() as (_, on_embedded):
             if pending:
                 done = memory.embed_pending(on_embedded)
             else:
-                done = memory.reindex(model=model, vectors=vectors, tokens=tokens, progress=on_embedded)
+                done = memory.reindex(
+                    model=model,
+                    vectors=vectors,
+                    tokens=tokens,
+                    rollback=rollback,
+                    drop_old=drop_old,
+                    progress=on_embedded,
+                )
         current_status = memory.status()
         model, configured = model and memory.settings.model.full_name(model), memory.settings.model.full_name()
     seconds = time.perf_counter() - started
-    used = current_status["model"]
+    used, waiting = current_status["model"], current_status["counts"]["pending"]
+    left = [one for one in current_status["generations"] if one["state"] == "kept"]
+    gone = [one for one in before if one["id"] not in {other["id"] for other in current_status["generations"]}]
     if json:
-        output.print_json(
-            {"chunks": done, "pending": current_status["counts"]["pending"], "model": used, "seconds": seconds}
-        )
+        shape = {"chunks": 0 if drop_old else done, "pending": waiting, "model": used, "seconds": seconds}
+        output.print_json({**shape, "kept": left, "dropped": gone})
+        return
+    if drop_old:
+        _print_dropped(gone)
     else:
         output.print_line(
-            f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s,"
-            f" {current_status['counts']['pending']:,} pending"
+            f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s, {waiting:,} pending"
         )
+    if model is not None or rollback:
+        for one in left:
+            output.say(
+                f"Generation {one['id']} ({one['model']}, {output.format_size(one['disk_bytes'])}) is kept:"
+                " 'appliance reindex --rollback' goes back, '--drop-old' removes it."
+            )
     if model is not None and model != configured:
         output.say(
             f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"
             " model."
+        )
+
+
+def _print_dropped(dropped: Sequence[dict[str, Any]]) -> None:
+    if not dropped:
+        output.print_line("No vectors are kept besides those that serve.")
+    for one in dropped:
+        output.print_line(
+            f"removed generation {one['id']} ({one['model']}), {output.format_size(one['disk_bytes'])} of files"
         )

@@ -76,6 +76,10 @@ def search(
     ] = False,
     explain: Annotated[bool, flag("--explain", "Show the parts of each score.")] = False,
     why_not: Annotated[str | None, option("--why-not", "MESSAGE_ID", "Explain why this message is not a hit.")] = None,
+    generation: Annotated[
+        int | None,
+        option("--generation", "N", "Search with the vectors that a change of the model has kept; see status.", min=1),
+    ] = None,
     reveal: options.Reveal = False,
     home: options.Home = None,
     as_csv: Annotated[bool, flag("--csv", "Print the hits as CSV, with their whole texts.")] = False,
@@ -132,6 +136,7 @@ def search(
                 per_session=per_session,
                 include_archived=include_archived,
                 why_not=why_not,
+                generation=generation,
             )
 
         first = find(hit_pages.PAGE_HITS, offset) if everything else find(limit, offset, count=True)

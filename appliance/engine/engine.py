@@ -304,6 +304,7 @@ class Engine:
             self.archive.archive_due,
             self._index_service.optimize_index,
             self._index_service.fill_tokens,
+            self._index_service.purge_generations,
         )
 
     # --- in -------------------------------------------------------------------------------------------
@@ -348,6 +349,8 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
+        if request.generation is not None:
+            return self._index_service.complete_kept(request.generation, of_embedding(on_progress))
         return self._index_service.drain(of_embedding(on_progress))
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
@@ -385,7 +388,7 @@ class Engine:
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),
-            self._index_service.search_resources(dense="dense" in query.legs) as resources,
+            self._index_service.search_resources(dense="dense" in query.legs, number=request.generation) as resources,
         ):
             if resources is None:
                 if request.why_not is not None:
@@ -465,7 +468,7 @@ class Engine:
         window = self._index_service.serving.model_window() if request.deep else None
         try:
             with self._index_service.serving.lease() as stores:
-                return check.verify(self._database, stores, window)
+                return check.verify(self._database, stores, window, self._index_service.other_ledgers())
         except (DiskFull, OutOfMemory) as error:
             report = check.verify(self._database, None, window)
             report.add("index", f"not checked, nor the vectors: {error.args[0]}")

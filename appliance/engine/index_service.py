@@ -9,27 +9,33 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
+from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
-from appliance.ingest import archiver, indexer, rechunk, token_filler
+from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, with_sentence
+from appliance.ingest import archiver, indexer, token_filler
+from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
-from appliance.retrieval.resources import SearchResources
+from appliance.retrieval.resources import RerankerSettings, SearchResources
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.fair_lock import FairLock
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.workers import run_concurrently
-from appliance.store import archive, chunks, generations, lexical, token_places, variants
-from appliance.store.chunks import Generation
+from appliance.store import archive, chunks, generation_states, generations, lexical, token_places, variants
 from appliance.store.database import Database
+from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
+from appliance.store.vectors import VectorLedger
+from appliance.timestamps import from_microseconds
 from appliance.types import Event, OnEmbedded
 
 if TYPE_CHECKING:
@@ -87,7 +93,7 @@ class IndexService:
         self._metrics = metrics
         self._publish = publish
         self._drain_lock = threading.Lock()
-        self._rebuild_lock = threading.Lock()
+        self._rebuild_lock = FairLock()
         self._exclusive_requests: set[object] = set()
         self._no_exclusive_requests = threading.Condition()
         self._recent_messages = RecentMessages()
@@ -97,22 +103,24 @@ class IndexService:
         self._reported_at = 0.0
         self._models = ModelCache(home, settings, metrics, embedder)
         self.serving = ServingGeneration(home, settings, database, self._models)
+        self._changes = GenerationChanges(
+            home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
+            lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
+        )  # fmt: skip
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
-            pass
+            self._changes.close()
 
     @property
     def model_name(self) -> str:
         """The model of the first generation of a new home."""
         return self._models.name
 
-    @contextmanager
-    def preserve_vectors(self) -> Iterator[None]:
+    def preserve_vectors(self) -> AbstractContextManager[None]:
         """No vector is erased and no generation removed within the context: a rebuild or an erasure waits for its end,
         or is waited for."""
-        with self._rebuild_lock:
-            yield
+        return self._rebuild_lock
 
     # --- embedding ------------------------------------------------------------------------------------
 
@@ -123,7 +131,8 @@ class IndexService:
 
     def has_pending(self) -> bool:
         """Whether anything waits to be added to the derived stores or removed from them."""
-        return chunks.has_queued_work(self._database.read())
+        found = self.serving.current()
+        return found is not None and chunks.has_queued_work(self._database.read(), found.id)
 
     def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
@@ -169,7 +178,7 @@ class IndexService:
 
     def _fill_tokens(self, generation: Generation, model: Embedder) -> Iterator[int]:
         """Compute missing token vectors, queries first; yields after each step how many chunks have got theirs."""
-        throttle = Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+        throttle = self._yielding_throttle()
         before, done = token_filler.FIRST_CHUNK, 0
         while True:
             throttle.yield_to_queries()
@@ -255,6 +264,9 @@ class IndexService:
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
         )  # fmt: skip
 
+    def _yielding_throttle(self) -> Throttle:
+        return Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+
     def _report_progress(self, chunks: int, pending: int) -> None:
         """Publish the progress of embedding, at intervals and at the end."""
         self._unreported_chunks += chunks
@@ -292,14 +304,45 @@ class IndexService:
     # --- search ---------------------------------------------------------------------------------------
 
     @contextmanager
-    def search_resources(self, *, dense: bool) -> Iterator[SearchResources | None]:
+    def search_resources(self, *, dense: bool, number: int | None = None) -> Iterator[SearchResources | None]:
         """What a search reads from, open within the context; None in a home that never stored anything.
+
+        With a ``number``, that of a generation: also one that does not serve, but is kept.
 
         The model is loaded only for ``dense`` or for a small backlog. If it can't be loaded, the resources have no
         ``embed`` and give the reason.
         """
         with ExitStack() as leases:
-            yield self._search_resources(leases, dense)
+            generation = None if number is None else generation_states.find(self._database.read(), number)
+            if generation is None or generation.state == "active":
+                yield self._search_resources(leases, dense)
+            else:
+                yield self._kept_resources(leases, generation)
+
+    def _kept_resources(self, leases: ExitStack, generation: Generation) -> SearchResources:
+        """What a search in a kept generation reads from."""
+        model = self._models.for_generation(generation)
+        stores = leases.enter_context(self._changes.lease_kept(generation))
+        until = format(from_microseconds(generation.complete_at or 0), "%Y-%m-%d %H:%M UTC")
+        note = f"Generation {generation.id} ({generation.model}) has what was stored until {until}."
+        return replace(self._resources(stores, model, self._models.load_reranker()), notes=(note,))
+
+    def _resources(
+        self, stores: DerivedStores, model: Embedder | None, reranker: RerankerSettings | None
+    ) -> SearchResources:
+        db = self._database.read()
+        return SearchResources(
+            db=db,
+            index=stores.index,
+            generation=stores.generation.id,
+            embed=partial(self._models.embed_query, model) if model else None,
+            lexicon=self._models.load_lexicon,
+            reranker=reranker,
+            time_stage=self._metrics.time_search_stage,
+            archive=None if archive.is_empty(db) else stores.archive,
+            read_tokens=partial(_read_tokens, db, stores) if stores.tokens else None,
+            model=stores.generation.model,
+        )
 
     def _search_resources(self, leases: ExitStack, dense: bool) -> SearchResources | None:
         reranker = self._models.load_reranker() if dense else None
@@ -329,19 +372,10 @@ class IndexService:
                 lexicon = self._models.load_lexicon
                 return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
             if stores is not None and stores.generation.id == found.id:
-                return SearchResources(
-                    db=self._database.read(),
-                    index=stores.index,
-                    generation=found.id,
-                    embed=partial(self._models.embed_query, model) if model else None,
-                    lexicon=self._models.load_lexicon,
+                return replace(
+                    self._resources(stores, model, reranker),
                     unavailable_reason=unavailable_reason,
-                    reranker=reranker,
-                    time_stage=self._metrics.time_search_stage,
                     recent_vectors=recent_vectors,
-                    archive=None if archive.is_empty(self._database.read()) else stores.archive,
-                    read_tokens=partial(_read_tokens, self._database.read(), stores) if stores.tokens else None,
-                    model=found.model,
                 )
             leases.close()  # a rebuild has just ended: try again with its generation
         return None
@@ -350,8 +384,10 @@ class IndexService:
 
     def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """See ``ReindexRequest``."""
-        if request.model is not None or request.vectors:
-            return self.rebuild_vectors(request.model, progress)
+        if request.drop_old:
+            return self._changes.drop_kept()
+        if request.model is not None or request.vectors or request.rollback:
+            return self.change_generation(request, progress)
         return self.rebuild_tokens(progress) if request.tokens else self.rebuild_index(progress)
 
     def rebuild_tokens(self, progress: OnEmbedded) -> int:
@@ -404,9 +440,9 @@ class IndexService:
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
                 lexical.optimize(tx)
-            erased = 0
+            erased = self._changes.erase_orphaned_vectors()
             if found is not None:
-                erased = generations.erase_orphaned_vectors(self._home, self._database, found)
+                erased += generations.erase_orphaned_vectors(self._home, self._database, found)
                 generations.remove_index_for_rebuild(self._home, self._database, found)
                 with self._database.write() as tx:
                     chunks.requeue_all(tx, found.id)
@@ -417,67 +453,34 @@ class IndexService:
             self._database.compact()
         return erased
 
-    def rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
-        """Build a new generation, and activate it when it is complete. If interrupted, the old one goes on serving.
-
-        Args:
-            name: The embedding model; None for the present one.
-            progress: Called with the chunks done and the chunks left.
-
-        Returns:
-            The number of indexed chunks.
-        """
-        with self._rebuild_lock:
-            done = self._rebuild_vectors(name, progress)
+    def change_generation(self, request: ReindexRequest, progress: OnEmbedded) -> int:
+        """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
+        chunks."""
+        changes = self._changes
+        name = self._settings.model.full_name(request.model) if request.model else None
+        done = changes.roll_back(progress) if request.rollback else changes.build(name, progress)
+        self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
-            archiver.rebuild_index(self._database, stores)
+            if stores is not None:  # what was archived during the switch
+                archiver.complete_index(ArchivingContext.of(self._database, stores))
         return done + self.drain()
 
-    def _rebuild_vectors(self, name: str | None, progress: OnEmbedded) -> int:
-        found = self.serving.current()
-        name = self._settings.model.full_name(name) if name else found.model if found else self._models.name
-        model = self._models.load(name)
-        generations.discard_unfinished(self._home, self._database)
-        with self._database.write() as tx:
-            new = self.serving.begin(tx, name, model, active=False)
-        stores = self.serving.open_generation(new)
-        try:
-            rechunk.messages(self._database, new.id, self.serving.chunker(model))
-            rechunk.summaries(self._database, new.id, self.serving.chunker(model))
-            done = self._index_all(stores, model, progress)
-        except BaseException as error:
-            stores.close()
-            if isinstance(error, DiskFull):  # what is half done would take the room that everything else needs
-                with suppress(StoreError):
-                    generations.discard_unfinished(self._home, self._database)
-            raise
-        with self.exclusive(), self.serving.closed():
-            # A running search looks up chunks of the old generation, which the activation deletes.
-            # Messages stored meanwhile are chunked now, while nothing else can write, and embedded later.
-            with self._database.write() as tx:
-                rechunk.messages(self._database, new.id, self.serving.chunker(model))
-                rechunk.summaries(self._database, new.id, self.serving.chunker(model))
-                retired = chunks.activate(tx, new.id)
-            self.serving.serve(stores)
-            for generation in retired:
-                generations.remove_files(self._home, generation)
-        return done
+    def complete_kept(self, number: int, progress: OnEmbedded) -> int:
+        """Embed what a kept generation lacks. Returns the number of chunks."""
+        generation = generation_states.find(self._database.read(), number)
+        return self.drain(progress) if generation.state == "active" else self._changes.complete(generation, progress)
 
-    def _index_all(self, stores: DerivedStores, model: Embedder, progress: OnEmbedded) -> int:
-        """Embed and index all chunks of a generation that does not serve yet. Returns their number."""
-        done = unoptimized = 0
-        context = self._indexing_context(
-            stores, model, Throttle(self._admission.is_idle, self._admission.yield_to_queries)
-        )
-        while put := indexer.index_batch(context):
-            done, unoptimized = done + put.chunks, unoptimized + put.chunks + put.summary_chunks
-            if unoptimized >= OPTIMIZE_AFTER_POINTS:
-                stores.index.optimize()
-                unoptimized = 0
-            progress(done, chunks.count_pending(self._database.read(), stores.generation.id))
-        stores.index.optimize()
-        stores.make_private()
-        return done
+    def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
+        """Open the ledgers of the generations that do not serve; each with its generation."""
+        others = [one for one in generation_states.stored(self._database.read()) if one.state == "kept"]
+        return [partial(self._ledger_for_reading, one) for one in others]
+
+    def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
+        return generation.id, generations.ledger_for_reading(self._home, self._database, generation)
+
+    def purge_generations(self, should_continue: Callable[[], bool]) -> int:
+        """See ``GenerationChanges.purge``."""
+        return self._changes.purge(should_continue)
 
 
 def _read_tokens(

@@ -22,7 +22,8 @@ from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.metrics import Metrics
 from appliance.store import chunks
-from appliance.store.chunks import PASSAGE_FORMAT, Generation
+from appliance.store.chunks import PASSAGE_FORMAT
+from appliance.store.generation_states import Generation
 
 if TYPE_CHECKING:
     from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, Lexicon, TokenEmbedder

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Literal
 
 from appliance.config import Settings
+from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
 from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
-from appliance.store import chunks, generations, token_places
+from appliance.store import generation_states, generations, token_places
 from appliance.store.check import ModelWindow
-from appliance.store.chunks import Generation
 from appliance.store.database import Database
+from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
 
 if TYPE_CHECKING:
@@ -31,13 +32,11 @@ class ServingGeneration:
         self._database = database
         self._models = models
         self._lock = threading.RLock()
-        self._leases_changed = threading.Condition()
-        self._leases = 0
-        self._stores: DerivedStores | None = None
+        self._stores = LeasedStores(self._open_current)
 
     def current(self) -> Generation | None:
         """The serving generation; None in a home that never stored anything."""
-        return chunks.generation(self._database.read())
+        return generation_states.active(self._database.read())
 
     def ensure(self) -> Generation:
         """The serving generation, begun with the configured model if there is none yet.
@@ -50,13 +49,15 @@ class ServingGeneration:
             if found is None:
                 model = self._models.load(self._models.name)
                 with self._database.write() as tx:
-                    return self.begin(tx, self._models.name, model, active=True)
+                    return self.begin(tx, self._models.name, model, "active")
             self._models.for_generation(found)
             return found
 
-    def begin(self, tx: sqlite3.Connection, name: str, model: Embedder, *, active: bool) -> Generation:
+    def begin(
+        self, tx: sqlite3.Connection, name: str, model: Embedder, state: Literal["active", "building"]
+    ) -> Generation:
         """Add a generation of a model, without chunks and vectors."""
-        new = chunks.begin_generation(tx, name, vector_identity(model), model.dimension, active=active)
+        new = generation_states.begin(tx, name, vector_identity(model), model.dimension, state)
         if identity := self.token_identity(model):
             token_places.begin(tx, new.id, identity, token_dimension(model))
         return new
@@ -65,16 +66,18 @@ class ServingGeneration:
 
     def open(self) -> DerivedStores | None:
         """The ledgers and the index of the serving generation, opened if necessary."""
-        with self._lock:
-            found = self.current()
-            if self._stores is None and found is not None:
-                generations.remove_orphaned_files(self._home, self._database)
-                self._stores = self.open_generation(found)
-            return self._stores
+        return self._stores.open()
+
+    def _open_current(self) -> DerivedStores | None:
+        found = self.current()
+        if found is None:
+            return None
+        generations.remove_orphaned_files(self._home, self._database)
+        return self.open_generation(found)
 
     @property
     def is_open(self) -> bool:
-        return self._stores is not None
+        return self._stores.is_open
 
     def open_generation(self, generation: Generation) -> DerivedStores:
         """The stores of a generation, which may not serve yet."""
@@ -88,35 +91,19 @@ class ServingGeneration:
             ledger_dtype=index.ledger,
         )
 
-    @contextmanager
-    def lease(self) -> Iterator[DerivedStores | None]:
-        """The open stores, which stay open within the context: ``closed`` waits for it. So nothing that takes this
-        class's lock may be called within."""
-        with self._lock:
-            stores = self.open()
-            with self._leases_changed:
-                self._leases += 1
-        try:
-            yield stores
-        finally:
-            with self._leases_changed:
-                self._leases -= 1
-                self._leases_changed.notify_all()
+    def lease(self) -> AbstractContextManager[DerivedStores | None]:
+        """See ``LeasedStores``."""
+        return self._stores.lease()
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Close the stores once all leases have ended, and let nobody open them within the context."""
-        with self._lock:
-            with self._leases_changed:
-                self._leases_changed.wait_for(lambda: not self._leases)
-            if self._stores is not None:
-                self._stores.close()
-                self._stores = None
+        """See ``LeasedStores``. Nobody begins a generation meanwhile."""
+        with self._lock, self._stores.closed():
             yield
 
     def serve(self, stores: DerivedStores) -> None:
         """Take the open stores of the generation that serves from now on; called where they are ``closed``."""
-        self._stores = stores
+        self._stores.replace(stores)
 
     # --- what its model reads ----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from appliance import requests as r
 from appliance.errors import UsageError
 from appliance.paths import Home
-from appliance.store import chunks, messages, overview, sessions
+from appliance.store import chunks, generation_states, messages, overview, sessions
 from appliance.store.database import Database
 from appliance.types import Activity, FilterChoices, Message, Outline, Scope, WatchedFile
 
@@ -27,7 +27,7 @@ class OverviewService:
     def counts(self, request: r.CountsRequest) -> dict[str, int]:
         """See ``CountsRequest``."""
         db = self._database.read()
-        generation = chunks.generation(db)
+        generation = generation_states.active(db)
         return {"messages": messages.count(db), "pending": chunks.count_pending(db, generation.id) if generation else 0}
 
     def outline(self, request: r.OutlineRequest) -> Outline:

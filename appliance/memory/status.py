@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -16,11 +16,23 @@ from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
-from appliance.store import archive, chunks, facts, generations, lock, summaries, variants, vectors, watched_files
+from appliance.store import (
+    archive,
+    chunks,
+    facts,
+    generation_states,
+    generations,
+    lock,
+    summaries,
+    variants,
+    vectors,
+    watched_files,
+)
 from appliance.store.backup import catalogue
-from appliance.store.chunks import Generation
 from appliance.store.damage import DamagedRow
+from appliance.store.generation_states import ACTIVE_SQL, Generation
 from appliance.store.room import allocated_bytes
+from appliance.timestamps import iso_from_microseconds
 from appliance.types import Histogram
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
@@ -40,10 +52,11 @@ def status(
     but in a copy without holes; the index has them while it is open.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
-    generation = chunks.generation(db)
+    generation = generation_states.active(db)
     pending = chunks.count_pending(db, generation.id) if generation else 0
     file_counts = watched_files.counts(db)
-    chunk_count = chunks.count(db, generation.id) if generation else 0
+    chunk_counts = chunks.counts(db)
+    chunk_count = chunk_counts.get(generation.id, 0) if generation else 0
     failures = watched_files.failures(db, MAX_LISTED_FAILURES)
     file_sizes = {
         "database": [*_stats(*home.root.glob("recall.db*"))],
@@ -68,6 +81,7 @@ def status(
             "dimension": generation.dimension if generation else None,
             "generation": generation.id if generation else None,
         },
+        "generations": _generations(home, db, chunk_counts),
         "files": {
             **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
             "troubles": [{"path": path, "reason": reason} for path, reason in failures],
@@ -79,13 +93,31 @@ def status(
         "latency": latency(metrics),
         "queues": {
             "chunks": pending,
-            "points_to_drop": _count(db, "outbox WHERE work = 'drop'"),
+            "points_to_drop": _count(db, f"outbox WHERE work = 'drop' AND generation = {ACTIVE_SQL}"),
             "files": file_counts.get("queued", 0),
         },
         "memory": resident_memory(),
         "backup": _backup(home),
         "health": _damage_text(damaged) or _health(home, db, generation, configured_model, pending, indexing_error),
     }
+
+
+def _generations(home: Home, db: sqlite3.Connection, chunk_counts: Mapping[int, int]) -> list[dict[str, Any]]:
+    """All generations with their states, chunks and bytes on the disk; ``complete_at`` is until when a kept one has
+    everything."""
+    return [
+        {
+            "id": generation.id,
+            "model": generation.model,
+            "dimension": generation.dimension,
+            "state": generation.state,
+            "chunks": chunk_counts.get(generation.id, 0),
+            "pending": chunks.count_pending(db, generation.id),
+            "disk_bytes": generations.disk_bytes(home, generation.id),
+            "complete_at": None if generation.complete_at is None else iso_from_microseconds(generation.complete_at),
+        }
+        for generation in generation_states.stored(db)
+    ]
 
 
 def latency(metrics: Metrics) -> dict[str, Any]:
@@ -141,6 +173,11 @@ def _health(
     if generation is not None and generation.model != configured and not _is_former_default(generation, configured):
         return (
             f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
+        )
+    if (building := generation_states.building(db)) is not None:
+        return (
+            f"the change to the model {building.model} is not finished: 'appliance reindex --model {building.model}'"
+            " continues, 'appliance reindex --drop-old' gives it up"
         )
     if pending:
         waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending} chunks wait for their vectors"

@@ -54,14 +54,21 @@ class IngestRequest(Request[IngestReport]):
 class EmbedRequest(Request[int]):
     """Finish interrupted erasures; embed and index every chunk that waits now. Returns how many chunks there were.
 
+    Args:
+        generation: A generation that is kept after a change of the model: it gets what was stored since it served.
+
     Raises:
         ModelUnavailable: The embedding model can't be loaded.
+        NotFound: There is no such generation.
     """
 
     name: ClassVar[str] = "embed_pending"
     repeatable: ClassVar[bool] = False
     resumable: ClassVar[bool] = True
     long_running: ClassVar[bool] = True
+
+    _: KW_ONLY
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

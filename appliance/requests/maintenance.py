@@ -55,12 +55,16 @@ class ReindexRequest(Request[int]):
     """Rebuild full text and index from the database and the vectors. Returns how many chunks were indexed.
 
     Args:
-        model: Move to this embedding model. The old vectors serve until the new set is complete.
+        model: Move to this embedding model. The old vectors serve until the new set is complete, and are kept. A
+            change that was interrupted goes on where it ended.
         vectors: Compute all vectors again with the present model.
         tokens: Compute the token vectors again, and nothing else.
+        rollback: Go back to the generation of vectors that served before; the present one is kept.
+        drop_old: Remove the generations that are kept, and what an interrupted change has left. Returns their number.
 
     Raises:
         ModelUnavailable: The model can't be loaded. Nothing was changed.
+        UsageError: There is no generation to go back to.
     """
 
     name: ClassVar[str] = "reindex"
@@ -72,6 +76,8 @@ class ReindexRequest(Request[int]):
     model: str | None = None
     vectors: bool = False
     tokens: bool = False
+    rollback: bool = False
+    drop_old: bool = False
 
 
 @dataclass(frozen=True, slots=True)

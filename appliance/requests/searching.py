@@ -45,6 +45,8 @@ class SearchRequest(Request[Hits]):
         include_archived: Search archived messages too, in one ranking with the others. Without it, a search looks there
             only if it finds nothing good, unless the setting ``archive.look`` is off.
         why_not: A message to explain: ``hits.why_not`` says at which stage it dropped out.
+        generation: Search in this generation of vectors, one that is kept after a change of the model, to compare it
+            with the serving one; by default the serving one.
 
     Returns:
         The hits. ``found`` is False if nothing is a good match. ``notes`` says which leg could not run, and which value
@@ -52,7 +54,8 @@ class SearchRequest(Request[Hits]):
 
     Raises:
         UsageError: A role, author, mode, order, profile, leg, date, limit, offset or minimum score is invalid.
-        NotFound: No such session, or no message ``why_not``.
+        NotFound: No such session or generation, or no message ``why_not``.
+        ModelUnavailable: The model of a kept generation can't be loaded.
     """
 
     name: ClassVar[str] = "search"
@@ -82,6 +85,7 @@ class SearchRequest(Request[Hits]):
     asked_in: str | None = None
     include_archived: bool = False
     why_not: str | None = None
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

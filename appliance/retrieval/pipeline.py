@@ -92,7 +92,7 @@ def _rank_tiers(resources: SearchResources, search_query: SearchQuery) -> Ranked
 
 
 def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch:
-    notes = [*search_query.notes]
+    notes = [*search_query.notes, *resources.notes]
     parsed = parse_query(resources, correct_spelling(resources, search_query, notes), notes)
     with resources.time_stage("candidates"):
         candidates = find_candidates(resources, parsed, notes)

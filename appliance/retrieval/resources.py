@@ -99,6 +99,7 @@ class SearchResources:
         archive: The archive index; None if nothing is archived.
         read_tokens: Reads the token vectors of messages; None if none are kept.
         model: The name of the model that made the vectors.
+        notes: What is to be said of all hits.
     """
 
     db: sqlite3.Connection
@@ -113,6 +114,7 @@ class SearchResources:
     archive: ArchiveIndex | None = None
     read_tokens: ReadTokens | None = None
     model: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import ahocorasick_rs
 
 from appliance.store import chunks, digests, lexical, messages, text_frames
 from appliance.store.database import Database
+from appliance.store.generation_states import ACTIVE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, has_row, json_keys, read_by_halves
 from appliance.store.text_frames import FrameDamaged, FrameReader, FrameWriter
 from appliance.timestamps import now
@@ -58,7 +59,7 @@ def archivable(tx: sqlite3.Connection, keys: Collection[int]) -> list[int]:
         f"SELECT m.id FROM message m WHERE m.id IN {JSON_KEYS_SQL}"
         " AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
         " AND NOT EXISTS (SELECT 1 FROM chunk c JOIN outbox o ON o.chunk_id = c.id"
-        "                 WHERE c.message_id = m.id AND o.work = 'put') ORDER BY m.id",
+        f"                WHERE c.message_id = m.id AND o.work = 'put' AND o.generation = {ACTIVE_SQL}) ORDER BY m.id",
         (json_keys(digests.intact(tx, keys)),),
     )
     return [key for (key,) in rows]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from appliance.store import sessions
 from appliance.store.branches import SqlCondition
+from appliance.store.generation_states import ACTIVE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
 from appliance.types import RetentionRule
 
@@ -112,7 +113,7 @@ def _condition(policy: ArchivePolicy, now: int) -> SqlCondition:
         "NOT EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)",
         # What can't be found yet is not moved.
         "NOT EXISTS (SELECT 1 FROM chunk c JOIN outbox o ON o.chunk_id = c.id"
-        " WHERE c.message_id = m.id AND o.work = 'put')",
+        f" WHERE c.message_id = m.id AND o.work = 'put' AND o.generation = {ACTIVE_SQL})",
         f"({_LAST_SQL} < ? OR (m.order_at, m.position, m.id) < (SELECT l.order_at, l.position, l.id FROM message l"
         " WHERE l.session_id = s.id ORDER BY l.order_at DESC, l.position DESC, l.id DESC LIMIT 1 OFFSET ?))",
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
 from appliance.store.messages import message_id
 from appliance.store.sql import PAGE_ROWS, fetch_int, pages
+from appliance.store.vectors import VectorLedger
 from appliance.types import SourceCoverage, VerifyReport
 
 MIN_SAME_COSINE = 0.999
@@ -44,13 +46,19 @@ class ModelWindow:
     count: Callable[[Sequence[str]], list[int]]
 
 
-def verify(database: Database, derived: DerivedStores | None, window: ModelWindow | None = None) -> VerifyReport:
+def verify(
+    database: Database,
+    derived: DerivedStores | None,
+    window: ModelWindow | None = None,
+    other_ledgers: Iterable[Callable[[], tuple[int, VectorLedger]]] = (),
+) -> VerifyReport:
     """Check the database, full text, chunks, ledger and index. Reads everything and writes nothing.
 
     Args:
         database: The database.
         derived: The ledger and the index; None to check only the database.
         window: The model's window, to check that it reads each chunk to its end; None to skip this check.
+        other_ledgers: Open the ledgers of the generations that do not serve; each with its generation.
     """
     report = VerifyReport()
     db = database.read()
@@ -68,11 +76,15 @@ def verify(database: Database, derived: DerivedStores | None, window: ModelWindo
         checks += [
             ("the chunks", lambda: check_coverage(db, generation, window, damaged, report)),
             ("the summaries", lambda: check_summaries(db, generation, report)),
-            ("the vectors", lambda: check_ledger(db, derived, report)),
+            ("the vectors", lambda: check_ledger(db, generation, derived.ledger, report)),
+            ("the vectors", lambda: check_lacking(db, derived, report)),
             ("the token vectors", lambda: check_tokens(db, derived, report)),
             ("the index", lambda: check_index(db, derived, report)),
             ("the archive index", lambda: check_archive_index(db, derived, report)),
         ]
+    checks += [
+        ("other vectors", partial(_check_other_ledger, db, open_ledger, report)) for open_ledger in other_ledgers
+    ]
     for what, check in checks:
         try:
             check()
@@ -234,19 +246,47 @@ def check_summaries(db: sqlite3.Connection, generation: int, report: VerifyRepor
         after = page[-1].id
 
 
-def check_ledger(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+def check_ledger(
+    db: sqlite3.Connection,
+    generation: int,
+    ledger: VectorLedger,
+    report: VerifyReport,
+    counted: str = "vectors",
+    hint: str = "run 'appliance reindex --vectors'",
+) -> None:
     """Check that every row that counts is intact and holds the vector of its text."""
-    expected = dict(db.execute("SELECT row, digest FROM embedding WHERE generation = ?", (derived.generation.id,)))
-    where = derived.ledger.path.name
-    for row, digest in derived.ledger.check():
-        report.count("vectors", digest != vectors.ERASED)
+    expected = dict(db.execute("SELECT row, digest FROM embedding WHERE generation = ?", (generation,)))
+    where = ledger.path.name
+    for row, digest in ledger.check():
+        report.count(counted, digest != vectors.ERASED)
         if digest is None:
-            report.add(where, f"row {row} is damaged: run 'appliance reindex --vectors'")
+            report.add(where, f"row {row} is damaged: {hint}")
         elif row not in expected:
             if digest != vectors.ERASED:
                 report.add(where, f"row {row} does not belong to any text")
         elif expected[row] != digest:
-            report.add(where, f"row {row} has the vector of another text: run 'appliance reindex --vectors'")
+            report.add(where, f"row {row} has the vector of another text: {hint}")
+
+
+def _check_other_ledger(
+    db: sqlite3.Connection, open_ledger: Callable[[], tuple[int, VectorLedger]], report: VerifyReport
+) -> None:
+    """Check the ledger of a generation that does not serve."""
+    hint = "run 'appliance reindex --drop-old'"
+    try:
+        generation, ledger = open_ledger()
+    except StoreError as error:
+        report.add(error.where or "vectors", f"{error.args[0]} Nothing reads it now: {hint}")
+        return
+    try:
+        check_ledger(db, generation, ledger, report, "kept_vectors", hint)
+    finally:
+        ledger.close()
+
+
+def check_lacking(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
+    """Check that every chunk has a vector or waits for one."""
+    where = derived.ledger.path.name
     lost = fetch_int(
         db,
         f"SELECT count(*) FROM {_POINTS_SQL} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"

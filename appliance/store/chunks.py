@@ -1,8 +1,8 @@
-"""Chunks, generations and the outbox, which lead from stored messages to their vectors.
+"""Chunks and the outbox, which lead from stored messages to their vectors.
 
-A generation is one complete set of chunks and vectors made with one embedding model. A chunk enters the outbox in the
-transaction that stores it, and leaves it when its vector in the ledger and its point in the index have reached the
-disk. Equal texts share one vector: the ledger is keyed by digest.
+Each generation has chunks of its own. A chunk enters the outbox in the transaction that stores it, and leaves it when
+its vector in the ledger and its point in the index have reached the disk. Equal texts share one vector: the ledger is
+keyed by digest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from appliance.store.sql import (
     next_key,
     read_transaction,
 )
-from appliance.timestamps import now
 from appliance.types import Filters, Role, StorageScope
 
 if TYPE_CHECKING:
@@ -97,17 +96,6 @@ class ChunkColumns(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
-    """One set of vectors."""
-
-    id: int
-    model: str
-    identity: str
-    dimension: int
-    active: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PendingChunk:
     """A chunk in the outbox with everything that its point needs: ``passage`` is the text that the model gets, ``row``
     its vector's row in the ledger, if it has one, ``ticket`` its place in the queue, a new one each time."""
@@ -153,53 +141,6 @@ def passage(author: str | None, text: str) -> str:
 def text_digest(text: str) -> bytes:
     """Return the key of a text's vector: 128 bits of its BLAKE2b."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-# --- generations -------------------------------------------------------------------------------------
-
-
-def generation(db: sqlite3.Connection, state: str = "active") -> Generation | None:
-    """Return the latest generation in a state ("active" or "building"), or None."""
-    query = "SELECT id, model, identity, dimension FROM generation WHERE state = ? ORDER BY id DESC LIMIT 1"
-    row = db.execute(query, (state,)).fetchone()
-    return Generation(row[0], row[1], row[2], row[3], state == "active") if row else None
-
-
-def generation_keys(db: sqlite3.Connection) -> set[int]:
-    """Return the keys of all generations, active or building."""
-    return {key for (key,) in db.execute("SELECT id FROM generation")}
-
-
-def begin_generation(tx: sqlite3.Connection, model: str, identity: str, dimension: int, *, active: bool) -> Generation:
-    """Add a generation without chunks and vectors."""
-    key = fetch_int(
-        tx,
-        "INSERT INTO generation (model, identity, dimension, state, created_at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (model, identity, dimension, "active" if active else "building", now()),
-    )
-    return Generation(key, model, identity, dimension, active)
-
-
-def activate(tx: sqlite3.Connection, generation: int) -> list[int]:
-    """Make a generation the active one and discard all others; returns the keys of the discarded ones."""
-    dropped = [key for (key,) in tx.execute("SELECT id FROM generation WHERE id <> ?", (generation,))]
-    for key in dropped:
-        discard(tx, key)
-    tx.execute("UPDATE generation SET state = 'active' WHERE id = ?", (generation,))
-    return dropped
-
-
-def discard(tx: sqlite3.Connection, generation: int) -> None:
-    """Delete a generation with its chunks and its outbox. The caller removes its files."""
-    # summary_chunk comes first, because a trigger adds its points to the outbox.
-    for table in ("summary_chunk", "outbox", "embedding", "chunk"):
-        tx.execute(f"DELETE FROM {table} WHERE generation = ?", (generation,))
-    tx.execute("DELETE FROM generation WHERE id = ?", (generation,))
-
-
-def count_ledger_rows(db: sqlite3.Connection, generation: int) -> int:
-    """Return the number of rows of the generation's ledger that count."""
-    return fetch_int(db, "SELECT coalesce(max(row) + 1, 0) FROM embedding WHERE generation = ?", (generation,))
 
 
 # --- chunks ------------------------------------------------------------------------------------------
@@ -291,6 +232,11 @@ def count(db: sqlite3.Connection, generation: int) -> int:
     return fetch_int(db, "SELECT count(*) FROM chunk WHERE generation = ?", (generation,))
 
 
+def counts(db: sqlite3.Connection) -> dict[int, int]:
+    """Return the number of messages' chunks by generation."""
+    return dict(db.execute("SELECT generation, count(*) FROM chunk GROUP BY generation").fetchall())
+
+
 def count_archived(db: sqlite3.Connection, generation: int) -> int:
     """Return the number of chunks of a generation whose messages are archived, so that they have no points."""
     query = "SELECT count(*) FROM archived a JOIN chunk c ON c.message_id = a.message_id WHERE c.generation = ?"
@@ -329,6 +275,11 @@ def archived_rows(db: sqlite3.Connection, generation: int) -> dict[int, int]:
 def delete_orphaned_embeddings(tx: sqlite3.Connection) -> None:
     """Delete the ledger rows of texts that no chunk has any more."""
     tx.execute(f"DELETE {_ORPHANED_SQL}")
+
+
+def count_ledger_rows(db: sqlite3.Connection, generation: int) -> int:
+    """Return the number of rows of the generation's ledger that count."""
+    return fetch_int(db, "SELECT coalesce(max(row) + 1, 0) FROM embedding WHERE generation = ?", (generation,))
 
 
 def ledger_rows(db: sqlite3.Connection, generation: int) -> set[int]:
@@ -370,9 +321,9 @@ def newest_ticket(db: sqlite3.Connection) -> int:
     return fetch_int(db, "SELECT coalesce(max(ticket), 0) FROM outbox")
 
 
-def has_queued_work(db: sqlite3.Connection) -> bool:
-    """Whether any point waits to be put or dropped."""
-    return has_row(db, "SELECT 1 FROM outbox LIMIT 1")
+def has_queued_work(db: sqlite3.Connection, generation: int) -> bool:
+    """Whether any point of a generation waits to be put or dropped."""
+    return has_row(db, "SELECT 1 FROM outbox WHERE generation = ? LIMIT 1", (generation,))
 
 
 def next_drops(db: sqlite3.Connection, generation: int, limit: int) -> list[tuple[int, int]]:

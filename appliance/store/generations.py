@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.paths import Home, copy_folder, make_private
-from appliance.store import chunks, summary_chunks, token_places
+from appliance.paths import Home, copy_folder, file_stats, make_private
+from appliance.store import chunks, generation_states, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint
-from appliance.store.chunks import Generation
 from appliance.store.database import Database
+from appliance.store.generation_states import Generation
 from appliance.store.index import edge, preallocation, shard
 from appliance.store.index.archive_index import ArchiveIndex
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.ledger_header import HEADER_BYTES
-from appliance.store.room import file_errors, require_room
+from appliance.store.room import allocated_bytes, file_errors, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.token_vectors import TOKENS_SUFFIX, TokenLedger
 from appliance.store.vectors import LedgerDtype, VectorLedger
@@ -286,12 +286,27 @@ def remove_files(home: Home, generation: int) -> None:
             path.unlink()
 
 
-def discard_unfinished(home: Home, database: Database) -> None:
-    """Discard the generation of an interrupted rebuild."""
-    while (unfinished := chunks.generation(database.read(), "building")) is not None:
-        with database.write() as tx:
-            chunks.discard(tx, unfinished.id)
-        remove_files(home, unfinished.id)
+def discard(home: Home, database: Database, generation: Generation) -> None:
+    """Give up a generation that does not serve, and is closed. ``generation_states.purge`` deletes its rows."""
+    with database.write() as tx:
+        generation_states.discard(tx, generation.id)
+    remove_files(home, generation.id)
+
+
+def disk_bytes(home: Home, generation: int) -> int:
+    """Return how much room the files of a generation take on the disk."""
+    files = [ledger_path(home, generation), tokens_path(home, generation), archive_path(home, generation)]
+    stats = [*(path.stat() for path in files if path.exists()), *file_stats(index_path(home, generation))]
+    return sum(map(allocated_bytes, stats))
+
+
+def ledger_for_reading(home: Home, database: Database, generation: Generation) -> VectorLedger:
+    """Open the ledger of any generation, only to be read.
+
+    Raises:
+        StoreCorrupt: It is damaged or missing.
+    """
+    return _open_ledger(home, database.read(), generation, read_only=True)
 
 
 def erase_orphaned_vectors(home: Home, database: Database, generation: Generation) -> int:
@@ -319,7 +334,7 @@ def remove_orphaned_files(home: Home, database: Database) -> None:
         return
     # List the files first: a new generation is in the database before it has files.
     paths = [*home.vectors.iterdir(), *home.index.iterdir()]
-    known = chunks.generation_keys(database.read())
+    known = {generation.id for generation in generation_states.stored(database.read())}
     for path in paths:
         match = _GENERATION.fullmatch(path.name)
         if match and int(match[1]) not in known:
@@ -342,6 +357,13 @@ def remove_index_for_rebuild(home: Home, database: Database, generation: Generat
             home.index, preallocation.rebuilding_bytes(folder, points, generation.dimension), "rebuild the index"
         )
     remove_index(home, generation.id)
+
+
+def remove_points(home: Home, generation: int) -> None:
+    """Delete the index and the archive index of a generation, which must be closed; they are rebuilt when it is next
+    opened and filled."""
+    remove_index(home, generation)
+    archive_path(home, generation).unlink(missing_ok=True)
 
 
 def remove_index(home: Home, generation: int) -> None:

@@ -271,9 +271,24 @@ CREATE TABLE token_place (
 ) WITHOUT ROWID""",
 )
 
+_KEPT_GENERATIONS = (
+    # A column's check can't be altered: another column takes its place. A kept generation has served before; a
+    # discarded one is deleted page by page.
+    "DROP INDEX generation_active",
+    """
+ALTER TABLE generation ADD COLUMN stage TEXT NOT NULL DEFAULT 'building'
+    CHECK (stage IN ('building', 'active', 'kept', 'discarded'))""",
+    "UPDATE generation SET stage = state",
+    "ALTER TABLE generation DROP COLUMN state",
+    "ALTER TABLE generation RENAME COLUMN stage TO state",
+    "CREATE UNIQUE INDEX generation_active ON generation (state) WHERE state = 'active'",
+    "ALTER TABLE generation ADD COLUMN retired_at INTEGER",  # when a kept one stopped serving
+    "ALTER TABLE generation ADD COLUMN complete_at INTEGER",  # when a kept one last had all messages
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

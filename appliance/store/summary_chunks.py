@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appliance.store.chunks import AGENTS_SQL, MAX_TICKET, SUMMARY_POINTS, ChunkableMessage, ChunkSpan, text_digest
+from appliance.store.generation_states import ACTIVE_SQL
 from appliance.store.priority import SUMMARY_PENALTY
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, has_row, json_keys, next_key
 from appliance.types import Level, StorageScope
@@ -82,14 +83,17 @@ def count_pending(db: sqlite3.Connection, generation: int) -> int:
     return fetch_int(db, query, (generation, SUMMARY_POINTS))
 
 
+_ACTIVE_PUT_SQL = f"SELECT 1 FROM outbox WHERE generation = {ACTIVE_SQL} AND work = 'put'"
+
+
 def is_any_pending(db: sqlite3.Connection) -> bool:
-    """Whether a summary's chunk of any generation waits for its vector or its point."""
-    return has_row(db, "SELECT 1 FROM outbox WHERE work = 'put' AND chunk_id >= ? LIMIT 1", (SUMMARY_POINTS,))
+    """Whether a summary's chunk of the active generation waits for its vector or its point."""
+    return has_row(db, f"{_ACTIVE_PUT_SQL} AND chunk_id >= ? LIMIT 1", (SUMMARY_POINTS,))
 
 
 def is_any_message_chunk_pending(db: sqlite3.Connection) -> bool:
-    """Whether a message's chunk of any generation waits for its vector or its point."""
-    return has_row(db, "SELECT 1 FROM outbox WHERE work = 'put' AND chunk_id < ? LIMIT 1", (SUMMARY_POINTS,))
+    """Whether a message's chunk of the active generation waits for its vector or its point."""
+    return has_row(db, f"{_ACTIVE_PUT_SQL} AND chunk_id < ? LIMIT 1", (SUMMARY_POINTS,))
 
 
 def next_puts(

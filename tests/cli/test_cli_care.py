@@ -46,6 +46,7 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "memory",
         "apparent_bytes",
         "backup",
+        "generations",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
@@ -106,7 +107,7 @@ def test_verify_names_what_does_not_agree(run: Run, filled: Path) -> None:
 @pytest.mark.parametrize("options", [[], ["--vectors"], ["--pending"]])
 def test_reindex_leaves_a_whole_memory(run: Run, filled: Path, options: list[str]) -> None:
     report = document(run("reindex", *options, "--json"))
-    assert list(report) == ["chunks", "pending", "model", "seconds"]
+    assert list(report) == ["chunks", "pending", "model", "seconds", "kept", "dropped"]
     assert report["pending"] == 0
     assert report["chunks"] == (0 if options == ["--pending"] else 10)
     assert run("verify").exit_code == 0
@@ -168,6 +169,24 @@ def test_a_model_is_imported_verified_and_moved_to(run: Run, filled: Path, tmp_p
     damaged = run("models", "verify", "other-pack", "--json")
     assert damaged.exit_code == 5
     assert [file["status"] for file in document(damaged)["files"]].count("changed") == 1
+
+
+def test_a_change_of_the_model_is_compared_taken_back_and_forgotten(run: Run, filled: Path) -> None:
+    moved = run("reindex", "--model", OLD_PACK)
+    assert f"10 chunks indexed with {OLD_PACK}" in moved.stdout
+    assert f"Generation 1 ({PACK}," in moved.stderr and "--rollback" in moved.stderr
+    shown = run("status").stdout
+    assert f"{PACK}, kept, complete until" in shown
+    compared = run("search", "the", "--generation", "1", "--min-score", "0")
+    assert f"Generation 1 ({PACK}) has what was stored until" in compared.stderr
+    assert run("search", "the", "--generation", "9").exit_code == 4
+    assert f"0 chunks indexed with {PACK}" in run("reindex", "--rollback").stdout
+    dropped = document(run("reindex", "--drop-old", "--json"))
+    assert [(one["id"], one["model"]) for one in dropped["dropped"]] == [(2, OLD_PACK)] and dropped["chunks"] == 0
+    assert run("reindex", "--drop-old").stdout == "No vectors are kept besides those that serve.\n"
+    refused = run("reindex", "--rollback")
+    assert refused.exit_code == 2 and "no earlier generation" in refused.stderr
+    assert run("verify").exit_code == 0
 
 
 def test_a_reranker_is_imported_and_used_for_nothing_else(

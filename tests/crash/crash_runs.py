@@ -18,10 +18,13 @@ from appliance_models import HashEmbedder
 
 WORKER = """
 import json, sys
+
+import appliance_models
 from appliance import Appliance
 from appliance_models import HashEmbedder
 
 action, home, *files = sys.argv[1:]
+appliance_models.load = lambda name, *rest, **options: HashEmbedder(dimension=48)  # any other model than the first
 
 
 def say(*words):
@@ -62,7 +65,9 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
                 say("file", info.id, 1)
                 memory.embed_pending()
     else:
-        memory.reindex(vectors=action == "vectors", progress=lambda done, pending: say("embedded", done))
+        change = {"model": "other"} if action == "model" else {action: True} if action != "reindex" else {}
+        memory.reindex(**change, progress=lambda done, pending: say("embedded", done))
+        say("changed")
     say("done")
 """
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from crash_runs import Acknowledged, chat, content, moments, open_memory, run, write
 
+import appliance_models
+from appliance_models import HashEmbedder
 from tests import homes
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
@@ -87,6 +89,39 @@ def test_killed_while_it_ingests_revisions(tmp_path: Path, files: list[Path], ed
         with open_memory(home) as memory:
             memory.ingest(edited)
             assert content(memory) == expected
+
+
+@pytest.mark.parametrize("action", ["model", "rollback"])
+@pytest.mark.parametrize("count", [2, pytest.param(MANY, marks=pytest.mark.campaign)])
+@pytest.mark.timeout(900)
+def test_killed_while_it_changes_the_model(
+    tmp_path: Path, files: list[Path], edited: list[Path], action: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appliance_models, "load", lambda name, *rest, **options: HashEmbedder(dimension=48))
+    first = tmp_path / "first"
+    run("ingest", first, files)
+    if action == "rollback":
+        run("model", first, [])
+        run("ingest", first, edited)  # what the old generation lacks
+    with open_memory(first) as memory:
+        exported, served = list(memory.export()), memory.status()["model"]["name"]
+    before = {line["message_id"] for line in exported}
+    whole = run(action, copied(first, tmp_path / "whole"), [])
+    for moment in moments(whole, count, seed=count):
+        home = copied(first, tmp_path / "killed")
+        said = run(action, home, [], moment)
+        check_nothing_is_lost_or_twice(home, said, before)
+        with open_memory(home) as memory:
+            memory.embed_pending()
+            content(memory)
+            if memory.status()["model"]["name"] == served:
+                memory.reindex(**({"model": "other"} if action == "model" else {"rollback": True}))
+            assert memory.status()["model"]["name"] != served
+            assert content(memory).exported == exported, "what serves is whole, whichever it is"
+            memory.reindex(drop_old=True)
+            for folder in (memory.home.vectors, memory.home.index):
+                assert len(list(folder.iterdir())) == 1, "no generation is left behind"
+            content(memory)
 
 
 @pytest.mark.parametrize("action", ["reindex", "vectors"])

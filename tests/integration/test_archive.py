@@ -213,7 +213,7 @@ def test_superfluous_rows_are_counted_only_after_a_change(memory: Appliance, mon
 def test_a_caller_that_reads_the_progress_slowly_holds_no_stores(memory: Appliance) -> None:
     index_service, leases = engine_of(memory)._index_service, []
     engine_of(memory).archive.run(
-        RunArchiveRequest(importance=1.0), lambda progress: leases.append(index_service.serving._leases)
+        RunArchiveRequest(importance=1.0), lambda progress: leases.append(index_service.serving._stores._leases)
     )
     assert leases == [0]
 

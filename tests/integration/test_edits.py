@@ -15,7 +15,8 @@ import pytest
 from appliance import Appliance
 from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
 from appliance.retrieval.candidates import Candidates, from_index
-from appliance.store import chunks, generations
+from appliance.store import chunks, generation_states, generations
+from appliance.store.generation_states import Generation
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 
@@ -170,15 +171,16 @@ def test_a_generation_that_begins_during_a_look_for_strays_keeps_its_files(
     home, database = memory.home, engine_of(memory)._database
     new: list[Path] = []
 
-    def then_begun(db: sqlite3.Connection) -> set[int]:
-        known = chunks.generation_keys(db)
+    def then_begun(db: sqlite3.Connection) -> list[Generation]:
+        known = generation_states.stored(db)
         with database.write() as tx:
-            begun = chunks.begin_generation(tx, "another", "another@1", 8, active=False)
+            begun = generation_states.begin(tx, "another", "another@1", 8, "building")
         new.append(home.index / f"g{begun.id}")
         new[-1].mkdir()
         return known
 
-    monkeypatch.setattr("appliance.store.generations.chunks", Mock(wraps=chunks, generation_keys=then_begun))
+    looked = Mock(wraps=generation_states, stored=then_begun)
+    monkeypatch.setattr("appliance.store.generations.generation_states", looked)
     generations.remove_orphaned_files(home, database)
     assert new[0].is_dir()
 

@@ -79,6 +79,16 @@ def test_the_second_run_asks_the_same_and_compares(filled: Appliance) -> None:
     assert all({"version", "model", "figures"} <= run.keys() for run in runs)
 
 
+def test_generations_are_measured_side_by_side(filled: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance_models.load", lambda name, *rest, **options: HashEmbedder(dimension=48))
+    filled.reindex(model="other")
+    measured = own_history.run(filled, questions=6, systems=["dense", "bm25"], generations=[1, 2])
+    assert [*measured.figures] == [f"{system}, generation {n}" for system in ("dense", "bm25") for n in (1, 2)]
+    assert measured.figures["bm25, generation 1"] == measured.figures["bm25, generation 2"]
+    ranks = measured.run["ranks"]
+    assert ranks["dense, generation 1"] != ranks["dense, generation 2"]
+
+
 def test_more_questions_keep_the_old_ones(filled: Appliance) -> None:
     few, more, again = (own_history.run(filled, questions=n, systems=["bm25"]) for n in (6, 15, 6))
     assert few.run["ranks"]["bm25"].keys() < more.run["ranks"]["bm25"].keys()

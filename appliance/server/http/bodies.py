@@ -155,6 +155,9 @@ class SearchBody(ScopedBody):
     asked_in: str | None = Field(None, description="The session in which the query is asked.")
     include_archived: bool = Field(False, description="Search archived messages too, in one ranking.")
     why_not: str | None = Field(None, description="A message id; the answer explains why it is not a hit.")
+    generation: Annotated[int, Field(ge=1), WHOLE_NUMBER] | None = Field(
+        None, description="Search in this generation of vectors, which a change of the model has kept."
+    )
 
 
 class ContextBody(ScopedBody):

@@ -351,6 +351,21 @@ class StatusModel:
 
 
 @dataclass(frozen=True, slots=True)
+class StatusGeneration:
+    """One set of vectors: ``active`` (it serves), ``kept`` after a change of the model, or ``building``.
+    ``complete_at`` is until when a kept one has every message."""
+
+    id: int
+    model: str
+    dimension: int
+    state: str
+    chunks: int
+    pending: int
+    disk_bytes: int
+    complete_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StatusAnswer:
     """The state of the memory, as its owner sees it."""
 
@@ -370,6 +385,7 @@ class StatusAnswer:
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
+    generations: Sequence[StatusGeneration]
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +424,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "memory",
                 "apparent_bytes",
                 "backup",
+                "generations",
             )
         },
     }

@@ -49,6 +49,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             asked_in=asked_in.id if asked_in is not None else None,
             include_archived=body.include_archived,
             why_not=None if body.why_not is None else caller.message(body.why_not).id,
+            generation=body.generation,
         )
     hits = caller.readable_hits(hits, session, asked_in)
     return json_response({**responses.search_shape(hits), "hits": [_without_folders(caller, hit) for hit in hits]})

@@ -1,0 +1,313 @@
+"""Another generation: built beside the serving one, exchanged for it in one step, and exchanged back.
+
+    build      begin or resume → chunk and index what it lacks → switch
+    roll back  the generation that served before → chunk and index what it lacks → switch
+    complete   a kept generation → chunk and index what it lacks, so that it can be compared with the serving one
+
+A generation serves only once it has all messages, so that no search misses any for it. While it gets them, searches
+read the one that serves. An erasure, a backup or a rebuild of the index does not wait for the end of this, only for
+its present batch. A killed build leaves a generation in the state "building", and the next build of the same vectors
+goes on with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from appliance.engine.leased_stores import LeasedStores
+from appliance.engine.model_cache import ModelCache, vector_identity
+from appliance.engine.serving_generation import ServingGeneration
+from appliance.errors import DiskFull, StoreCorrupt, StoreError, UsageError
+from appliance.ingest import archiver, indexer, rechunk
+from appliance.ingest.indexer import IndexingContext
+from appliance.paths import Home
+from appliance.runtime.fair_lock import FairLock
+from appliance.store import chunks, generation_states, generations
+from appliance.store.database import Database
+from appliance.store.generation_states import Generation
+from appliance.store.generations import DerivedStores
+from appliance.timestamps import now
+from appliance.types import OnEmbedded
+
+if TYPE_CHECKING:
+    from appliance_models import Embedder
+
+SWITCH_CHUNKS = 64
+"""A generation counts as complete when it lacked no more chunks than this at the last look. What has come since is
+chunked while nothing can be stored, and embedded once the generation serves."""
+
+OPTIMIZE_AFTER_POINTS = 10_000
+"""New points after which an index that is being filled is optimized; see ``index_service``."""
+
+IndexingContextOf = Callable[[DerivedStores, "Embedder"], IndexingContext]
+
+
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """How many chunks a generation got, whether it lacks no more, and since when it does not."""
+
+    chunks: int
+    is_complete: bool
+    at: int
+
+
+class GenerationChanges:
+    """Builds, exchanges and drops the generations of an open home. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        home: Home,
+        database: Database,
+        models: ModelCache,
+        serving: ServingGeneration,
+        rebuild_lock: FairLock,
+        pause_indexing: Callable[[], AbstractContextManager[object]],
+        indexing_context: IndexingContextOf,
+    ) -> None:
+        """
+        Args:
+            home: The home.
+            database: Its database.
+            models: Its models.
+            serving: The generation that searches read.
+            rebuild_lock: Keeps rebuilds, erasures and backups apart.
+            pause_indexing: Keeps others from indexing into the serving generation within the context.
+            indexing_context: What the indexer needs to fill a generation.
+        """
+        self._home = home
+        self._database = database
+        self._models = models
+        self._serving = serving
+        self._rebuild_lock = rebuild_lock
+        self._pause_indexing = pause_indexing
+        self._indexing_context = indexing_context
+        self._running = threading.Lock()
+        """Held by what fills a generation, from its first batch to its last."""
+        self._compared_lock = threading.Lock()
+        self._compared: int | None = None
+        self._compared_stores = LeasedStores(self._open_compared)
+
+    # --- building, and going back -------------------------------------------------------------------------
+
+    def build(self, name: str | None, progress: OnEmbedded) -> int:
+        """Build a generation, or go on with one that was interrupted, and let it serve when it is complete.
+
+        Args:
+            name: The embedding model, and the generation that served is kept; None to compute the vectors of the
+                present model again, which replaces it.
+            progress: Called with the chunks done and the chunks left.
+
+        Returns:
+            The number of indexed chunks.
+        """
+        with self._running:
+            served = self._serving.current()
+            model_name = name or (served.model if served else self._models.name)
+            model = self._models.load(model_name)
+            with self._rebuild_lock:
+                generation = self._resume_or_begin(model_name, model)
+            keep = name is not None
+            try:
+                done = self._fill_then(
+                    generation, model, lambda stores, _: self._switch(stores, model, keep=keep), progress
+                )
+            except DiskFull:  # what is half done would take the room that everything else needs
+                with suppress(StoreError), self._rebuild_lock:
+                    generations.discard(self._home, self._database, generation)
+                raise
+            if served is not None and not keep:
+                generations.remove_files(self._home, served.id)
+        return done
+
+    def roll_back(self, progress: OnEmbedded) -> int:
+        """Let the generation serve that served before; the one that serves now is kept.
+
+        Returns:
+            The number of chunks that it lacked.
+
+        Raises:
+            UsageError: No generation is kept.
+            ModelUnavailable: Its model can't be loaded.
+        """
+        with self._running:
+            kept = generation_states.kept(self._database.read())
+            if not kept:
+                raise UsageError(
+                    "There is no earlier generation to go back to.",
+                    hint="One is kept by 'appliance reindex --model', until 'appliance reindex --drop-old'.",
+                )
+            model = self._models.for_generation(kept[0])
+            return self._fill_then(kept[0], model, lambda stores, _: self._switch(stores, model, keep=True), progress)
+
+    def complete(self, generation: Generation, progress: OnEmbedded) -> int:
+        """Give a kept generation all messages that were stored since it served. Returns the number of chunks."""
+        with self._running:
+            model = self._models.for_generation(generation)
+
+            def note_complete(stores: DerivedStores, filled: _Filled) -> None:
+                stores.close()
+                with self._database.write() as tx:
+                    generation_states.note_complete(tx, generation.id, filled.at)
+
+            return self._fill_then(generation, model, note_complete, progress)
+
+    def drop_kept(self) -> int:
+        """Remove the generations that are kept, and one whose building was interrupted. Returns their number."""
+        is_idle = self._running.acquire(blocking=False)
+        try:
+            with self._rebuild_lock, self._compared_stores.closed():
+                db = self._database.read()
+                dropped = [*generation_states.kept(db)]
+                if is_idle and (unfinished := generation_states.building(db)) is not None:
+                    dropped.append(unfinished)
+                for generation in dropped:
+                    generations.discard(self._home, self._database, generation)
+        finally:
+            if is_idle:
+                self._running.release()
+        return len(dropped)
+
+    def purge(self, should_continue: Callable[[], bool]) -> int:
+        """Delete the rows of generations that were dropped. Returns the number of pages that this took."""
+        return 0 if self._database.is_read_only else generation_states.purge(self._database, should_continue)
+
+    def _resume_or_begin(self, name: str, model: Embedder) -> Generation:
+        """The generation that an interrupted build of the same vectors has left, else a new one."""
+        while (unfinished := generation_states.building(self._database.read())) is not None:
+            if unfinished.model == name and unfinished.identity == vector_identity(model):
+                with suppress(StoreCorrupt):
+                    self._serving.open_generation(unfinished).close()
+                    return unfinished
+            generations.discard(self._home, self._database, unfinished)
+        with self._database.write() as tx:
+            return self._serving.begin(tx, name, model, "building")
+
+    def _fill_then(
+        self,
+        generation: Generation,
+        model: Embedder,
+        finish: Callable[[DerivedStores, _Filled], None],
+        progress: OnEmbedded,
+    ) -> int:
+        """Fill a generation in turns with others that need the rebuild lock, then ``finish`` with its open stores.
+        Returns the number of chunks that it got."""
+        done = 0
+        while True:
+            with self._rebuild_lock, self._not_compared(generation):
+                stores = self._serving.open_generation(generation)
+                try:
+                    filled = self._fill(stores, model, done, progress)
+                    done = filled.chunks
+                    if filled.is_complete:
+                        finish(stores, filled)
+                        return done
+                except BaseException:
+                    stores.close()
+                    raise
+                stores.close()
+
+    def _fill(self, stores: DerivedStores, model: Embedder, done: int, progress: OnEmbedded) -> _Filled:
+        """Chunk and index what a generation lacks, until it is complete or somebody waits for the rebuild lock;
+        ``done`` chunks were indexed before."""
+        number, unoptimized = stores.generation.id, 0
+        context = self._indexing_context(stores, model)
+        while True:
+            at = now()
+            self._chunk_all(number, model)
+            lacking = chunks.count_pending(self._database.read(), number)
+            while put := indexer.index_batch(context):
+                done, unoptimized = done + put.chunks, unoptimized + put.chunks + put.summary_chunks
+                if unoptimized >= OPTIMIZE_AFTER_POINTS:
+                    stores.index.optimize()
+                    unoptimized = 0
+                progress(done, chunks.count_pending(self._database.read(), number))
+                if self._rebuild_lock.is_awaited:
+                    return _Filled(done, is_complete=False, at=at)
+            if lacking <= SWITCH_CHUNKS:
+                break
+        stores.index.optimize()
+        stores.make_private()
+        archiver.rebuild_index(self._database, stores)
+        return _Filled(done, is_complete=True, at=at)
+
+    def _chunk_all(self, generation: int, model: Embedder) -> None:
+        chunker = self._serving.chunker(model)
+        rechunk.messages(self._database, generation, chunker)
+        rechunk.summaries(self._database, generation, chunker)
+
+    def _switch(self, stores: DerivedStores, model: Embedder, *, keep: bool) -> None:
+        """Let a generation serve, in one transaction. A running search looks up chunks of the one that served, and is
+        waited for."""
+        with self._pause_indexing(), self._serving.closed():
+            served = self._serving.current()
+            with self._database.write() as tx:
+                self._chunk_all(stores.generation.id, model)
+                generation_states.activate(tx, stores.generation.id)
+                if served is not None and not keep:
+                    generation_states.discard(tx, served.id)
+            self._serving.serve(stores)
+
+    # --- comparing ----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def lease_kept(self, generation: Generation) -> Iterator[DerivedStores]:
+        """The open stores of a kept generation, for a search to be compared with one of the serving generation. One
+        of them is open at a time."""
+        with ExitStack() as leases:
+            with self._compared_lock:
+                if self._compared != generation.id:
+                    with self._compared_stores.closed():
+                        self._compared = generation.id
+                stores = leases.enter_context(self._compared_stores.lease())
+            assert stores is not None
+            yield stores
+
+    @contextmanager
+    def _not_compared(self, generation: Generation) -> Iterator[None]:
+        """Within the context, a kept generation is not open to be compared: its index can be opened only once."""
+        if generation.state != "kept":
+            yield
+            return
+        with self._compared_lock, self._compared_stores.closed():
+            yield
+
+    def _open_compared(self) -> DerivedStores:
+        assert self._compared is not None
+        generation = generation_states.find(self._database.read(), self._compared)
+        stores = self._serving.open_generation(generation)
+        if not self._database.is_read_only:
+            # Its vectors are there; points may have changed, or the index was removed by an erasure.
+            context = self._indexing_context(stores, self._models.for_generation(generation))
+            while indexer.index_batch(context):
+                pass
+        return stores
+
+    # --- erasing ------------------------------------------------------------------------------------------
+
+    def erase_orphaned_vectors(self) -> int:
+        """Erase from the files of the generations that do not serve what the database no longer has. Called with the
+        rebuild lock. Returns the number of erased vectors."""
+        erased = 0
+        with self._compared_stores.closed():
+            for generation in generation_states.stored(self._database.read()):
+                if generation.state != "active":
+                    erased += self._erase_orphaned_vectors(generation)
+        return erased
+
+    def _erase_orphaned_vectors(self, generation: Generation) -> int:
+        try:
+            erased = generations.erase_orphaned_vectors(self._home, self._database, generation)
+        except StoreCorrupt:  # nothing of it can be erased, so all of it is
+            generations.discard(self._home, self._database, generation)
+            return 0
+        if erased or chunks.next_drops(self._database.read(), generation.id, 1):
+            generations.remove_points(self._home, generation.id)
+        return erased
+
+    def close(self) -> None:
+        with self._compared_stores.closed():
+            pass
