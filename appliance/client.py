@@ -17,7 +17,18 @@ from appliance import requests as r
 from appliance.backups import Backups, FilePath, OnStep, unheard
 from appliance.errors import ApplianceError
 from appliance.paths import Paths
-from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Sessions, Summaries, step_progress
+from appliance.resources import (
+    Archive,
+    Erasure,
+    Facts,
+    Index,
+    Overview,
+    Pins,
+    Secrets,
+    Sessions,
+    Summaries,
+    step_progress,
+)
 from appliance.subscriptions import Events, Watcher
 from appliance.types import (
     BackupReport,
@@ -55,7 +66,8 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, summaries, pins, overview, archive, erasure, backups, secrets, events: The verbs of each.
+        sessions, facts, summaries, pins, overview, archive, index, erasure, backups, secrets, events: The verbs of
+            each.
     """
 
     def __init__(
@@ -71,6 +83,7 @@ class Appliance:
         self.pins = Pins(transport)
         self.overview = Overview(transport)
         self.archive = Archive(transport)
+        self.index = Index(transport)
         self.erasure = Erasure(transport)
         self.backups = Backups(transport)
         self.secrets = Secrets(transport)

@@ -57,15 +57,59 @@ class ModelSettings(Section, frozen=True):
         return f"{name}/{self.dimensions}" if self.dimensions and not _DIMENSIONS.search(name) else name
 
 
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
 class IndexSettings(Section, frozen=True):
+    """Where the index is. Those from ``shards`` to ``graph_from`` apply to collections that are created from now on."""
+
     url: str = ""
-    """A Qdrant server ("http://127.0.0.1:6333"); empty keeps the index in the home."""
-    collection: str = "appliance"
+    """A Qdrant server ("https://qdrant.example:6333"), or the nodes of a cluster with commas between them; empty keeps
+    the index in the home."""
+    api_key: str = ""
+    """The server's key; better in APPLIANCE_INDEX_API_KEY than in a file."""
+    ca_file: str = ""
+    """A file of certificates to trust instead of the system's, for a server with a certificate of your own."""
+    timeout: Annotated[float, Meta(ge=0.1, le=600.0)] = 10.0
+    """Seconds that an answer of the server may take."""
+    prefix: str = "appliance"
+    """What the names of this memory's collections on the server begin with."""
+    shards: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    """Into how many shards a collection is divided."""
+    shard_by: Literal["", "user"] = ""
+    """user keeps all points of a user in one shard, so that a search asks only this one (a cluster is needed)."""
+    replicas: Annotated[int, Meta(ge=1, le=100)] = 1
+    """How many nodes have a copy of each shard."""
+    write_consistency: Annotated[int, Meta(ge=1, le=100)] = 1
+    """How many copies must have acknowledged an update."""
+    on_disk: bool = True
+    """Whether the server keeps full vectors on disk, and only the quantised ones in memory."""
+    quantization: Literal["turbo", "scalar", "binary", "none"] = "turbo"
+    """The codes that a search on the server compares first: 4 bits a dimension, 8, 1, or the full vectors."""
+    graph_from: Annotated[int, Meta(ge=0)] = 0
+    """Points of a segment from which on the server searches by an HNSW graph; 0 for never: results are exact then."""
     ledger: Literal["float16", "int8"] = "float16"
     """How the vectors of new generations are stored: int8 takes half the room, and rounds more."""
     token_vectors: bool = True
     """Whether a vector of each token is kept beside that of the text, to compare question and text word by word: about
     1.4 MB for a thousand messages."""
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The nodes of the server; none for an embedded index."""
+        return tuple(url.strip().rstrip("/") for url in self.url.split(",") if url.strip())
+
+    def __post_init__(self) -> None:
+        for url in self.urls:
+            from urllib.parse import urlsplit  # 20 ms, which a home without a server need not pay
+
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError(f'index.url must be a URL that begins with http:// or https://, not "{url}"')
+            if parts.username or parts.password or parts.query or parts.fragment:
+                raise ValueError("index.url must not have a user, password or query; set index.api_key for the key")
+        if not _PREFIX.fullmatch(self.prefix):
+            raise ValueError('index.prefix must be letters, digits, "-" and "_", at most 64 of them')
 
 
 class ChunkSettings(Section, frozen=True):

@@ -11,6 +11,7 @@
     │   ├── StoreVersion          written by a version that this one can't read     3
     │   ├── StoreCorrupt          a file of the home is damaged                     3
     │   │   └── IncompleteExport  some messages are damaged; all others are there   1
+    │   ├── IndexUnavailable      the Qdrant server that has the index is away        3
     │   ├── DiskFull              the disk has too little room                      3
     │   └── OutOfMemory           this process may not use as much memory           3
     ├── NotFound                  no such session, message or file                  4
@@ -89,6 +90,11 @@ class IncompleteExport(StoreCorrupt):
     """Ends an export that could not read some messages, or parts of them. All others were exported."""
 
     exit_code = 1
+
+
+class IndexUnavailable(StoreError):
+    """The index is on a Qdrant server that does not answer, or refuses this memory. Messages are stored, and are found
+    by their words; what waits for the index is added to it later."""
 
 
 class DiskFull(StoreError):

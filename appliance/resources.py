@@ -14,6 +14,7 @@ from appliance.types import (
     ArchiveReport,
     Context,
     ErasurePreview,
+    IndexStatus,
     OnEmbedded,
     OnProgress,
     Receipt,
@@ -210,6 +211,18 @@ class Archive(_Resource):
         archived and those that are left."""
         request = r.RunArchiveRequest(dry_run=dry_run, days=days, importance=importance)
         return self._transport.send(request, step_progress(progress))
+
+
+class Index(_Resource):
+    """Where the index is: in the home, or on a Qdrant server."""
+
+    status = Verb(r.IndexStatusRequest)
+    claim = Verb(r.ClaimIndexRequest)
+
+    def move(self, target: str, *, progress: OnEmbedded = lambda done, pending: None) -> IndexStatus:
+        """Move the index; see ``requests.MoveIndexRequest``. ``progress`` is called with the points that are copied and
+        those that are left."""
+        return self._transport.send(r.MoveIndexRequest(target), step_progress(progress))
 
 
 class Erasure(_Resource):

@@ -7,7 +7,7 @@ import sys
 from appliance import __version__
 from appliance.cli import options, output
 
-SECRET_SETTINGS = ("llm.api_key",)
+SECRET_SETTINGS = ("llm.api_key", "index.api_key")
 MASKED_VALUE = "(set)"
 """Printed in place of a secret, which must not show on a screen or in a bug report."""
 

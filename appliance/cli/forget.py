@@ -91,7 +91,7 @@ def forget(
         output.print_json({"receipt": responses.receipt_shape(receipt), "files": preview.files, "echoes": echoes})
     else:
         _print_receipt(receipt, preview)
-    if receipt.proof.traces:
+    if receipt.proof.traces or receipt.proof.awaits_server:
         raise typer.Exit(1)
 
 
@@ -142,8 +142,11 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
             "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
             f" {_describe_coverage(report)}",
             "traces": ", ".join(report.traces) or "none found",
+            **({"on the server": _describe_points(report)} if _has_server(report) else {}),
         }
     )
+    if report.awaits_server:
+        output.say("note: Points on the server are not erased yet. They will be when it answers again.")
     for backup in receipt.backups:
         output.say(f"note: The backup {backup} may still contain it. 'appliance backup --keep' removes older ones.")
     for path in report.yours:
@@ -158,6 +161,21 @@ def _describe_coverage(report: ErasureReport) -> str:
         f" full text for {output.plural(report.words, 'word')}"
         + (f"; {output.plural(missing, 'text')} too short or too many to look for" if missing else "")
     )
+
+
+def _has_server(report: ErasureReport) -> bool:
+    return report.awaits_server or bool(report.collections or report.dropped_collections)
+
+
+def _describe_points(report: ErasureReport) -> str:
+    if report.awaits_server:
+        return "not erased yet: the server is away"
+    parts = (
+        [f"all {output.plural(report.points, 'point')} looked at, none of them erased"] if report.collections else []
+    )
+    if report.dropped_collections:
+        parts.append(f"{output.plural(report.dropped_collections, 'unused collection')} dropped")
+    return "; ".join(parts)
 
 
 def _say_places(preview: ErasurePreview) -> None:

@@ -48,6 +48,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
             **dict(_generation_rows(shape)),
+            **({"index": shape["index"]["place"]} if shape["index"] and shape["index"]["collection"] else {}),
             "disk": disk,
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             "backup": _backup_text(shape["backup"]),

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 from appliance import config, paths
 from appliance import requests as r
 from appliance.engine.home_database import open_database
+from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
-from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt
+from appliance.engine.verification import verify
+from appliance.errors import StoreCorrupt
 from appliance.paths import absolute_paths, as_given
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
@@ -33,7 +35,7 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
-from appliance.store import check, digests, generations, messages, sessions, variants
+from appliance.store import digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from appliance.engine.backups import BackupService
     from appliance.engine.erasure import ErasureService
     from appliance.engine.fact_extraction import FactExtractionJob
+    from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
     from appliance.memory.facts import FactService
     from appliance.memory.overview import OverviewService
@@ -253,6 +256,13 @@ class Engine:
         return ErasureService(self.home, self._database, self._index_service, self.settings.user, self.events.publish)
 
     @cached_property
+    def index(self) -> IndexMoveService:
+        """Where the index is, and moving it."""
+        from appliance.engine.index_move import IndexMoveService
+
+        return IndexMoveService(self.home, self._database, self._index_service, self.admission)
+
+    @cached_property
     def backups(self) -> BackupService:
         """Backups, made while the home is in use."""
         from appliance.engine.backups import BackupService
@@ -289,7 +299,7 @@ class Engine:
 
     def _jobs(self) -> Sequence[Job]:
         """The background jobs, in the order in which they run."""
-        return (
+        jobs = (
             self.erasure.finish_interrupted,
             partial(digests.fill, self._database),
             self.sessions.delete_expired,
@@ -305,7 +315,9 @@ class Engine:
             self._index_service.optimize_index,
             self._index_service.fill_tokens,
             self._index_service.purge_generations,
+            self._index_service.serving.drop_unused_collections,
         )
+        return [unless_index_is_away(job) for job in jobs]
 
     # --- in -------------------------------------------------------------------------------------------
 
@@ -325,7 +337,7 @@ class Engine:
         try:
             tallies = self._ingestion.ingest_paths(list(given), context)
             embed = request.wait and not request.dry_run
-            embedded = self._index_service.drain(of_embedding(on_progress)) if embed else 0
+            embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
@@ -359,7 +371,7 @@ class Engine:
         if not done and not in_time():
             # The summary of a long session may take longer than a caller gives: one job is done to its end.
             done = next(filter(None, (job(lambda: True) for job in self._jobs())), 0)
-        self._index_service.drain(of_embedding(on_progress))
+        self._index_service.drain_if_possible(of_embedding(on_progress))
         return done
 
     # --- out ------------------------------------------------------------------------------------------
@@ -458,21 +470,15 @@ class Engine:
         summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
         db, error = self._database.read(), self._scheduler.last_error
         damaged = self._message_scan.run(db, DAMAGE_SCAN_SECONDS)
-        found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged)
+        index = self.index.status(r.IndexStatusRequest())
+        found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged, index)
         queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
         queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
         return {**found, "queues": queues, "summaries": summaries, "facts": facts}
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        window = self._index_service.serving.model_window() if request.deep else None
-        try:
-            with self._index_service.serving.lease() as stores:
-                return check.verify(self._database, stores, window, self._index_service.other_ledgers())
-        except (DiskFull, OutOfMemory) as error:
-            report = check.verify(self._database, None, window)
-            report.add("index", f"not checked, nor the vectors: {error.args[0]}")
-            return report
+        return verify(self._database, self._index_service, deep=request.deep)
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

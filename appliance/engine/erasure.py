@@ -7,12 +7,14 @@ their traces from the files and search for what is left; ``finish_interrupted`` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from appliance import requests as r
+from appliance.engine import server_erasure
 from appliance.engine.index_service import IndexService
-from appliance.errors import StoreError, with_sentence
+from appliance.errors import IndexUnavailable, StoreError, with_sentence
 from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
@@ -92,6 +94,9 @@ class ErasureService:
             return 0
         try:
             interrupted = self._interrupted()
+            if interrupted and not self._home.erasing.is_dir() and self._await_servers(interrupted):
+                self._erase_points(interrupted)
+                return len(interrupted) - len(forgetting.open_receipts(self._database.read()))
             if interrupted:
                 self._remove_traces(interrupted, lambda done, pending: None)
             else:
@@ -99,6 +104,10 @@ class ErasureService:
         finally:
             self._running.release()
         return len(interrupted)
+
+    def _await_servers(self, keys: Collection[int]) -> bool:
+        """Whether only points on servers are left to erase."""
+        return all(forgetting.receipt(self._database.read(), key).proof.awaits_server for key in keys)
 
     def _interrupted(self, but: int | None = None) -> dict[int, ErasedTexts | None]:
         """The open receipts and their texts, as far as they are known; without the receipt ``but``."""
@@ -118,6 +127,29 @@ class ErasureService:
                 forgetting.record_report(self._database, key, vectors, reports[key])
         # Before a receipt says that it is done, no file has the texts any more.
         erased_texts.discard_all(self._home.erasing)
-        for key in erasures:
+        self._erase_points(erasures)
+        return {key: replace(report, **self._server_part(key)) for key, report in reports.items()}
+
+    def _erase_points(self, keys: Collection[int]) -> None:
+        """Erase the points on servers, if there are any, and close the receipts; they stay open if a server is away.
+        The texts are not needed for that, and are gone by now."""
+        if server_erasure.has_points(self._database):
+            try:
+                found = server_erasure.erase_points(self._database, self._index_service)
+            except IndexUnavailable:
+                for key in keys:
+                    forgetting.record_points(self._database, key, awaits_server=True)
+                return
+            for key in keys:
+                forgetting.record_points(
+                    self._database, key, collections=found.collections, points=found.points,
+                    dropped_collections=found.dropped, awaits_server=False,
+                )  # fmt: skip
+        for key in keys:
             forgetting.close_receipt(self._database, key)
-        return reports
+
+    def _server_part(self, key: int) -> dict[str, Any]:
+        """What the stored report says about servers."""
+        report = forgetting.receipt(self._database.read(), key).proof
+        names = ("collections", "points", "dropped_collections", "awaits_server")
+        return {name: getattr(report, name) for name in names}

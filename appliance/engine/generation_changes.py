@@ -286,6 +286,10 @@ class GenerationChanges:
                 pass
         return stores
 
+    def kept_closed(self) -> AbstractContextManager[None]:
+        """No kept generation is open to be compared within the context."""
+        return self._compared_stores.closed()
+
     # --- erasing ------------------------------------------------------------------------------------------
 
     def erase_orphaned_vectors(self) -> int:
@@ -309,5 +313,5 @@ class GenerationChanges:
         return erased
 
     def close(self) -> None:
-        with self._compared_stores.closed():
+        with self.kept_closed():
             pass

@@ -15,10 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
+from appliance.engine import server_erasure
 from appliance.engine.generation_changes import GenerationChanges
+from appliance.engine.index_location import UNAVAILABLE
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, with_sentence
+from appliance.errors import DiskFull, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, indexer, token_filler
 from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -68,9 +70,6 @@ CATCH_UP_STEP_CHUNKS = 8
 PROGRESS_INTERVAL_SECONDS = 0.5
 """Seconds between two events about the progress of embedding."""
 
-UNAVAILABLE = (StoreCorrupt, HomeError, DiskFull, OutOfMemory)
-"""Why the vectors and the index may not open: a search then uses full text alone."""
-
 
 class IndexService:
     """The derived state of an open home. Safe to use from several threads."""
@@ -111,6 +110,7 @@ class IndexService:
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
             self._changes.close()
+            self.serving.location.close()
 
     @property
     def model_name(self) -> str:
@@ -138,6 +138,12 @@ class IndexService:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
         would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
         return self._drain(lambda: True, progress, only_present=True)
+
+    def drain_if_possible(self, progress: OnEmbedded) -> int:
+        """The same, for as long as the server of the index answers: what waits is indexed later."""
+        with suppress(IndexUnavailable):
+            return self.drain(progress)
+        return 0
 
     def drain_while(self, should_continue: Callable[[], bool]) -> int:
         """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
@@ -217,7 +223,7 @@ class IndexService:
     def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         try:
             return self._drain_rounds(should_continue, progress, only_present=only_present)
-        except (DiskFull, OutOfMemory) as error:
+        except (DiskFull, OutOfMemory, IndexUnavailable) as error:
             raise with_sentence(error, "All messages are stored and can be found by their words.") from error
 
     def _drain_rounds(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
@@ -294,7 +300,7 @@ class IndexService:
             if stores is None or stores.generation.id != found.id:
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
-            with suppress(DiskFull, OutOfMemory):  # full text finds what still waits
+            with suppress(DiskFull, OutOfMemory, IndexUnavailable):  # full text finds what still waits
                 while put := indexer.put_chunks(context, CATCH_UP_STEP_CHUNKS):
                     self._unoptimized_points += put
                     self._report_progress(put, 0)
@@ -385,7 +391,9 @@ class IndexService:
     def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """See ``ReindexRequest``."""
         if request.drop_old:
-            return self._changes.drop_kept()
+            dropped = self._changes.drop_kept()
+            self.serving.drop_unused_collections()
+            return dropped
         if request.model is not None or request.vectors or request.rollback:
             return self.change_generation(request, progress)
         return self.rebuild_tokens(progress) if request.tokens else self.rebuild_index(progress)
@@ -440,15 +448,19 @@ class IndexService:
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
                 lexical.optimize(tx)
-            erased = self._changes.erase_orphaned_vectors()
+            erased, is_on_server = self._changes.erase_orphaned_vectors(), bool(self.serving.location.server)
             if found is not None:
                 erased += generations.erase_orphaned_vectors(self._home, self._database, found)
-                generations.remove_index_for_rebuild(self._home, self._database, found)
-                with self._database.write() as tx:
-                    chunks.requeue_all(tx, found.id)
-        self.drain(progress)
-        with self.serving.lease() as stores:
-            archiver.erase_traces(self._database, stores)
+                if is_on_server:  # ``server_erasure.erase_points`` does the rest, once the server answers
+                    server_erasure.erase_local_traces(self._home, self._database, found)
+                else:
+                    generations.remove_index_for_rebuild(self._home, self._database, found)
+                    with self._database.write() as tx:
+                        chunks.requeue_all(tx, found.id)
+        if not is_on_server:
+            self.drain(progress)
+            with self.serving.lease() as stores:
+                archiver.erase_traces(self._database, stores)
         with self.exclusive():
             self._database.compact()
         return erased
@@ -456,19 +468,23 @@ class IndexService:
     def change_generation(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
-        changes = self._changes
-        name = self._settings.model.full_name(request.model) if request.model else None
-        done = changes.roll_back(progress) if request.rollback else changes.build(name, progress)
+        name = None if request.model is None else self._settings.model.full_name(request.model)
+        done = self._changes.roll_back(progress) if request.rollback else self._changes.build(name, progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch
                 archiver.complete_index(ArchivingContext.of(self._database, stores))
+        self.serving.drop_unused_collections()
         return done + self.drain()
 
     def complete_kept(self, number: int, progress: OnEmbedded) -> int:
         """Embed what a kept generation lacks. Returns the number of chunks."""
         generation = generation_states.find(self._database.read(), number)
         return self.drain(progress) if generation.state == "active" else self._changes.complete(generation, progress)
+
+    def kept_closed(self) -> AbstractContextManager[None]:
+        """No kept generation is open within the context, to be compared with the serving one."""
+        return self._changes.kept_closed()
 
     def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
         """Open the ledgers of the generations that do not serve; each with its generation."""

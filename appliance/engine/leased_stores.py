@@ -57,6 +57,12 @@ class LeasedStores:
                 self._stores = None
             yield
 
+    def update(self, change: Callable[[DerivedStores], DerivedStores]) -> None:
+        """Exchange the open stores for what ``change`` makes of them; nothing if they are closed."""
+        with self._lock:
+            if self._stores is not None:
+                self._stores = change(self._stores)
+
     def replace(self, stores: DerivedStores) -> None:
         """Take other open stores; called where they are ``closed``."""
         self._stores = stores

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from appliance.config import Settings
+from appliance.engine.index_location import IndexLocation
 from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
+from appliance.errors import IndexUnavailable, StoreError
 from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
-from appliance.store import generation_states, generations, token_places
+from appliance.runtime.workers import ShouldContinue
+from appliance.store import generation_states, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
+from appliance.store.index.mirror import MirrorIndex
+from appliance.store.index.protocol import VectorIndex
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -33,6 +39,9 @@ class ServingGeneration:
         self._models = models
         self._lock = threading.RLock()
         self._stores = LeasedStores(self._open_current)
+        self.location = IndexLocation(settings.index)
+        self.mirror: Callable[[VectorIndex], VectorIndex] | None = None
+        """While the index is moved: what updates of the serving index go through; see ``index_move``."""
 
     def current(self) -> Generation | None:
         """The serving generation; None in a home that never stored anything."""
@@ -73,7 +82,12 @@ class ServingGeneration:
         if found is None:
             return None
         generations.remove_orphaned_files(self._home, self._database)
-        return self.open_generation(found)
+        stores = self.mirrored(self.open_generation(found))
+        self.drop_unused_collections()
+        return stores
+
+    def mirrored(self, stores: DerivedStores) -> DerivedStores:
+        return stores if self.mirror is None else replace(stores, index=self.mirror(stores.index))
 
     @property
     def is_open(self) -> bool:
@@ -81,15 +95,50 @@ class ServingGeneration:
 
     def open_generation(self, generation: Generation) -> DerivedStores:
         """The stores of a generation, which may not serve yet."""
-        index = self._settings.index
         return generations.open_stores(
             self._home,
             self._database,
             generation,
-            url=index.url,
-            collection=index.collection,
-            ledger_dtype=index.ledger,
+            server=self.location.nodes(),
+            ledger_dtype=self._settings.index.ledger,
         )
+
+    def drop_unused_collections(self, should_continue: ShouldContinue = lambda: True) -> int:
+        """Drop the collections on servers that nothing needs any more, as far as the servers answer. Returns how many
+        were dropped."""
+        dropped = 0
+        if self._database.is_read_only:
+            return 0
+        for row in server_collections.unused(self._database.read(), self.location.server):
+            if should_continue() and (row.state != "filling" or self.mirror is None):
+                with suppress(StoreError):  # tried again at the next opening, and by the background
+                    server_collections.drop(self._database, self.location.nodes_of(row.server), row)
+                    dropped += 1
+        return dropped
+
+    @contextmanager
+    def without_index(self, reason: IndexUnavailable) -> Iterator[DerivedStores | None]:
+        """What can be read of the serving generation while its server is away."""
+        found = self.current()
+        stores = None
+        if found is not None:
+            stores = generations.open_without_index(self._home, self._database, found, reason)
+        try:
+            yield stores
+        finally:
+            if stores is not None:
+                stores.close()
+
+    def begin_mirror(self, wrap: Callable[[VectorIndex], VectorIndex]) -> None:
+        """Let all updates of the index go through what ``wrap`` makes of it, also after it was opened anew. Called
+        while nobody else indexes."""
+        self.mirror = wrap
+        self._stores.update(self.mirrored)
+
+    def end_mirror(self) -> None:
+        """Let updates go to the serving index alone again."""
+        self.mirror = None
+        self._stores.update(_without_mirror)
 
     def lease(self) -> AbstractContextManager[DerivedStores | None]:
         """See ``LeasedStores``."""
@@ -144,3 +193,7 @@ class ServingGeneration:
                 generations.begin_tokens(self._home, self._database, generation, identity, dimension)
             else:
                 generations.remove_tokens(self._home, self._database, generation)
+
+
+def _without_mirror(stores: DerivedStores) -> DerivedStores:
+    return replace(stores, index=stores.index.serving) if isinstance(stores.index, MirrorIndex) else stores

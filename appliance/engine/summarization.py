@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from appliance.config import Settings
 from appliance.engine.index_service import IndexService
 from appliance.engine.working_memory import sentence_vectors
-from appliance.errors import EndpointError
+from appliance.errors import EndpointError, IndexUnavailable
 from appliance.memory.abstractive import InvalidSummary, write_notes
 from appliance.memory.compaction import RunningSummaryWriter
 from appliance.memory.extractive import SummaryDraft
@@ -54,7 +54,10 @@ def summary_service(
 
     def find(text: str, filters: Filters, limit: int) -> list[SummaryHit]:
         with index_service.search_resources(dense=True) as resources:
-            return [] if resources is None else summary_search.search(resources, text, filters, limit)
+            try:
+                return [] if resources is None else summary_search.search(resources, text, filters, limit)
+            except IndexUnavailable:
+                return []  # as when it can't be opened: summaries are found by the index alone
 
     context = SummariesContext(
         database=database,

@@ -118,6 +118,7 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
     )
     if not pending:
         return 0
+    context.index.require_ready()
     batch = _vectors(context, pending)
     pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
     _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in pending if not chunk.archived])
@@ -135,9 +136,10 @@ def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int)
     pending = summary_chunks.next_puts(context.database.read(), context.generation, limit, up_to_ticket)
     if not pending:
         return 0
+    context.index.require_ready()
     batch = _vectors(replace(context, tokens=None), pending)  # only messages are compared token by token
     pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
-    _put(context, [_summary_point(chunk, batch.vectors[chunk.digest]) for chunk in pending])
+    _put(context, [summary_point(chunk, batch.vectors[chunk.digest]) for chunk in pending])
     with _acknowledged(context, pending, batch):
         pass
     return len(pending)
@@ -236,7 +238,8 @@ def point(chunk: PendingChunk, vector: NDArray[np.float32]) -> IndexPoint:
     return IndexPoint(chunk.chunk, vector, own=chunk.text, window=f"{chunk.text} {chunk.neighbours}", fields=fields)
 
 
-def _summary_point(chunk: PendingSummaryChunk, vector: NDArray[np.float32]) -> IndexPoint:
+def summary_point(chunk: PendingSummaryChunk, vector: NDArray[np.float32]) -> IndexPoint:
+    """Return the point of a summary's chunk."""
     fields = PointFields(
         chunk.user_id, chunk.namespace, tuple(msgspec.json.decode(chunk.agents)), chunk.session, "summary",
         chunk.source, conversational=False, at=chunk.at, withheld=chunk.storage_scope == "none", level=chunk.level,

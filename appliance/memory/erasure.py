@@ -133,6 +133,14 @@ def record_report(database: Database, key: int, vectors: int, report: ErasureRep
         )
 
 
+def record_points(database: Database, key: int, **found: object) -> None:
+    """Add what an erasure has seen on servers to the report of an open receipt: fields of ``ErasureReport``."""
+    with database.write() as tx:
+        (encoded,) = tx.execute("SELECT proof FROM erasure WHERE id = ?", (key,)).fetchone()
+        report = {**msgspec.json.decode(encoded), **found}
+        tx.execute("UPDATE erasure SET proof = ? WHERE id = ?", (to_json(report), key))
+
+
 def close_receipt(database: Database, key: int) -> None:
     """Close an open receipt, after the files were rewritten and searched."""
     with database.write() as tx:

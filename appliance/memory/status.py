@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
@@ -33,7 +34,7 @@ from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
 from appliance.store.room import allocated_bytes
 from appliance.timestamps import iso_from_microseconds
-from appliance.types import Histogram
+from appliance.types import Histogram, IndexStatus
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
 MAX_LISTED_FAILURES = 100  # of the files that could not be read, the latest first
@@ -46,10 +47,11 @@ def status(
     indexing_error: Exception | None,
     metrics: Metrics,
     damaged: Sequence[DamagedRow] = (),
+    index: IndexStatus | None = None,
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
     of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
-    but in a copy without holes; the index has them while it is open.
+    but in a copy without holes; the index has them while it is open. ``index`` says where that is.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -98,7 +100,10 @@ def status(
         },
         "memory": resident_memory(),
         "backup": _backup(home),
-        "health": _damage_text(damaged) or _health(home, db, generation, configured_model, pending, indexing_error),
+        "index": None if index is None else asdict(index),
+        "health": _damage_text(damaged)
+        or (index.trouble if index else "")
+        or _health(home, db, generation, configured_model, pending, indexing_error),
     }
 
 

@@ -28,6 +28,7 @@ from appliance.requests.facts import (
     RejectFactRequest,
     ReviewFactsRequest,
 )
+from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
 from appliance.requests.ingestion import (
     EmbedRequest,
     ExportMarkdownRequest,
@@ -100,6 +101,7 @@ __all__ = [
     "BackupRequest",
     "BranchRequest",
     "ChoicesRequest",
+    "ClaimIndexRequest",
     "ClearSessionRequest",
     "ConfigureSessionRequest",
     "ConfirmFactRequest",
@@ -117,6 +119,7 @@ __all__ = [
     "FoldersRequest",
     "ForgetRequest",
     "ImportanceRequest",
+    "IndexStatusRequest",
     "IngestRequest",
     "InteractiveUseRequest",
     "KnownBackupsRequest",
@@ -130,6 +133,7 @@ __all__ = [
     "MessageRequest",
     "MessagesRequest",
     "MetricsRequest",
+    "MoveIndexRequest",
     "OutlineRequest",
     "PendingFactsRequest",
     "PendingSummariesRequest",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from appliance.errors import IndexUnavailable
 from appliance.retrieval import archive_search, summary_search
 from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
@@ -41,7 +42,10 @@ def search(
         explained_message: The id of a message that ``why_not`` of the hits is to explain.
     """
     with collect_unreadable() as unreadable:
-        hits = _search(resources, search_query, page, explained_message)
+        try:
+            hits = _search(resources, search_query, page, explained_message)
+        except IndexUnavailable as error:
+            hits = _search(resources.without_index(str(error)), search_query, page, explained_message)
     return replace(hits, notes=(*hits.notes, DAMAGE_NOTE)) if unreadable else hits
 
 

@@ -116,6 +116,10 @@ class SearchResources:
     model: str = ""
     notes: tuple[str, ...] = ()
 
+    def without_index(self, reason: str) -> SearchResources:
+        """What is left when the index turns out to be away: the full text."""
+        return SearchResources(self.db, None, self.generation, None, self.lexicon, reason, self.reranker)
+
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:

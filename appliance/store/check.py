@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from appliance.errors import StoreError
+from appliance.errors import IndexUnavailable, StoreError
 from appliance.store import archive, chunks, damage, digests, lexical, summaries, token_places, variants, vectors
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
@@ -88,6 +88,8 @@ def verify(
     for what, check in checks:
         try:
             check()
+        except IndexUnavailable as error:
+            report.add("index", f"not checked: {str(error.args[0]).rstrip('.')}")
         except (sqlite3.DatabaseError, StoreError) as error:
             reason = str(error.args[0]).rstrip(".")
             report.add("recall.db", f"{what} can't be checked any further ({reason}): {REBUILD_HINT}")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.errors import IndexUnavailable, StoreCorrupt, StoreVersion
 from appliance.paths import Home, copy_folder, file_stats, make_private
 from appliance.store import chunks, generation_states, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint
@@ -26,6 +26,8 @@ from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.index import edge, preallocation, shard
 from appliance.store.index.archive_index import ArchiveIndex
+from appliance.store.index.away import AwayIndex
+from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.ledger_header import HEADER_BYTES
 from appliance.store.room import allocated_bytes, file_errors, require_room
@@ -121,28 +123,29 @@ def open_stores(
     database: Database,
     generation: Generation,
     *,
-    url: str = "",
-    collection: str = "",
+    server: ServerNodes | None = None,
     ledger_dtype: LedgerDtype = "float16",
 ) -> DerivedStores:
-    """Open the ledger and the index of a generation; the index on the Qdrant server at ``url`` unless it is empty.
-    ``ledger_dtype`` counts for a ledger that does not exist yet.
+    """Open the ledger and the index of a generation; the index on a Qdrant server if one is given. ``ledger_dtype``
+    counts for a ledger that does not exist yet.
 
     Raises:
         StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
+        IndexUnavailable: The server is away, or refuses this memory.
         DiskFull, OutOfMemory: There is too little room or memory to open them; nothing is damaged.
     """
-    if database.is_read_only and not url:
+    if database.is_read_only and server is None:
         return _open_read_only(home, database, generation)
-    ledger = _open_ledger(home, database.read(), generation, dtype=ledger_dtype)
+    ledger = _open_ledger(home, database.read(), generation, dtype=ledger_dtype, read_only=database.is_read_only)
     try:
-        note, folder = "", None
-        if url:
-            index = _open_remote(url, f"{collection}-g{generation.id}", generation.dimension)
+        folder = None
+        if server is not None:
+            index, note, is_incomplete = _open_remote(server, database, generation)
         else:
             folder = index_path(home, generation.id)
             index, note = _open_edge(folder, generation.dimension, _expected_points(database, generation))
-        if index.is_fresh:
+            is_incomplete = index.is_fresh
+        if is_incomplete:
             with database.write() as tx:
                 chunks.requeue_all(tx, generation.id)
     except BaseException:
@@ -251,10 +254,26 @@ def _expected_points(database: Database, generation: Generation) -> int:
     return 0
 
 
-def _open_remote(url: str, collection: str, dimension: int) -> VectorIndex:
-    from appliance.store.index.remote import open_remote
+def _open_remote(server: ServerNodes, database: Database, generation: Generation) -> tuple[VectorIndex, str, bool]:
+    """The index on a server, why it is being filled, and whether all its points have to be put again."""
+    from appliance.store import server_collections
 
-    return open_remote(url, collection, dimension)
+    index, expected = server_collections.open_collection(database, server, generation), 0
+    if not index.is_fresh and not database.is_read_only:
+        expected = _expected_points(database, generation)
+    # What it was opened with is an estimate, which costs nothing; counting costs the server a pass over all ids.
+    if index.opened_with >= expected or (present := index.count()) >= expected:
+        return index, "", index.is_fresh
+    return index, f"{expected - present} of {expected} points are missing on the server, and are added again", True
+
+
+def open_without_index(
+    home: Home, database: Database, generation: Generation, reason: IndexUnavailable, *, read_only: bool = True
+) -> DerivedStores:
+    """The ledgers and the archive index of a generation whose server is away, for what needs no index."""
+    ledger = _open_ledger(home, database.read(), generation, read_only=read_only)
+    archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
+    return DerivedStores(generation, ledger, AwayIndex(reason), archive)
 
 
 def message_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Sequence[int]) -> NDArray[np.float32] | None:

@@ -286,9 +286,27 @@ ALTER TABLE generation ADD COLUMN stage TEXT NOT NULL DEFAULT 'building'
     "ALTER TABLE generation ADD COLUMN complete_at INTEGER",  # when a kept one last had all messages
 )
 
+_SERVER_COLLECTIONS = (
+    """
+-- The id of the home, by which its collections on a Qdrant server are told from those of others.
+CREATE TABLE home_identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL)""",
+    """
+-- Every collection that this home has made on a server and not dropped since. The token says that this copy of the home
+-- may write to it; while it is renewed, the next one may count already. See server_collections.py.
+CREATE TABLE server_collection (
+    name TEXT NOT NULL,
+    server TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    next_token TEXT,
+    state TEXT NOT NULL CHECK (state IN ('held', 'filling', 'dropping')),
+    PRIMARY KEY (name, server)
+) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

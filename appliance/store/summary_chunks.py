@@ -101,16 +101,35 @@ def next_puts(
 ) -> list[PendingSummaryChunk]:
     """Return up to ``limit`` chunks to put next, latest first, with everything that their points need; only those
     queued up to a ticket."""
+    return _with_point_fields(
+        db,
+        generation,
+        "SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
+        " AND chunk_id >= ?2 AND +ticket <= ?4 ORDER BY priority DESC, chunk_id LIMIT ?3",
+        (limit, up_to_ticket),
+    )
+
+
+def with_point_fields(db: sqlite3.Connection, generation: int, points: Sequence[int]) -> list[PendingSummaryChunk]:
+    """Return the chunks of points with everything that the points need; their ticket is 0."""
+    which = JSON_KEYS_SQL.replace("?", "?3")
+    selection = f"SELECT 0 AS ticket, id + ?2 AS chunk_id, 0 AS priority FROM summary_chunk WHERE id + ?2 IN {which}"
+    return _with_point_fields(db, generation, f"{selection} AND generation = ?1", (json_keys(points),))
+
+
+def _with_point_fields(
+    db: sqlite3.Connection, generation: int, selection: str, values: Sequence[object]
+) -> list[PendingSummaryChunk]:
+    """The chunks that a query selects (ticket, chunk_id, priority), highest priority first."""
     rows = db.execute(
         "SELECT o.ticket, o.chunk_id, p.summary_id, p.start, p.stop, p.digest, e.row, u.session_id, s.user_id,"
         f" s.namespace, s.format, u.at, u.level, s.storage_scope, {AGENTS_SQL}"
-        " FROM (SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        "       AND chunk_id >= ?3 AND +ticket <= ?4 ORDER BY priority DESC, chunk_id LIMIT ?2) o"
-        " JOIN summary_chunk p ON p.id = o.chunk_id - ?3 JOIN summary u ON u.id = p.summary_id"
+        f" FROM ({selection}) o"
+        " JOIN summary_chunk p ON p.id = o.chunk_id - ?2 JOIN summary u ON u.id = p.summary_id"
         " JOIN session s ON s.id = u.session_id"
         " LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = p.digest"
         " ORDER BY o.priority DESC, o.chunk_id",
-        (generation, limit, SUMMARY_POINTS, up_to_ticket),
+        (generation, SUMMARY_POINTS, *values),
     ).fetchall()
     query = f"SELECT id, text FROM summary WHERE id IN {JSON_KEYS_SQL}"
     texts = dict(db.execute(query, (json_keys({values[2] for values in rows}),)).fetchall())

@@ -23,6 +23,7 @@ from appliance.types.backup import (
     RestoreReport,
 )
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
+from appliance.types.index import IndexStatus
 from appliance.types.overview import Activity, FilterChoices, Outline, Owner, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
@@ -118,6 +119,7 @@ __all__ = [
     "HitOrder",
     "Hits",
     "Importance",
+    "IndexStatus",
     "IngestReport",
     "InputProblem",
     "KnownBackups",

@@ -64,6 +64,10 @@ class ErasureReport:
     pieces: int = 0
     words: int = 0
     frames: int = 0
+    collections: int = 0
+    points: int = 0
+    dropped_collections: int = 0
+    awaits_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ import appliance_models
 from appliance import Appliance
 from appliance.ingest import indexer, near_duplicates
 from appliance.ingest.chunk import ChunkSpan
-from appliance.store import chunks, messages, sessions, variants
+from appliance.store import chunks, generation_states, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.types import Scope, SessionRecord
@@ -144,7 +144,7 @@ def case(path: Path, texts: Sequence[str], session_messages: int, likeness: floa
 def _store(database: Database, texts: Sequence[str], session_messages: int) -> list[int]:
     """Messages a second apart with one chunk and one vector each; the chunks' keys."""
     with database.write() as tx:
-        chunks.begin_generation(tx, "none", "none", DIMENSION, active=True)
+        generation_states.begin(tx, "none", "none", DIMENSION, "active")
         pieces = []
         for start in range(0, len(texts), session_messages):
             session, _ = sessions.upsert(tx, Scope("me"), "native", SessionRecord(f"s{start}"))

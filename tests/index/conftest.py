@@ -7,10 +7,16 @@ from uuid import uuid4
 
 import pytest
 from index_points import DIMENSION
+from qdrant_client import QdrantClient
 
+from appliance.store.index import collections
+from appliance.store.index.collections import CollectionIdentity
 from appliance.store.index.edge import open_edge
+from appliance.store.index.nodes import ServerNodes, in_memory
 from appliance.store.index.protocol import VectorIndex
-from appliance.store.index.remote import connect, open_remote
+from appliance.store.index.remote import create_remote
+from appliance.store.index.server import ServerOptions
+from tests import qdrant_server
 
 # The in-memory client says that it has neither payload indexes nor search settings; its answers are what we
 # are after.
@@ -33,28 +39,35 @@ def edge(tmp_path: Path) -> Iterator[VectorIndex]:
 
 @pytest.fixture
 def memory() -> Iterator[VectorIndex]:
-    from qdrant_client import QdrantClient
-
-    index = open_remote(QdrantClient(":memory:"), "recall", DIMENSION)
-    yield index
-    index.close()
+    yield from made_on(in_memory(QdrantClient(":memory:")))
 
 
 @pytest.fixture
-def server() -> Iterator[VectorIndex]:
-    url = os.environ.get("QDRANT_URL")
-    if not url:
+def server(socket_enabled: None) -> Iterator[VectorIndex]:
+    with qdrant_server.serving(nodes=2, api_key="a key") as running:
+        yield from made_on(ServerNodes(ServerOptions(tuple(node.url for node in running.nodes), "a key")))
+
+
+@pytest.fixture
+def real(socket_enabled: None) -> Iterator[VectorIndex]:
+    """A server or cluster of your own: QDRANT_URL or QDRANT_URLS, with commas between its nodes, and QDRANT_API_KEY."""
+    urls = os.environ.get("QDRANT_URLS") or os.environ.get("QDRANT_URL")
+    if not urls:
         pytest.skip("QDRANT_URL names no server")
+    yield from made_on(ServerNodes(ServerOptions(tuple(urls.split(",")), os.environ.get("QDRANT_API_KEY", ""))))
+
+
+def made_on(nodes: ServerNodes) -> Iterator[VectorIndex]:
+    """A new index on a server, which goes afterwards."""
     name = f"test-{uuid4()}"
-    index = open_remote(url, name, DIMENSION)
+    index = create_remote(nodes, CollectionIdentity(name, "a home", "a model", DIMENSION), "a token")
     yield index
     index.close()
-    client = connect(url)
-    client.delete_collection(name)
-    client.close()
+    collections.drop(nodes, name)
+    nodes.close()
 
 
-@pytest.fixture(params=["edge", "memory", "server"])
+@pytest.fixture(params=["edge", "memory", "server", "real"])
 def index(request: pytest.FixtureRequest) -> VectorIndex:
     found: VectorIndex = request.getfixturevalue(request.param)
     return found

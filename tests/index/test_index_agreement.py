@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import pytest
 from index_points import DIMENSION, passes, random_filters, random_point, text, unit
 
+from appliance.store.index.collections import CollectionIdentity
 from appliance.store.index.edge import open_edge
+from appliance.store.index.nodes import in_memory
 from appliance.store.index.protocol import LegQuery, ScoredPoint, VectorIndex
-from appliance.store.index.remote import open_remote
+from appliance.store.index.remote import create_remote
 
 POINTS = 300
 LIMIT = 15
@@ -26,7 +28,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorIndex
     chance = random.Random(7)
     points = [random_point(id, chance) for id in range(1, POINTS + 1)]
     edge = open_edge(tmp_path_factory.mktemp("agreement") / "index", DIMENSION)
-    memory = open_remote(QdrantClient(":memory:"), "recall", DIMENSION)
+    identity = CollectionIdentity("recall", "a home", "a model", DIMENSION)
+    memory = create_remote(in_memory(QdrantClient(":memory:")), identity, "a token")
     for index in (edge, memory):
         index.upsert(points)
         # Half of them once more as other points, so that what was replaced or deleted is in play too.

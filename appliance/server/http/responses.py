@@ -386,6 +386,7 @@ class StatusAnswer:
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
     generations: Sequence[StatusGeneration]
+    index: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +426,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "apparent_bytes",
                 "backup",
                 "generations",
+                "index",
             )
         },
     }

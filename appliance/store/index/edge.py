@@ -96,6 +96,9 @@ class EdgeIndex:
         self._has_summaries = summaries > 0
         self._is_all_conversational = self.opened_with - summaries == conversational
 
+    def require_ready(self) -> None:
+        """An embedded index is always within reach."""
+
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         validation.check_points(points, self.dimension)
         for batch in _batches(points, max(1, min(_POINTS_A_BATCH, _FLOATS_A_BATCH // self.dimension))):

@@ -92,6 +92,13 @@ class VectorIndex(Protocol):
 
     is_fresh: bool
 
+    def require_ready(self) -> None:
+        """Check that updates would reach the index, before work is spent on making them.
+
+        Raises:
+            IndexUnavailable: They would not: the server is away, or another copy of this memory has taken over.
+        """
+
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         """Add or replace points. All input is checked before it reaches the engine, because the engine may replay a
         refused update from its log.

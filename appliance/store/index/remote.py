@@ -1,23 +1,30 @@
 """The index on a Qdrant server or cluster, through qdrant-client, for memories that outgrow one folder.
 
-One collection has the same points, vectors and filters as the embedded index. qdrant-client is imported only when an
-index is opened: the import takes two seconds, that of the embedded engine 0.02.
+One collection has the same points, vectors and filters as the embedded index. ``nodes`` sends each request to a node
+that answers, ``collections`` makes and recognises collections. qdrant-client is imported only when an index is opened:
+the import takes two seconds, that of the embedded engine 0.02.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import ApplianceError, StoreError, StoreVersion
-from appliance.store.index import conditions, sparse, validation
+from appliance.errors import IndexUnavailable, StoreError
+from appliance.store.index import collections, conditions, sparse, validation
+from appliance.store.index.collections import CLAIM_HINT, CollectionIdentity, CollectionState
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
-from appliance.store.index.protocol import SCHEMA_VERSION, IndexPoint, LegQuery, ScoredPoint
+from appliance.store.index.nodes import ServerNodes
+from appliance.store.index.protocol import IndexPoint, LegQuery, ScoredPoint
 from appliance.types import Filters, Scope
 
 if TYPE_CHECKING:
@@ -28,67 +35,84 @@ _POINTS_A_REQUEST = 256
 _IDS_A_REQUEST = 5_000
 _VECTORS_A_REQUEST = 500
 
+_REQUESTS_IN_FLIGHT = 4
+"""How many updates are sent before the first one is acknowledged: a server applies them while the next is encoded."""
 
-def connect(url: str, api_key: str | None = None, *, timeout: int = 30) -> QdrantClient:
-    """Return a client for the server at ``url``, which waits ``timeout`` seconds for each response."""
-    from qdrant_client import QdrantClient
+_OWNER_CHECK_SECONDS = 10.0
+"""How long a search trusts that no other copy of this memory has taken the collection over. Updates always look."""
 
-    with _translate_errors("be reached"):
-        return QdrantClient(url=url, api_key=api_key, timeout=timeout)
+_T = TypeVar("_T")
 
 
-def open_remote(server: str | QdrantClient, collection: str, dimension: int) -> RemoteIndex:
-    """Open the index in ``collection``, or create it (then ``is_fresh`` is True).
+def open_remote(nodes: ServerNodes, identity: CollectionIdentity, token: str, found: CollectionState) -> RemoteIndex:
+    """The index in a collection whose owner has been checked, and that has all payload indexes afterwards."""
+    shard_keys = int(found.metadata.get("shard_keys", 0))
+    if not found.metadata.get("complete"):
+        collections.complete(nodes, identity.name, shard_keys)
+    return RemoteIndex(nodes, identity, token, shard_keys=shard_keys, opened_with=found.points)
 
-    Args:
-        server: A URL, or a client from ``connect``, which the index closes.
-        collection: The name of the collection.
-        dimension: The dimension of the vectors.
 
-    Raises:
-        StoreVersion: The collection was made for another dimension or schema.
-        StoreError: The server can't be reached.
-    """
-    validation.check_dimension(dimension)
-    client = connect(server) if isinstance(server, str) else server
-    with _translate_errors("be opened"):
-        is_fresh = not client.collection_exists(collection)
-        if is_fresh:
-            _create(client, collection, dimension)
-        else:
-            _check_collection(client, collection, dimension)
-    return RemoteIndex(client, collection, dimension, is_fresh=is_fresh)
+def create_remote(nodes: ServerNodes, identity: CollectionIdentity, token: str) -> RemoteIndex:
+    """Create a collection, and return the index in it (``is_fresh`` is True)."""
+    layout = nodes.options.layout
+    collections.create(nodes, identity, token, layout)
+    return RemoteIndex(nodes, identity, token, shard_keys=layout.shards if layout.by_user else 0, is_fresh=True)
 
 
 class RemoteIndex:
-    """A collection on a server as a ``VectorIndex``.
+    """A collection on a server as a ``VectorIndex``. Safe to use from several threads; it does not close the nodes.
 
     The server acknowledges an update when it has applied it, and is responsible for its durability, so ``flush`` has
     nothing to do.
     """
 
-    def __init__(self, client: QdrantClient, collection: str, dimension: int, *, is_fresh: bool) -> None:
-        self.dimension = dimension
+    def __init__(
+        self,
+        nodes: ServerNodes,
+        identity: CollectionIdentity,
+        token: str,
+        *,
+        shard_keys: int = 0,
+        is_fresh: bool = False,
+        opened_with: int = 0,
+    ) -> None:
+        """``shard_keys`` is the number of shards that the points are divided into by user; 0 if they are not.
+        ``opened_with`` is about how many points the collection has."""
+        validation.check_dimension(identity.dimension)
+        self.dimension = identity.dimension
         self.is_fresh = is_fresh
-        self._client: QdrantClient | None = client
-        self._collection = collection
+        self.opened_with = opened_with
+        self._nodes = nodes
+        self._collection = identity.name
+        self._home = identity.home
+        self._token = token
+        self._shard_keys = shard_keys
+        self._is_closed = False
+        self._owner_checked_at = time.monotonic()
+        self._uploads: ThreadPoolExecutor | None = None
+        self._uploads_lock = threading.Lock()
+
+    def require_ready(self) -> None:
+        self._call("add points", self._check_owner)
 
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         validation.check_points(points, self.dimension)
-        for start in range(0, len(points), _POINTS_A_REQUEST):
-            batch = [_point(point) for point in points[start : start + _POINTS_A_REQUEST]]
-            with self._server("add points") as client:
-                client.upsert(self._collection, batch, wait=True)
+        self._call("add points", self._check_owner)
+        batches = [batch for group in self._by_shard(points) for batch in _batches(group, _POINTS_A_REQUEST)]
+        if len(batches) == 1:
+            self._put(batches[0])
+            return
+        for _ in self._upload_pool().map(self._put, batches):  # raises what the first failed one raised
+            pass
 
     def delete(self, ids: Sequence[int]) -> None:
         validation.check_ids(ids)
-        for start in range(0, len(ids), _IDS_A_REQUEST):
-            with self._server("delete points") as client:
-                client.delete(self._collection, list(ids[start : start + _IDS_A_REQUEST]), wait=True)
+        self._call("delete points", self._check_owner)
+        for batch in _batches(ids, _IDS_A_REQUEST):
+            self._call("delete points", partial(self._delete, list(batch)))
 
     def flush(self) -> None:
-        with self._server("flush"):
-            pass
+        self._require_open("flush")
 
     def optimize(self) -> bool:
         """Do nothing: a server optimizes its segments by itself."""
@@ -98,7 +122,8 @@ class RemoteIndex:
         validation.check_search(queries, self.dimension, filters, limit)
         narrowed = _filter(conditions.filter_conditions(filters))
         scope = None if filters is None else filters.scope
-        return self._query([_request(query, narrowed, limit, scope, exact=False) for query in queries])
+        requests = [_request(query, narrowed, limit, scope, exact=False) for query in queries]
+        return self._query(requests, scope)
 
     def score(
         self, queries: Sequence[LegQuery], ids: Sequence[Collection[int]], scope: Scope | None
@@ -111,7 +136,7 @@ class RemoteIndex:
             _request(query, among, len(scored), scope, exact=True) if scored else None
             for query, among, scored in zip(queries, narrowed, ids, strict=True)
         ]
-        return [{point.id: point.score for point in points} for points in self._query(requests)]
+        return [{point.id: point.score for point in points} for points in self._query(requests, scope)]
 
     def inverse_document_frequencies(self, query: LegQuery, scope: Scope | None) -> dict[int, float]:
         """See ``VectorIndex``; found out as in ``edge``."""
@@ -132,7 +157,7 @@ class RemoteIndex:
             for _, alone in terms
             for corpus in (counted, no_texts)
         ]
-        answers = iter(self._query(requests))
+        answers = iter(self._query(requests, scope))
         found = {}
         for (term, _), scores, plain_scores in zip(terms, answers, answers, strict=True):
             if scores and plain_scores:
@@ -141,16 +166,13 @@ class RemoteIndex:
 
     def count(self, filters: Filters | None = None) -> int:
         validation.check_filters(filters)
-        with self._server("count") as client:
-            return client.count(self._collection, _filter(conditions.filter_conditions(filters)), exact=True).count
+        narrowed = _filter(conditions.filter_conditions(filters))
+        return self._call("count", lambda client: client.count(self._collection, narrowed, exact=True).count)
 
     def ids(self) -> Iterator[int]:
         offset: Any = None
         while True:
-            with self._server("list its points") as client:
-                records, offset = client.scroll(
-                    self._collection, limit=_IDS_A_REQUEST, offset=offset, with_payload=False
-                )
+            records, offset = self._call("list its points", partial(self._scroll, offset))
             yield from (int(record.id) for record in records)
             if offset is None:
                 return
@@ -159,105 +181,95 @@ class RemoteIndex:
         requested = list(ids)
         validation.check_ids(requested)
         found: dict[int, NDArray[np.float32]] = {}
-        for start in range(0, len(requested), _VECTORS_A_REQUEST):
-            batch = requested[start : start + _VECTORS_A_REQUEST]
-            with self._server("read vectors") as client:
-                records = client.retrieve(self._collection, batch, with_payload=False, with_vectors=["dense"])
+        for batch in _batches(requested, _VECTORS_A_REQUEST):
+            records = self._call("read vectors", partial(self._retrieve, list(batch)))
             for record in records:
                 if isinstance(record.vector, dict) and "dense" in record.vector:
                     found[int(record.id)] = np.asarray(record.vector["dense"], dtype=np.float32)
         return found
 
     def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            with _translate_errors("close"):
-                client.close()
+        self._is_closed = True
+        with self._uploads_lock:
+            uploads, self._uploads = self._uploads, None
+        if uploads is not None:
+            uploads.shutdown()
 
-    def _query(self, requests: Sequence[models.QueryRequest | None]) -> list[list[ScoredPoint]]:
+    def _put(self, points: Sequence[IndexPoint]) -> None:
+        shard = self._shard(points[0].fields.user_id)
+        batch = [_point(point) for point in points]
+        self._call(
+            "add points", lambda client: client.upsert(self._collection, batch, wait=True, shard_key_selector=shard)
+        )
+
+    def _delete(self, ids: list[Any], client: QdrantClient) -> None:
+        client.delete(self._collection, ids, wait=True)
+
+    def _scroll(self, offset: Any, client: QdrantClient) -> tuple[list[models.Record], Any]:
+        return client.scroll(self._collection, limit=_IDS_A_REQUEST, offset=offset, with_payload=False)
+
+    def _retrieve(self, ids: list[int], client: QdrantClient) -> list[models.Record]:
+        return client.retrieve(self._collection, ids, with_payload=False, with_vectors=["dense"])
+
+    def _by_shard(self, points: Sequence[IndexPoint]) -> list[Sequence[IndexPoint]]:
+        """The points in groups of one shard each."""
+        if not self._shard_keys:
+            return [points] if points else []
+        groups: dict[str | None, list[IndexPoint]] = {}
+        for point in points:
+            groups.setdefault(self._shard(point.fields.user_id), []).append(point)
+        return list(groups.values())
+
+    def _shard(self, user: str | None) -> str | None:
+        """The shard that has the points of a user; None for all shards."""
+        if not self._shard_keys or user is None:
+            return None
+        digest = hashlib.blake2b(user.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return collections.shard_key(int.from_bytes(digest) % self._shard_keys)
+
+    def _upload_pool(self) -> ThreadPoolExecutor:
+        with self._uploads_lock:
+            if self._uploads is None:
+                self._uploads = ThreadPoolExecutor(_REQUESTS_IN_FLIGHT, thread_name_prefix="appliance-upload")
+            return self._uploads
+
+    def _query(self, requests: Sequence[models.QueryRequest | None], scope: Scope | None) -> list[list[ScoredPoint]]:
         """The results of all legs from one round trip. None is a request without a term, which finds nothing."""
+        shard = self._shard(None if scope is None else scope.user_id)
         present = [request for request in requests if request is not None]
         if not present:
             return [[] for _ in requests]
-        with self._server("search") as client:
-            answers = iter(client.query_batch_points(self._collection, present))
+        if shard is not None:
+            present = [request.model_copy(update={"shard_key": shard}) for request in present]
+        if time.monotonic() > self._owner_checked_at + _OWNER_CHECK_SECONDS:
+            self._call("search", self._check_owner)
+        answers = iter(self._call("search", lambda client: client.query_batch_points(self._collection, present)))
         return [[] if request is None else _ranked(next(answers).points) for request in requests]
 
-    @contextmanager
-    def _server(self, what: str) -> Iterator[QdrantClient]:
-        with _translate_errors(what):
-            if self._client is None:
-                raise StoreError(f"The index is closed and can't {what}.")
-            yield self._client
-
-
-# --- creating --------------------------------------------------------------------------------------
-
-
-def _create(client: QdrantClient, collection: str, dimension: int) -> None:
-    from qdrant_client import models
-
-    client.create_collection(
-        collection,
-        vectors_config={
-            "dense": models.VectorParams(
-                size=dimension,
-                distance=models.Distance.COSINE,
-                datatype=models.Datatype.FLOAT16,
-                on_disk=True,
-                # m=0: no graph, as in the embedded index; filtered searches stay exact.
-                hnsw_config=models.HnswConfigDiff(m=0),
-                quantization_config=models.TurboQuantization(
-                    turbo=models.TurboQuantQuantizationConfig(bits=models.TurboQuantBitSize.BITS4)
-                ),
+    def _check_owner(self, client: QdrantClient) -> None:
+        """Check that no other copy of this memory has taken the collection over."""
+        metadata = client.get_collection(self._collection).config.metadata or {}
+        if (metadata.get("home"), metadata.get("token")) != (self._home, self._token):
+            raise IndexUnavailable(
+                f"Another copy of this memory has taken over the collection {self._collection} on the server.",
+                hint=CLAIM_HINT,
             )
-        },
-        sparse_vectors_config={
-            leg: models.SparseVectorParams(modifier=models.Modifier.IDF, index=models.SparseIndexParams(on_disk=True))
-            for leg in sparse.LEGS
-        },
-        on_disk_payload=True,
-        metadata={"schema": SCHEMA_VERSION},
-    )
-    keyword, integer = models.KeywordIndexParams, models.IntegerIndexParams
-    schemas: dict[str, models.KeywordIndexParams | models.IntegerIndexParams] = {
-        **{
-            name: keyword(type=models.KeywordIndexType.KEYWORD, is_tenant=name == "scope" or None)
-            for name in ("scope", "talk", "agent_id", "role", "level", "source", "author")
-        },
-        "session": integer(type=models.IntegerIndexType.INTEGER, lookup=True, range=False),
-        "at": integer(type=models.IntegerIndexType.INTEGER, lookup=False, range=True),
-    }
-    for name, schema in schemas.items():
-        client.create_payload_index(collection, name, field_schema=schema, wait=True)
+        self._owner_checked_at = time.monotonic()
 
+    def _call(self, what: str, operation: Callable[[QdrantClient], _T]) -> _T:
+        self._require_open(what)
+        return self._nodes.call(what, operation)
 
-def _check_collection(client: QdrantClient, collection: str, dimension: int) -> None:
-    config = client.get_collection(collection).config
-    vectors = config.params.vectors
-    dense = vectors.get("dense") if isinstance(vectors, dict) else None
-    found = {"dimension": None if dense is None else dense.size, "schema": (config.metadata or {}).get("schema")}
-    for name, expected in {"dimension": dimension, "schema": SCHEMA_VERSION}.items():
-        if found[name] != expected:
-            raise StoreVersion(
-                f"The collection was made with {name} {found[name]}, but this memory uses {name} {expected}.",
-                where=collection,
-                hint="Name another collection in the settings, or delete this one and run 'appliance reindex'.",
-            )
+    def _require_open(self, what: str) -> None:
+        if self._is_closed:
+            raise StoreError(f"The index is closed and can't {what}.")
 
 
 # --- between our values and the client's -----------------------------------------------------------
 
 
-@contextmanager
-def _translate_errors(what: str) -> Iterator[None]:
-    try:
-        yield
-    except ApplianceError:
-        raise
-    except Exception as error:
-        hint = "Check that the server at 'index.url' is running."
-        raise StoreError(f"The index on the server can't {what}: {error}.", hint=hint) from error
+def _batches(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def _sparse(vector: Any) -> models.SparseVector:

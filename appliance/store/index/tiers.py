@@ -108,6 +108,9 @@ class TieredIndex:
         """The vectors of the hot tier; see ``VectorIndex``."""
         return self._hot.vectors(ids)
 
+    def require_ready(self) -> None:
+        raise StoreError("Both tiers together are only read.")
+
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         raise StoreError("Both tiers together are only read.")
 

@@ -1,0 +1,25 @@
+"""``verify`` of an open home, with what can be opened of it."""
+
+from __future__ import annotations
+
+from appliance.engine.index_service import IndexService
+from appliance.errors import DiskFull, IndexUnavailable, OutOfMemory
+from appliance.store import check
+from appliance.store.database import Database
+from appliance.types import VerifyReport
+
+
+def verify(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
+    """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked."""
+    serving = index_service.serving
+    window = serving.model_window() if deep else None
+    try:
+        with serving.lease() as stores:
+            return check.verify(database, stores, window, index_service.other_ledgers())
+    except IndexUnavailable as error:
+        with index_service.preserve_vectors(), serving.without_index(error) as stores:
+            return check.verify(database, stores, window)
+    except (DiskFull, OutOfMemory) as error:
+        report = check.verify(database, None, window)
+        report.add("index", f"not checked, nor the vectors: {error.args[0]}")
+        return report

@@ -1,0 +1,22 @@
+"""Where the index is, and how it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """The state of the index. ``place`` is "embedded" or the URLs of the server, ``collection`` the serving collection
+    there; ``points`` are those in it, None if they can't be counted without opening the index, and ``expected`` those
+    that it is to have. ``pending`` chunks wait for it. ``trouble`` says why the server can't be used, and ``warnings``
+    what else is to be known. ``unused`` are other collections of this memory on servers."""
+
+    place: str
+    collection: str
+    points: int | None
+    expected: int
+    pending: int
+    trouble: str = ""
+    warnings: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
