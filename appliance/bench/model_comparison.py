@@ -180,8 +180,10 @@ def compare(
     messages = _sample_texts(memory, user, SPEED_TEXTS)
     if not messages:
         raise UsageError("The memory is empty, so there is nothing to measure with.")
-    _load(present, messages)  # with the libraries that both share, which would count for the first
+    # The first brings the libraries that all share, and is held, so that the second takes memory of its own.
+    first = _load(present, messages)
     own, other = _load(present, messages), _load(candidate, messages)
+    del first
     speed = _speed(other.embedder, messages)
     size = int(min(max(EMBEDDING_SECONDS * speed, MIN_MESSAGES), MAX_MESSAGES))
     with _folder(memory.home) as folder:
