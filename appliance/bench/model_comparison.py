@@ -28,7 +28,7 @@ from appliance.client import Appliance
 from appliance.config import load
 from appliance.errors import UsageError
 from appliance.ingest.normalize import is_conversational
-from appliance.paths import FOLDER_MODE, Home
+from appliance.paths import FILE_MODE, FOLDER_MODE, Home
 from appliance.retrieval.weights import DENSE, EVIDENCE
 from appliance.runtime.metrics import resident_memory
 from appliance.store import vectors
@@ -180,8 +180,10 @@ def compare(
     messages = _sample_texts(memory, user, SPEED_TEXTS)
     if not messages:
         raise UsageError("The memory is empty, so there is nothing to measure with.")
-    _load(present, messages)  # with the libraries that both share, which would count for the first
+    # The first brings the libraries that all share, and is held, so that the second takes memory of its own.
+    first = _load(present, messages)
     own, other = _load(present, messages), _load(candidate, messages)
+    del first
     speed = _speed(other.embedder, messages)
     size = int(min(max(EMBEDDING_SECONDS * speed, MIN_MESSAGES), MAX_MESSAGES))
     with _folder(memory.home) as folder:
@@ -297,6 +299,7 @@ def _sample_texts(memory: Appliance, user: str | None, number: int) -> list[str]
 def _write_sample(memory: Appliance, user: str | None, size: int, folder: Path) -> tuple[Path, int]:
     """Write sessions as native JSONL until they have ``size`` messages. Returns the file and the number of messages."""
     path, count = folder / "sample.jsonl", 0
+    path.touch(mode=FILE_MODE)
     with path.open("wb") as file:
         for messages in _sampled_sessions(memory, user):
             for message in messages[: size - count]:

@@ -233,7 +233,7 @@ def _embedder(home: Home) -> Embedder:
 
     settings = config.load(home).model
     try:
-        return appliance_models.load(settings.name, (home.models,), threads=settings.threads or None)
+        return appliance_models.load(settings.full_name(), (home.models,), threads=settings.threads or None)
     except appliance_models.ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
 

@@ -32,7 +32,7 @@ def print_import(report: ImportReport) -> None:
         output.print_line(f"imported {manifest.name}, a reranker")
         return
     output.print_line(
-        f"imported {manifest.name}, {manifest.dimension} dimensions, trained on {manifest.max_tokens:,} tokens"
+        f"imported {manifest.name}, {manifest.dimension} dimensions, texts of up to {manifest.max_tokens:,} tokens"
     )
     fields = {}
     if report.graph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,7 +52,7 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     settings = config.load(found)
     configured = settings.model.full_name()
     named = {_base_name(name) for name in (configured, settings.rerank.model)}
-    in_use = {*map(_base_name, _models_in_use(found))}
+    in_use = {_base_name(name): state for name, state in _models_in_use(found).items()}
     listed = [_model_document(info, named, in_use) for info in _packs(found)]
     if json:
         output.print_json({"configured": configured, "models": listed})
@@ -245,10 +245,13 @@ def remove(
         raise NotFound(f"There is no model {name!r}.", hint="'appliance models' shows what is installed.")
     if info.shipped:
         raise UsageError(f"{name} comes with the program and can't be removed.")
-    if name in map(_base_name, _models_in_use(found)):
+    states = {state for used, state in _models_in_use(found).items() if _base_name(used) == name}
+    if states:
         raise UsageError(
             f"Vectors of this memory were made with {name}.",
-            hint="Move it to another model with 'appliance reindex --model NAME', then 'appliance reindex --drop-old'.",
+            hint="'appliance reindex --drop-old' removes those that are kept for a rollback."
+            if states == {"kept"}
+            else "Move it to another model first: 'appliance reindex --model NAME'.",
         )
     settings = config.load(found)
     if name in map(_base_name, (settings.model.name, settings.rerank.model)):
@@ -309,13 +312,14 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _model_document(info: ModelInfo, configured: set[str], in_use: Collection[str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: set[str], in_use: Mapping[str, str]) -> dict[str, Any]:
     manifest = info.manifest
     return {
         "name": info.name,
         "kind": manifest.kind if manifest else None,
         "configured": info.name in configured,
-        "in_use": info.name in in_use,
+        "in_use": in_use.get(info.name) == "active",
+        "kept": in_use.get(info.name) == "kept",
         "shipped": info.shipped,
         "folder": output.display_path(info.folder),
         "dimension": manifest.dimension if manifest else None,
@@ -339,7 +343,8 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _states(model: dict[str, Any]) -> list[str]:
-    return [state for state, holds in (("in use", model["in_use"]), ("configured", model["configured"])) if holds]
+    names = {"in_use": "in use", "kept": "kept for a rollback", "configured": "configured"}
+    return [name for field, name in names.items() if model[field]]
 
 
 def _file_report(model: str, file: str, status: str, detail: str) -> dict[str, Any]:

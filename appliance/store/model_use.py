@@ -8,6 +8,8 @@ from contextlib import closing
 from appliance.paths import Home
 from appliance.store.database import as_store_errors
 
+_MODELS_SQL = "SELECT model, state FROM generation WHERE state <> 'discarded' ORDER BY state = 'active', id"
+
 
 def models_of_generations(home: Home) -> dict[str, str]:
     """The models of all generations of a home, serving, being built or kept, each with its state
@@ -22,5 +24,4 @@ def models_of_generations(home: Home) -> dict[str, str]:
     with as_store_errors(home.database), closing(sqlite3.connect(uri, uri=True)) as database:
         if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'generation'").fetchone():
             return {}
-        query = "SELECT model, state FROM generation WHERE state <> 'discarded' ORDER BY state = 'active', id"
-        return dict(database.execute(query).fetchall())
+        return dict(database.execute(_MODELS_SQL).fetchall())

@@ -150,8 +150,9 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     refused = run("models", "remove", "tiny")
     assert refused.exit_code == 2 and "Vectors of this memory were made with tiny" in refused.stderr
     run("reindex", "--model", DEFAULT_MODEL)
+    assert "kept for a rollback" in run("models").stdout
     refused = run("models", "remove", "tiny")
-    assert refused.exit_code == 2 and "reindex --drop-old" in refused.stderr
+    assert refused.exit_code == 2 and "--drop-old" in refused.stderr
     run("reindex", "--drop-old")
     assert json.loads(run("models", "remove", "tiny", "--json").stdout) == {"removed": "tiny"}
     assert not (boat / "models" / "tiny").exists()
