@@ -139,7 +139,7 @@ class IndexService:
         would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
         return self._drain(lambda: True, progress, only_present=True)
 
-    def drain_if_possible(self, progress: OnEmbedded) -> int:
+    def drain_if_possible(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """The same, for as long as the server of the index answers: what waits is indexed later."""
         with suppress(IndexUnavailable):
             return self.drain(progress)
@@ -425,7 +425,7 @@ class IndexService:
         with self._rebuild_lock, self.exclusive(), self.serving.closed():
             found = self.serving.ensure()
             self._database.rebuild_indexes()
-            generations.remove_index_for_rebuild(self._home, self._database, found)
+            self.serving.remove_index(found)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)

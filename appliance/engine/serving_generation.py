@@ -116,6 +116,18 @@ class ServingGeneration:
                     dropped += 1
         return dropped
 
+    def remove_index(self, generation: Generation) -> None:
+        """Remove the index of a generation, which must be closed, wherever it is: the next opening makes it anew.
+
+        Raises:
+            DiskFull, IndexUnavailable: The disk has no room for a new one, or the server is away; the index stays.
+        """
+        generations.remove_index_for_rebuild(self._home, self._database, generation)
+        if (nodes := self.location.nodes()) is not None:
+            for row in server_collections.held(self._database.read()):
+                if (row.server, row.generation) == (self.location.server, generation.id):
+                    server_collections.drop(self._database, nodes, row)
+
     @contextmanager
     def without_index(self, reason: IndexUnavailable) -> Iterator[DerivedStores | None]:
         """What can be read of the serving generation while its server is away."""

@@ -178,8 +178,22 @@ def test_a_point_that_the_database_does_not_know_goes_too(server: QdrantServer, 
         from qdrant_client import models
 
         server.store.upsert(collection, [models.PointStruct(id=777, vector=stray.vector, payload=stray.payload)])  # type: ignore[arg-type]
+        assert "777" in memory.verify().problems[0].message
         forgotten(memory, "envelope")
         assert 777 not in server.ids(collection) and not memory.verify().problems
+
+
+def test_reindexing_makes_the_collection_anew(server: QdrantServer, home: Path, chats: Path) -> None:
+    with opened(home) as memory:
+        memory.ingest(chats)
+        (collection,) = server.collections()
+        server.store.delete(collection, [1])
+        assert memory.verify().problems
+        memory.reindex()
+        assert not memory.verify().problems and server.collections() == [collection]
+        server.stop()
+        with pytest.raises(IndexUnavailable):
+            memory.reindex()
 
 
 def test_forgetting_while_the_server_is_away_is_finished_when_it_is_back(
@@ -292,5 +306,6 @@ def test_background_jobs_go_on_without_the_server(server: QdrantServer, home: Pa
         server.stop()
         for job in engine_of(memory)._jobs():
             job(lambda: True)
+        assert memory.summaries.make("s1")
         with pytest.raises(IndexUnavailable):
             memory.index.claim()
