@@ -246,6 +246,20 @@ def test_a_variable_that_says_where_the_index_is_can_not_be_moved_away_from(
         memory.index.move(server.url)
 
 
+def test_an_attached_program_moves_and_claims_the_index_of_its_owner(
+    server: QdrantServer, memory: Appliance, home: Path
+) -> None:
+    with opened(home) as attached:
+        assert attached.is_attached
+        assert attached.index.move(server.url).points == MESSAGES
+        (collection,) = server.collections()
+        server.store.update_collection(collection, metadata={"token": "a copy's"})
+        status = attached.index.status()
+        assert "Another copy" in status.trouble
+        assert attached.index.claim().trouble == ""
+    assert not memory.verify().problems
+
+
 def test_an_empty_memory_moves_too(server: QdrantServer, home: Path) -> None:
     with opened(home) as memory:
         assert memory.index.move(server.url).place == server.url
