@@ -280,15 +280,9 @@ class Engine:
         from appliance.engine.ingestion import Ingestion
 
         return Ingestion(
-            self.home,
-            self.settings,
-            self._database,
-            self._index_service,
-            self._working_memory,
-            self.admission,
-            self.events.publish,
-            self._scheduler.wake,
-        )
+            self.home, self.settings, self._database, self._index_service, self._working_memory, self.admission,
+            self.events.publish, self._scheduler.wake,
+        )  # fmt: skip
 
     @cached_property
     def _fact_extraction(self) -> FactExtractionJob:

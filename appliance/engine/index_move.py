@@ -112,8 +112,8 @@ class IndexMoveService:
         if not self._moving.acquire(blocking=False):
             raise StoreError("The index is being moved already.")
         try:
-            # Rebuilding and erasing wait, because they replace the stores.
-            with self._index_service.preserve_vectors():
+            # Building waits, because it has an index of its own open; rebuilding and erasing, because they close it.
+            with self._index_service.no_build(), self._index_service.preserve_vectors():
                 self._move(settings, on_progress)
         finally:
             self._moving.release()
@@ -271,7 +271,8 @@ class IndexMoveService:
         nodes, found = self._serving.location.nodes(), self._serving.current()
         if nodes is None:
             raise UsageError("The index is in the home, where no other memory uses it.")
-        with self._index_service.preserve_vectors(), self._index_service.exclusive(), self._serving.closed():
+        service = self._index_service
+        with service.no_build(), service.preserve_vectors(), service.exclusive(), self._serving.closed():
             if request.new:
                 server_collections.become_another_home(self._database)
             elif found is not None:

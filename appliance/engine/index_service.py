@@ -5,10 +5,9 @@ Each is loaded when it is first needed, because a full-text search or a status n
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -106,6 +105,7 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self.no_build = self._changes.no_build
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
@@ -346,7 +346,7 @@ class IndexService:
             reranker=reranker,
             time_stage=self._metrics.time_search_stage,
             archive=None if archive.is_empty(db) else stores.archive,
-            read_tokens=partial(_read_tokens, db, stores) if stores.tokens else None,
+            read_tokens=partial(generations.token_vectors, db, stores) if stores.tokens else None,
             model=stores.generation.model,
         )
 
@@ -497,11 +497,3 @@ class IndexService:
     def purge_generations(self, should_continue: Callable[[], bool]) -> int:
         """See ``GenerationChanges.purge``."""
         return self._changes.purge(should_continue)
-
-
-def _read_tokens(
-    db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]
-) -> Mapping[int, NDArray[np.int8]]:
-    """The token vectors of messages; see ``SearchResources``."""
-    places = token_places.of_messages(db, stores.generation.id, keys)
-    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

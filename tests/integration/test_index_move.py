@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from appliance import Appliance, config, paths
 from appliance.engine import index_move
 from appliance.engine.index_location import IndexLocation
-from appliance.errors import ApplianceError, IndexUnavailable, UsageError
+from appliance.errors import ApplianceError, IndexUnavailable, StoreError, UsageError
 from appliance.store import server_collections
 from appliance.store.index import nodes
 from appliance_models import HashEmbedder
@@ -244,6 +244,12 @@ def test_a_variable_that_says_where_the_index_is_can_not_be_moved_away_from(
     monkeypatch.setenv("APPLIANCE_INDEX_URL", "")
     with pytest.raises(UsageError, match="APPLIANCE_INDEX_URL"):
         memory.index.move(server.url)
+
+
+def test_the_index_stays_while_vectors_of_another_generation_are_made(server: QdrantServer, memory: Appliance) -> None:
+    with engine_of(memory)._index_service.no_build(), pytest.raises(StoreError, match="another generation"):
+        memory.index.move(server.url)
+    assert memory.index.move(server.url).place == server.url
 
 
 def test_an_attached_program_moves_and_claims_the_index_of_its_owner(
