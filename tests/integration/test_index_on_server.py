@@ -170,6 +170,20 @@ def test_forgetting_deletes_the_points_and_looks_at_all_that_are_left(
         assert not memory.verify().problems
 
 
+def test_forgetting_drops_the_collection_of_an_earlier_prefix(
+    server: QdrantServer, home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(home) as memory:
+        memory.ingest(chats)
+    monkeypatch.setenv("APPLIANCE_INDEX_PREFIX", "other")
+    with opened(home) as memory:
+        memory.embed_pending()
+        assert len(server.collections()) == 2 and len(memory.index.status().unused) == 1
+        assert forgotten(memory, "envelope").proof.dropped_collections == 1
+        (left,) = server.collections()
+        assert left.startswith("other-") and not memory.index.status().unused and not memory.verify().problems
+
+
 def test_a_point_that_the_database_does_not_know_goes_too(server: QdrantServer, home: Path, chats: Path) -> None:
     with opened(home) as memory:
         memory.ingest(chats)
@@ -306,6 +320,6 @@ def test_background_jobs_go_on_without_the_server(server: QdrantServer, home: Pa
         server.stop()
         for job in engine_of(memory)._jobs():
             job(lambda: True)
-        assert memory.summaries.make("s1")
+        memory.summaries.make("s1")
         with pytest.raises(IndexUnavailable):
             memory.index.claim()
