@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         HomeLocked,
         HomeReadOnly,
         IncompleteExport,
+        IndexUnavailable,
         InputError,
         ModelUnavailable,
         NotFound,
@@ -40,7 +41,18 @@ if TYPE_CHECKING:
         UsageError,
     )
     from appliance.paths import Home
-    from appliance.resources import Archive, Erasure, Facts, Overview, Pins, Secrets, Session, Sessions, Summaries
+    from appliance.resources import (
+        Archive,
+        Erasure,
+        Facts,
+        Index,
+        Overview,
+        Pins,
+        Secrets,
+        Session,
+        Sessions,
+        Summaries,
+    )
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
@@ -65,6 +77,7 @@ if TYPE_CHECKING:
         Hit,
         Hits,
         Importance,
+        IndexStatus,
         IngestReport,
         InputProblem,
         KnownBackups,
@@ -106,17 +119,17 @@ _LAZY_EXPORTS = {
         "config": "Settings",
         "errors": (
             "ApplianceError ConfigError DaemonGone DiskFull EmbeddingApiError EndpointError HomeError HomeLocked "
-            "HomeReadOnly IncompleteExport InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError "
-            "StoreVersion UsageError"
+            "HomeReadOnly IncompleteExport IndexUnavailable InputError ModelUnavailable NotFound OutOfMemory "
+            "StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
-        "resources": "Archive Erasure Facts Overview Pins Secrets Session Sessions Summaries",
+        "resources": "Archive Erasure Facts Index Overview Pins Secrets Session Sessions Summaries",
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "FilterChoices Histogram Hit Hits Importance IngestReport InputProblem KnownBackups Layer LostPart "
-            "Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
+            "FilterChoices Histogram Hit Hits Importance IndexStatus IngestReport InputProblem KnownBackups Layer "
+            "LostPart Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
             "RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage "
             "Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
@@ -165,6 +178,9 @@ __all__ = [
     "HomeReadOnly",
     "Importance",
     "IncompleteExport",
+    "Index",
+    "IndexStatus",
+    "IndexUnavailable",
     "IngestReport",
     "InputError",
     "InputProblem",

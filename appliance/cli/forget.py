@@ -174,7 +174,7 @@ def _describe_points(report: ErasureReport) -> str:
         [f"all {output.plural(report.points, 'point')} looked at, none of them erased"] if report.collections else []
     )
     if report.dropped_collections:
-        parts.append(f"{output.plural(report.dropped_collections, 'unused collection')} dropped")
+        parts.append(f"{output.plural(report.dropped_collections, 'other collection')} dropped")
     return "; ".join(parts)
 
 

@@ -154,7 +154,7 @@ class ArchiveService:
         keys = list(self._all_archived()) if not request.references else self._resolve(request.references)
         # Counted as recalled: what a person brings back is not archived again tomorrow.
         done = sum(self._restore(page, counted=True) for page in pages(sorted(archive.archived(db, keys))))
-        self._index_service.drain()
+        self._index_service.drain_if_possible()
         return done
 
     def set_retention(self, request: r.SetRetentionRequest) -> RetentionRule | None:
@@ -269,7 +269,7 @@ class ArchiveService:
         if generation is not None and done > chunks.count(self._database.read(), generation.id) * REMADE_SHARE:
             self._index_service.expunge(lambda put, pending: None)
             return
-        self._index_service.drain()
+        self._index_service.drain_if_possible()
         with self._database.write() as tx:
             lexical.optimize(tx)
         free, total = (fetch_int(self._database.read(), f"PRAGMA {one}") for one in ("freelist_count", "page_count"))

@@ -92,8 +92,7 @@ class Engine:
         ):
             with self._database.write() as tx:
                 sessions.apply_default_ttl(tx, settings.session.ttl)
-        self.recorder, self.admission = Metrics(), AdmissionControl()
-        self._message_scan = MessageScan()
+        self.recorder, self.admission, self._message_scan = Metrics(), AdmissionControl(), MessageScan()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
@@ -278,15 +277,9 @@ class Engine:
         from appliance.engine.ingestion import Ingestion
 
         return Ingestion(
-            self.home,
-            self.settings,
-            self._database,
-            self._index_service,
-            self._working_memory,
-            self.admission,
-            self.events.publish,
-            self._scheduler.wake,
-        )
+            self.home, self.settings, self._database, self._index_service, self._working_memory, self.admission,
+            self.events.publish, self._scheduler.wake,
+        )  # fmt: skip
 
     @cached_property
     def _fact_extraction(self) -> FactExtractionJob:
@@ -378,8 +371,7 @@ class Engine:
     def search(self, request: r.SearchRequest) -> Hits:
         """See ``SearchRequest``."""
         defaults = self.settings.search
-        page = search_query.resolve_page(request, defaults.limit)
-        current_session = None
+        page, current_session = search_query.resolve_page(request, defaults.limit), None
         if request.asked_in:
             current_session = sessions.key(
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))

@@ -295,6 +295,20 @@ class GenerationChanges:
                 pass
         return stores
 
+    @contextmanager
+    def no_build(self) -> Iterator[None]:
+        """No generation is built or completed within the context; who wants to, waits for its end.
+
+        Raises:
+            StoreError: One is being built.
+        """
+        if not self._running.acquire(blocking=False):
+            raise StoreError("Vectors of another generation are being made.", hint="Try again when they are complete.")
+        try:
+            yield
+        finally:
+            self._running.release()
+
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open to be compared within the context."""
         return self._compared_stores.closed()

@@ -66,9 +66,8 @@ class IndexMoveService:
             expected = chunks.count(db, found.id) + summary_chunks.count(db, found.id)
             expected -= chunks.count_archived(db, found.id)
             pending = chunks.count_pending(db, found.id) + summary_chunks.count_pending(db, found.id)
-        name, points, trouble = "", None, ""
-        if location.server and found is not None and (home := server_collections.home_id(db)) is not None:
-            name = collections.collection_name(server_options(location.settings).prefix, home, found.id)
+        name = self._collection_name(db, found)[0] if location.server and found is not None else ""
+        points, trouble = None, ""
         try:
             points = self._remote_points(db, name)
         except StoreError as error:
@@ -76,7 +75,8 @@ class IndexMoveService:
         warnings = []
         if location.server and server_options(location.settings).is_key_exposed:
             warnings.append(EXPOSED_KEY_WARNING)
-        others = [row for row in server_collections.held(db) if (row.name, row.server) != (name, location.server)]
+        in_use = {self._collection_name(db, one) for one in generation_states.stored(db)}
+        others = [row for row in server_collections.held(db) if (row.name, row.server) not in in_use]
         return IndexStatus(
             place=location.server or EMBEDDED,
             collection=name,
@@ -87,6 +87,11 @@ class IndexMoveService:
             warnings=tuple(warnings),
             unused=tuple(f"{row.name} on {row.server}" for row in others),
         )
+
+    def _collection_name(self, db: sqlite3.Connection, generation: Generation) -> tuple[str, str]:
+        """The name of a generation's collection, and the server where it is."""
+        location = self._serving.location
+        return server_collections.name_of(db, location.settings.prefix, generation.id), location.server
 
     def _remote_points(self, db: sqlite3.Connection, name: str) -> int | None:
         """About how many points the collection of this home has; None if it has none yet."""
@@ -112,8 +117,8 @@ class IndexMoveService:
         if not self._moving.acquire(blocking=False):
             raise StoreError("The index is being moved already.")
         try:
-            # Rebuilding and erasing wait, because they replace the stores.
-            with self._index_service.preserve_vectors():
+            # Building waits, because it has an index of its own open; rebuilding and erasing, because they close it.
+            with self._index_service.no_build(), self._index_service.preserve_vectors():
                 self._move(settings, on_progress)
         finally:
             self._moving.release()
@@ -271,7 +276,8 @@ class IndexMoveService:
         nodes, found = self._serving.location.nodes(), self._serving.current()
         if nodes is None:
             raise UsageError("The index is in the home, where no other memory uses it.")
-        with self._index_service.preserve_vectors(), self._index_service.exclusive(), self._serving.closed():
+        service = self._index_service
+        with service.no_build(), service.preserve_vectors(), service.exclusive(), self._serving.closed():
             if request.new:
                 server_collections.become_another_home(self._database)
             elif found is not None:

@@ -19,7 +19,7 @@ from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.index_location import UNAVAILABLE
 from appliance.engine.model_cache import ModelCache, RecentMessages
-from appliance.engine.serving_generation import ServingGeneration, read_tokens
+from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, indexer, token_filler
 from appliance.ingest.archiver import ArchivingContext
@@ -106,6 +106,7 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self.no_build = self._changes.no_build
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
@@ -141,7 +142,7 @@ class IndexService:
         API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
         return self._drain(lambda: True, progress, only_present=True, require_all=require_all)
 
-    def drain_if_possible(self, progress: OnEmbedded) -> int:
+    def drain_if_possible(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """The same, for as long as the server of the index answers: what waits is indexed later."""
         with suppress(IndexUnavailable):
             return self.drain(progress)
@@ -357,7 +358,7 @@ class IndexService:
             reranker=reranker,
             time_stage=self._metrics.time_search_stage,
             archive=None if archive.is_empty(db) else stores.archive,
-            read_tokens=partial(read_tokens, db, stores) if stores.tokens else None,
+            read_tokens=partial(generations.token_vectors, db, stores) if stores.tokens else None,
             model=stores.generation.model,
         )
 
@@ -437,7 +438,7 @@ class IndexService:
         with self._rebuild_lock, self.exclusive(), self.serving.closed():
             found = self.serving.ensure()
             self._database.rebuild_indexes()
-            generations.remove_index_for_rebuild(self._home, self._database, found)
+            self.serving.remove_index(found)
             with self._database.write() as tx:
                 lexical.rebuild(tx)
                 variants.delete_all(tx)

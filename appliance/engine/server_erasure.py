@@ -61,11 +61,12 @@ def erase_points(database: Database, index_service: IndexService) -> ErasedPoint
         IndexUnavailable: A server is away, or points are left. It can be repeated.
     """
     serving = index_service.serving
-    generation, dropped = serving.current(), 0
+    generation, dropped, serving_name = serving.current(), 0, ""
+    if generation is not None:
+        serving_name = server_collections.name_of(database.read(), serving.location.settings.prefix, generation.id)
     with index_service.kept_closed():
         for row in server_collections.held(database.read()):
-            is_serving = row.server == serving.location.server and generation and row.generation == generation.id
-            if not is_serving:
+            if (row.name, row.server) != (serving_name, serving.location.server):
                 server_collections.drop(database, serving.location.nodes_of(row.server), row)
                 dropped += 1
     if not serving.location.server:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -26,9 +26,6 @@ from appliance.store.index.mirror import MirrorIndex
 from appliance.store.index.protocol import VectorIndex
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from appliance_models import Embedder
 
 
@@ -119,6 +116,18 @@ class ServingGeneration:
                     dropped += 1
         return dropped
 
+    def remove_index(self, generation: Generation) -> None:
+        """Remove the index of a generation, which must be closed, wherever it is: the next opening makes it anew.
+
+        Raises:
+            DiskFull, IndexUnavailable: The disk has no room for a new one, or the server is away; the index stays.
+        """
+        generations.remove_index_for_rebuild(self._home, self._database, generation)
+        if (nodes := self.location.nodes()) is not None:
+            for row in server_collections.held(self._database.read()):
+                if (row.server, row.generation) == (self.location.server, generation.id):
+                    server_collections.drop(self._database, nodes, row)
+
     @contextmanager
     def without_index(self, reason: IndexUnavailable) -> Iterator[DerivedStores | None]:
         """What can be read of the serving generation while its server is away."""
@@ -200,9 +209,3 @@ class ServingGeneration:
 
 def _without_mirror(stores: DerivedStores) -> DerivedStores:
     return replace(stores, index=stores.index.serving) if isinstance(stores.index, MirrorIndex) else stores
-
-
-def read_tokens(db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]) -> Mapping[int, NDArray[np.int8]]:
-    """The token vectors of messages; see ``SearchResources``."""
-    places = token_places.of_messages(db, stores.generation.id, keys)
-    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from appliance.memory.notes import cited_ids
 from appliance.memory.summaries import SummariesContext, SummaryService
 from appliance.retrieval import summary_search
 from appliance.runtime.llm import LlmEndpoint
+from appliance.runtime.workers import ShouldContinue
 from appliance.store import generations, messages
 from appliance.store.database import Database
 from appliance.types import Event, Filters, Message, SummaryHit
@@ -49,8 +51,13 @@ def summary_service(
     """The summary service of an open home, which uses a language model if there is one."""
 
     def vectors(keys: Sequence[int]) -> NDArray[np.float32] | None:
-        with index_service.serving.lease() as stores:
+        with suppress(IndexUnavailable), index_service.serving.lease() as stores:
             return None if stores is None else generations.message_vectors(database.read(), stores, keys)
+        return None
+
+    def index_pending(should_continue: ShouldContinue) -> None:
+        with suppress(IndexUnavailable):  # what waits is indexed when the server is back
+            index_service.drain_while(should_continue)
 
     def find(text: str, filters: Filters, limit: int) -> list[SummaryHit]:
         with index_service.search_resources(dense=True) as resources:
@@ -66,7 +73,7 @@ def summary_service(
         message_interval=settings.summaries.every,
         idle_seconds=settings.summaries.silent,
         current_generation=index_service.serving.chunking_target,
-        index_pending=index_service.drain_while,
+        index_pending=index_pending,
         embed=sentence_vectors,
         message_vectors=vectors,
         writer=model,

@@ -11,7 +11,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -274,6 +274,14 @@ def open_without_index(
     ledger = _open_ledger(home, database.read(), generation, read_only=read_only)
     archive = ArchiveIndex(archive_path(home, generation.id), generation.dimension, ledger.read)
     return DerivedStores(generation, ledger, AwayIndex(reason), archive)
+
+
+def token_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Collection[int]) -> dict[int, NDArray[np.int8]]:
+    """Return the token vectors of messages, (tokens, token dimension) each; without messages that have none."""
+    if derived.tokens is None:
+        return {}
+    places = token_places.of_messages(db, derived.generation.id, keys)
+    return {key: derived.tokens.read(places[key]) for key in places}
 
 
 def message_vectors(db: sqlite3.Connection, derived: DerivedStores, keys: Sequence[int]) -> NDArray[np.float32] | None:

@@ -138,6 +138,12 @@ def is_unused(row: HeldCollection, generations: set[int], server: str) -> bool:
     return row.generation not in generations or (row.state != "held" and row.server != server)
 
 
+def name_of(db: sqlite3.Connection, prefix: str, generation: int) -> str:
+    """The name of a generation's collection; empty if this home never had any."""
+    home = home_id(db)
+    return "" if home is None else collections.collection_name(prefix, home, generation)
+
+
 def mark_dropping(database: Database, server: str) -> None:
     """Note that the collections on a server are not needed once the index is elsewhere."""
     with database.write() as tx:

@@ -11,6 +11,7 @@ import pytest
 import appliance_models
 from tests.bench import (
     backup,
+    capacity,
     contexts,
     copies,
     embedding,
@@ -30,6 +31,7 @@ from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
 ALL = (
     "backup",
+    "capacity",
     "contexts",
     "copies",
     "embedding",
@@ -57,6 +59,15 @@ def test_help_says_how_to_run_it(name: str) -> None:
         check=True,
     )
     assert f"python -m tests.bench.{name}" in done.stdout
+
+
+@pytest.mark.slow
+def test_capacity_in_short() -> None:
+    home, search = capacity.measured_home(300), capacity.measured_search(2_000)
+    assert home["chunks"] >= 300 and min(home.values()) > 0 and min(search.values()) > 0
+    table = capacity.rows(home, search)
+    assert [row[0] for row in table] == [f"{chunks:,}" for chunks, _ in capacity.LEVELS]
+    assert [row[5] for row in table][:2] == ["embedded", "embedded"]
 
 
 @pytest.mark.slow

@@ -1,18 +1,22 @@
-"""The embedded engine against the client's in-memory mode, and both against the filters' own words."""
+"""The embedded engine against the client's in-memory mode, and both against the filters' own words; and that mode
+behind a server on loopback, which gets the same over the wire."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from index_points import DIMENSION, passes, random_filters, random_point, text, unit
 
 from appliance.store.index.collections import CollectionIdentity
 from appliance.store.index.edge import open_edge
-from appliance.store.index.nodes import in_memory
+from appliance.store.index.nodes import ServerNodes, in_memory
 from appliance.store.index.protocol import LegQuery, ScoredPoint, VectorIndex
 from appliance.store.index.remote import create_remote
+from appliance.store.index.server import ServerOptions
+from tests import qdrant_server
 
 POINTS = 300
 LIMIT = 15
@@ -21,22 +25,26 @@ DENSE = 2e-3
 SPARSE = 1e-4
 
 
+IDENTITY = CollectionIdentity("recall", "a home", "a model", DIMENSION)
+
+
+def filled(index: VectorIndex) -> VectorIndex:
+    chance = random.Random(7)
+    index.upsert([random_point(id, chance) for id in range(1, POINTS + 1)])
+    # Half of them once more as other points, so that what was replaced or deleted is in play too.
+    again = random.Random(8)
+    index.upsert([random_point(id, again) for id in range(1, POINTS // 2)])
+    index.delete(range(5, POINTS, 7))
+    index.flush()
+    return index
+
+
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[VectorIndex, VectorIndex]]:
     from qdrant_client import QdrantClient
 
-    chance = random.Random(7)
-    points = [random_point(id, chance) for id in range(1, POINTS + 1)]
-    edge = open_edge(tmp_path_factory.mktemp("agreement") / "index", DIMENSION)
-    identity = CollectionIdentity("recall", "a home", "a model", DIMENSION)
-    memory = create_remote(in_memory(QdrantClient(":memory:")), identity, "a token")
-    for index in (edge, memory):
-        index.upsert(points)
-        # Half of them once more as other points, so that what was replaced or deleted is in play too.
-        again = random.Random(8)
-        index.upsert([random_point(id, again) for id in range(1, POINTS // 2)])
-        index.delete(range(5, POINTS, 7))
-        index.flush()
+    edge = filled(open_edge(tmp_path_factory.mktemp("agreement") / "index", DIMENSION))
+    memory = filled(create_remote(in_memory(QdrantClient(":memory:")), IDENTITY, "a token"))
     yield edge, memory
     edge.close()
     memory.close()
@@ -79,6 +87,36 @@ def test_the_same_points_are_found_with_the_same_scores(both: tuple[VectorIndex,
             assert_same(one, other, DENSE if query.leg == "dense" else SPARSE, LIMIT)
             found += len(one)
     assert found > trials
+
+
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+def test_a_server_answers_as_the_mode_behind_it(both: tuple[VectorIndex, VectorIndex]) -> None:
+    memory = both[1]
+    with qdrant_server.serving(nodes=2, api_key="a key") as running:
+        options = ServerOptions(tuple(node.url for node in running.nodes), "a key")
+        server = filled(create_remote(ServerNodes(options), IDENTITY, "a token"))
+        assert list(server.ids()) == list(memory.ids())
+        chance = random.Random(4)
+        for _ in range(20):
+            filters = random_filters(chance) if chance.random() < 0.9 else None
+            scope = None if filters is None else filters.scope
+            asked = queries(chance)
+            ids = [chance.sample(range(1, POINTS + 50), 30) for _ in asked]
+            for query, one, other in zip(
+                asked, server.search(asked, filters, LIMIT), memory.search(asked, filters, LIMIT), strict=True
+            ):
+                assert_same(one, other, 1e-5 if query.leg == "dense" else SPARSE, LIMIT)
+            scores = zip(server.score(asked, ids, scope), memory.score(asked, ids, scope), strict=True)
+            assert all(one == pytest.approx(other, abs=1e-5) for one, other in scores)
+            frequencies = [index.inverse_document_frequencies(asked[1], scope) for index in (server, memory)]
+            assert frequencies[0] == pytest.approx(frequencies[1])
+            assert server.count(filters) == memory.count(filters)
+        some = list(memory.ids())[:20]
+        expected, found = memory.vectors(some), server.vectors(some)
+        assert expected.keys() == found.keys()
+        for id, vector in expected.items():
+            np.testing.assert_allclose(found[id], vector, atol=1e-6)
 
 
 @tried

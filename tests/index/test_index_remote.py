@@ -179,6 +179,17 @@ def test_updates_and_later_searches_notice_that_another_copy_has_taken_over(
         index.search([LegQuery("dense", vector=unit(3))], None, 2)
 
 
+def test_a_node_that_does_not_know_the_new_token_yet_is_no_other_owner(cluster: QdrantServer) -> None:
+    create_remote(reached(cluster), IDENTITY, "former")
+    found = collections.state(reached(cluster), IDENTITY.name)
+    assert found is not None
+    index = remote.open_remote(reached(cluster), IDENTITY, "new", found)
+    index.upsert([point(1)])
+    collections.renew_token(reached(cluster), IDENTITY.name, "new")
+    index.upsert([point(2)])
+    assert index.count() == 2
+
+
 def test_many_points_are_sent_in_several_requests_of_which_some_are_in_flight(cluster: QdrantServer) -> None:
     index = create_remote(reached(cluster), IDENTITY, "t")
     cluster.nodes[0].delay = 0.02

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from appliance import Appliance, config, paths
 from appliance.engine import index_move
 from appliance.engine.index_location import IndexLocation
-from appliance.errors import ApplianceError, IndexUnavailable, UsageError
+from appliance.errors import ApplianceError, IndexUnavailable, StoreError, UsageError
 from appliance.store import server_collections
 from appliance.store.index import nodes
 from appliance_models import HashEmbedder
@@ -244,6 +244,26 @@ def test_a_variable_that_says_where_the_index_is_can_not_be_moved_away_from(
     monkeypatch.setenv("APPLIANCE_INDEX_URL", "")
     with pytest.raises(UsageError, match="APPLIANCE_INDEX_URL"):
         memory.index.move(server.url)
+
+
+def test_the_index_stays_while_vectors_of_another_generation_are_made(server: QdrantServer, memory: Appliance) -> None:
+    with engine_of(memory)._index_service.no_build(), pytest.raises(StoreError, match="another generation"):
+        memory.index.move(server.url)
+    assert memory.index.move(server.url).place == server.url
+
+
+def test_an_attached_program_moves_and_claims_the_index_of_its_owner(
+    server: QdrantServer, memory: Appliance, home: Path
+) -> None:
+    with opened(home) as attached:
+        assert attached.is_attached
+        assert attached.index.move(server.url).points == MESSAGES
+        (collection,) = server.collections()
+        server.store.update_collection(collection, metadata={"token": "a copy's"})
+        status = attached.index.status()
+        assert "Another copy" in status.trouble
+        assert attached.index.claim().trouble == ""
+    assert not memory.verify().problems
 
 
 def test_an_empty_memory_moves_too(server: QdrantServer, home: Path) -> None:

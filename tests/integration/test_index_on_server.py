@@ -170,6 +170,20 @@ def test_forgetting_deletes_the_points_and_looks_at_all_that_are_left(
         assert not memory.verify().problems
 
 
+def test_forgetting_drops_the_collection_of_an_earlier_prefix(
+    server: QdrantServer, home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(home) as memory:
+        memory.ingest(chats)
+    monkeypatch.setenv("APPLIANCE_INDEX_PREFIX", "other")
+    with opened(home) as memory:
+        memory.embed_pending()
+        assert len(server.collections()) == 2 and len(memory.index.status().unused) == 1
+        assert forgotten(memory, "envelope").proof.dropped_collections == 1
+        (left,) = server.collections()
+        assert left.startswith("other-") and not memory.index.status().unused and not memory.verify().problems
+
+
 def test_a_point_that_the_database_does_not_know_goes_too(server: QdrantServer, home: Path, chats: Path) -> None:
     with opened(home) as memory:
         memory.ingest(chats)
@@ -178,8 +192,22 @@ def test_a_point_that_the_database_does_not_know_goes_too(server: QdrantServer, 
         from qdrant_client import models
 
         server.store.upsert(collection, [models.PointStruct(id=777, vector=stray.vector, payload=stray.payload)])  # type: ignore[arg-type]
+        assert "777" in memory.verify().problems[0].message
         forgotten(memory, "envelope")
         assert 777 not in server.ids(collection) and not memory.verify().problems
+
+
+def test_reindexing_makes_the_collection_anew(server: QdrantServer, home: Path, chats: Path) -> None:
+    with opened(home) as memory:
+        memory.ingest(chats)
+        (collection,) = server.collections()
+        server.store.delete(collection, [1])
+        assert memory.verify().problems
+        memory.reindex()
+        assert not memory.verify().problems and server.collections() == [collection]
+        server.stop()
+        with pytest.raises(IndexUnavailable):
+            memory.reindex()
 
 
 def test_forgetting_while_the_server_is_away_is_finished_when_it_is_back(
@@ -292,5 +320,6 @@ def test_background_jobs_go_on_without_the_server(server: QdrantServer, home: Pa
         server.stop()
         for job in engine_of(memory)._jobs():
             job(lambda: True)
+        memory.summaries.make("s1")
         with pytest.raises(IndexUnavailable):
             memory.index.claim()

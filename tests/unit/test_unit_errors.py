@@ -22,6 +22,7 @@ CODES = {
     "StoreVersion": 3,
     "StoreCorrupt": 3,
     "IncompleteExport": 1,
+    "IndexUnavailable": 3,
     "DiskFull": 3,
     "OutOfMemory": 3,
     "NotFound": 4,

@@ -73,6 +73,7 @@ ATTRIBUTES = (
     "Pins",
     "Overview",
     "Archive",
+    "Index",
     "Erasure",
     "Backups",
     "Secrets",

@@ -208,7 +208,7 @@ def _refusal(error: Exception, what: str, url: str) -> StoreError:
         return IndexUnavailable(f"The Qdrant server at {url} refuses the key.", hint=KEY_HINT)
     if status == 404 or (isinstance(error, ValueError) and "not found" in str(error)):
         return IndexUnavailable(
-            f"The index can't {what}: its collection on the server is missing.",
+            f"The index can't {what}: its collection is missing at {url}, or that is no Qdrant server.",
             hint="Run 'appliance reindex' to make it again from the stored vectors.",
         )
     said = _said(error)

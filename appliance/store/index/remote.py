@@ -49,7 +49,8 @@ def open_remote(nodes: ServerNodes, identity: CollectionIdentity, token: str, fo
     shard_keys = int(found.metadata.get("shard_keys", 0))
     if not found.metadata.get("complete"):
         collections.complete(nodes, identity.name, shard_keys)
-    return RemoteIndex(nodes, identity, token, shard_keys=shard_keys, opened_with=found.points)
+    former = str(found.metadata.get("token", token))
+    return RemoteIndex(nodes, identity, token, former_token=former, shard_keys=shard_keys, opened_with=found.points)
 
 
 def create_remote(nodes: ServerNodes, identity: CollectionIdentity, token: str) -> RemoteIndex:
@@ -72,12 +73,22 @@ class RemoteIndex:
         identity: CollectionIdentity,
         token: str,
         *,
+        former_token: str | None = None,
         shard_keys: int = 0,
         is_fresh: bool = False,
         opened_with: int = 0,
     ) -> None:
-        """``shard_keys`` is the number of shards that the points are divided into by user; 0 if they are not.
-        ``opened_with`` is about how many points the collection has."""
+        """
+        Args:
+            nodes: The nodes of the server.
+            identity: What the collection is.
+            token: By which this copy of the home is its owner.
+            former_token: The one that opening has renewed. A node of a cluster may know the new one some milliseconds
+                later; who takes the collection over has neither.
+            shard_keys: The number of shards that the points are divided into by user; 0 if they are not.
+            is_fresh: Whether the collection has just been created.
+            opened_with: About how many points it has.
+        """
         validation.check_dimension(identity.dimension)
         self.dimension = identity.dimension
         self.is_fresh = is_fresh
@@ -85,7 +96,7 @@ class RemoteIndex:
         self._nodes = nodes
         self._collection = identity.name
         self._home = identity.home
-        self._token = token
+        self._tokens = (token, former_token or token)
         self._shard_keys = shard_keys
         self._is_closed = False
         self._owner_checked_at = time.monotonic()
@@ -249,7 +260,7 @@ class RemoteIndex:
     def _check_owner(self, client: QdrantClient) -> None:
         """Check that no other copy of this memory has taken the collection over."""
         metadata = client.get_collection(self._collection).config.metadata or {}
-        if (metadata.get("home"), metadata.get("token")) != (self._home, self._token):
+        if metadata.get("home") != self._home or metadata.get("token") not in self._tokens:
             raise IndexUnavailable(
                 f"Another copy of this memory has taken over the collection {self._collection} on the server.",
                 hint=CLAIM_HINT,
