@@ -226,27 +226,22 @@ class LlmSettings(Section, frozen=True):
 
 
 class JinaSettings(Section, frozen=True):
-    """The Jina API, which is only asked if ``model.name`` is "jina:jina-embeddings-v3", or a reindex has moved the
-    memory to it. The key comes from JINA_API_KEY or the system's keyring, never from here."""
+    """The Jina API, asked only if ``model.name`` begins with "jina:" or a reindex has moved the memory to it."""
 
     url: str = "https://api.jina.ai/v1"
     dimensions: Annotated[int, Meta(ge=0, le=8192)] = 0
     """Numbers in a vector; 0 for as many as the model has (1,024)."""
-    chunk_tokens: Annotated[int, Meta(ge=64, le=8192)] = 1024
-    """Tokens of a chunk, by the estimate; the API reads up to 8,192."""
     requests_a_minute: Annotated[int, Meta(ge=0)] = 100
     tokens_a_minute: Annotated[int, Meta(ge=0)] = 100_000
-    """The limits of your account; those of a free one by default, 0 for none."""
     concurrency: Annotated[int, Meta(ge=1, le=16)] = 1
-    """Requests at once, queries not counted."""
+    """The limits of your account: those of a free one by default, 0 a minute for none. Queries go beside them."""
     timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
-    """Seconds that the API may take for a request of several texts."""
     query_timeout: Annotated[float, Meta(gt=0.0, le=60.0)] = 0.7
-    """Seconds that a search waits for the vector of its query; then it finds by words alone."""
+    """Seconds for a request of several texts, and for a query, without whose vector a search finds by words."""
     token_cap: Annotated[int, Meta(ge=0)] = 0
     """The most tokens that this memory sends in its life; 0 sets no limit."""
     price_per_million: Annotated[float, Meta(ge=0.0)] = 0.0
-    """US dollars for a million tokens, for forecasts; 0 if you do not know: they name tokens alone."""
+    """US dollars for a million tokens, for forecasts; 0 if you do not know it."""
 
 
 class WatchSettings(Section, frozen=True):
@@ -450,13 +445,9 @@ def _validate(values: Mapping[str, Any], origin: str, *, strict: bool) -> Settin
 
 
 _KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "bool": "true or false",
-    "array": "a list",
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
     "object": "a table",
-}
+}  # fmt: skip
 _LIMITS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 
 _WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got ")

@@ -54,11 +54,13 @@ def open_api_model(name: str, settings: Settings, account: FileTokenAccount, met
         appliance_models.ModelError: There is no such model, or the settings don't fit it.
     """
     from appliance_models.jina import JinaEmbedder, JinaOptions
+    from appliance_models.registry import split_name
 
+    base, dimensions = split_name(name)
     jina, is_masked = settings.jina, settings.secrets.policy != "keep"
     options = JinaOptions(
-        name.removeprefix(JINA_PREFIX), jina.url, jina.dimensions, jina.chunk_tokens, jina.requests_a_minute,
-        jina.tokens_a_minute, jina.concurrency, jina.timeout, jina.query_timeout,
+        base.removeprefix(JINA_PREFIX), jina.url, dimensions or jina.dimensions, jina.requests_a_minute,
+        jina.tokens_a_minute, jina.concurrency, jina.timeout, jina.query_timeout, name=name,
         redact=_mask_secrets if is_masked else str, redaction=REDACTION if is_masked else "",
     )  # fmt: skip
     return JinaEmbedder(options, account, _RequestMetrics(metrics))
@@ -97,7 +99,7 @@ def forecast_rebuild(
     """
     models, serving = index_service.models, index_service.serving
     found = serving.current()
-    model = models.load(name or (found.model if found else models.name))
+    model = models.load(settings.model.full_name(name) if name else found.model if found else models.name)
     if not is_remote(model):
         return ReindexForecast(0, 0, 0, 0, 0.0, 0.0, "")
     return _forecast(database, serving.chunker(model), settings, models.token_account)

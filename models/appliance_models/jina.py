@@ -58,19 +58,18 @@ class JinaOptions:
         model: The model's name at the API.
         url: The address of the API.
         dimension: Numbers in a vector; 0 for as many as the model has.
-        chunk_tokens: The length to chunk texts to, in estimated tokens.
         requests_a_minute, tokens_a_minute: The limits of the account; 0 is none.
         concurrency: Requests at once.
         timeout: Seconds for the answer to a request for passages.
         query_timeout: Seconds for the vector of a query, everything included.
         redact: Takes out of a text what must not be sent.
+        name: The embedder's own name; by default the model's with ``JINA_PREFIX``.
         redaction: Names what ``redact`` does; part of the identity, since other texts are sent.
     """
 
     model: str
     url: str = DEFAULT_URL
     dimension: int = 0
-    chunk_tokens: int = 1_024
     requests_a_minute: int = 100
     tokens_a_minute: int = 100_000
     concurrency: int = 1
@@ -78,6 +77,7 @@ class JinaOptions:
     query_timeout: float = 0.7
     redact: Callable[[str], str] = str
     redaction: str = ""
+    name: str = ""
 
 
 class JinaEmbedder:
@@ -109,12 +109,13 @@ class JinaEmbedder:
                 f"{options.model} has {known.min_dimension} to {known.dimension} dimensions, not {self.dimension}. "
                 "Correct jina.dimensions in the settings."
             )
-        self.name = f"{JINA_PREFIX}{options.model}"
-        self.max_tokens = options.chunk_tokens
+        base = f"{JINA_PREFIX}{options.model}"
+        self.name = options.name or base
+        self.max_tokens = self.max_positions = MAX_TEXT_TOKENS
         self.texts_a_call = MAX_REQUEST_TEXTS * options.concurrency
         self._redact = options.redact
         redaction = f" {options.redaction}" if options.redaction else ""
-        self.identity = f"{self.name}@{self.dimension} {WORDING}{redaction}"
+        self.identity = f"{base}@{self.dimension} {WORDING}{redaction}"
         self._client = JinaClient(
             ClientOptions(
                 options.url, options.model, self.dimension, options.requests_a_minute, options.tokens_a_minute,
@@ -133,7 +134,7 @@ class JinaEmbedder:
             ApiUnavailable: The API does not answer.
             ApiError: It refuses, or the tokens are spent.
         """
-        parts = [self._parts(text, MAX_TEXT_TOKENS) for text in texts]
+        parts = [self._parts(text) for text in texts]
         flat = [part for each in parts for part in each]
         batches = list(_batches(flat))
         found = self._client.embed(self._passage_task, batches) if flat else []
@@ -146,7 +147,7 @@ class JinaEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """(dimension,) float32, unit length, for a text of any length, in a short time or not at all. Errors as in
         ``embed_passages``."""
-        parts = self._parts(text, self.max_tokens)
+        parts = self._parts(text)
         found = self._client.embed_now(self._query_task, list(_batches(parts))) if parts else []
         return self._joined(parts, list(np.concatenate(found)) if found else [])
 
@@ -165,9 +166,9 @@ class JinaEmbedder:
     def close(self) -> None:
         self._client.close()
 
-    def _parts(self, text: str, limit: int) -> list[str]:
-        """What is sent of a text, in parts of so many tokens; none of a blank one."""
-        return [part for part in windows(self._redact(replace_surrogates(text)), limit) if part.strip()]
+    def _parts(self, text: str) -> list[str]:
+        """What is sent of a text, in parts that the API reads; none of a blank one."""
+        return [part for part in windows(self._redact(replace_surrogates(text)), MAX_TEXT_TOKENS) if part.strip()]
 
     def _joined(self, parts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
         """The vector of a text from those of its parts."""

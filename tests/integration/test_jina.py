@@ -291,6 +291,17 @@ def test_a_memory_moves_to_the_api_and_back(
         assert len(api.asked) == asked and memory.status()["api"] is None
 
 
+def test_the_name_of_the_model_may_give_its_dimensions(
+    home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPLIANCE_MODEL_NAME", f"{MODEL}/32")
+    with opened(home) as memory:
+        memory.ingest(chat(tmp_path, 2))
+        assert memory.status()["model"]["name"] == f"{MODEL}/32" and memory.status()["model"]["dimension"] == 32
+        assert not memory.search("otter number 1").notes
+    assert {body["dimensions"] for body in api.asked} == {32}
+
+
 @pytest.mark.slow
 def test_a_failed_move_keeps_what_serves(home: Path, tmp_path: Path, api: Served, monkeypatch: Any) -> None:
     monkeypatch.setenv("APPLIANCE_MODEL_NAME", DEFAULT_MODEL)
