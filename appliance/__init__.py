@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ConfigError,
         DaemonGone,
         DiskFull,
+        EmbeddingApiError,
         EndpointError,
         HomeError,
         HomeLocked,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
         Progress,
         Quote,
         Receipt,
+        ReindexForecast,
         RemovalResult,
         RestoreReport,
         RetentionRule,
@@ -103,9 +105,9 @@ _LAZY_EXPORTS = {
         "client": "Appliance",
         "config": "Settings",
         "errors": (
-            "ApplianceError ConfigError DaemonGone DiskFull EndpointError HomeError HomeLocked HomeReadOnly "
-            "IncompleteExport InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError StoreVersion "
-            "UsageError"
+            "ApplianceError ConfigError DaemonGone DiskFull EmbeddingApiError EndpointError HomeError HomeLocked "
+            "HomeReadOnly IncompleteExport InputError ModelUnavailable NotFound OutOfMemory StoreCorrupt StoreError "
+            "StoreVersion UsageError"
         ),
         "paths": "Home",
         "resources": "Archive Erasure Facts Overview Pins Secrets Session Sessions Summaries",
@@ -114,9 +116,9 @@ _LAZY_EXPORTS = {
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "FilterChoices Histogram Hit Hits Importance IngestReport InputProblem KnownBackups Layer LostPart "
-            "Message MetricsSnapshot Outline Owner Progress Quote Receipt RemovalResult RestoreReport "
-            "RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage Summary "
-            "SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
+            "RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage "
+            "Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -143,6 +145,7 @@ __all__ = [
     "DiskFull",
     "Dropped",
     "Echo",
+    "EmbeddingApiError",
     "EndpointError",
     "Erasure",
     "ErasurePreview",
@@ -180,6 +183,7 @@ __all__ = [
     "Progress",
     "Quote",
     "Receipt",
+    "ReindexForecast",
     "RemovalResult",
     "RestoreReport",
     "RetentionRule",

@@ -199,6 +199,7 @@ class Appliance:
     verify = Verb(r.VerifyRequest)
     metrics = Verb(r.MetricsRequest)
     warm_up = Verb(r.WarmUpRequest)
+    forecast_reindex = Verb(r.ForecastReindexRequest)
     restore = staticmethod(Backups.restore)
 
     def pin(self, reference: str) -> Message:

@@ -39,6 +39,9 @@ MIN_CHUNK_TOKENS = 32
 """A smaller chunk is hardly a sentence, and most of it the author."""
 
 
+JINA_PREFIX = "jina:"
+"""What the name of a model begins with that is asked over the network."""
+
 _DIMENSIONS = re.compile(r"/[1-9]\d*$")
 
 
@@ -52,9 +55,11 @@ class ModelSettings(Section, frozen=True):
     """Threads for the model; 0 uses all processors that the process may use."""
 
     def full_name(self, name: str = "") -> str:
-        """The name of a model, by default the configured one, with the dimensions that are kept of it."""
+        """The name of a model, by default the configured one, with the dimensions that are kept of it. An API shortens
+        its vectors itself (``jina.dimensions``)."""
         name = name or self.name
-        return f"{name}/{self.dimensions}" if self.dimensions and not _DIMENSIONS.search(name) else name
+        is_complete = not self.dimensions or name.startswith(JINA_PREFIX) or _DIMENSIONS.search(name)
+        return name if is_complete else f"{name}/{self.dimensions}"
 
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -225,6 +230,30 @@ class LlmSettings(Section, frozen=True):
     """Seconds that a complete answer may take."""
 
 
+class JinaSettings(Section, frozen=True):
+    """The Jina API, which is only asked if ``model.name`` is "jina:jina-embeddings-v3", or a reindex has moved the
+    memory to it. The key comes from JINA_API_KEY or the system's keyring, never from here."""
+
+    url: str = "https://api.jina.ai/v1"
+    dimensions: Annotated[int, Meta(ge=0, le=8192)] = 0
+    """Numbers in a vector; 0 for as many as the model has (1,024)."""
+    chunk_tokens: Annotated[int, Meta(ge=64, le=8192)] = 1024
+    """Tokens of a chunk, by the estimate; the API reads up to 8,192."""
+    requests_a_minute: Annotated[int, Meta(ge=0)] = 100
+    tokens_a_minute: Annotated[int, Meta(ge=0)] = 100_000
+    """The limits of your account; those of a free one by default, 0 for none."""
+    concurrency: Annotated[int, Meta(ge=1, le=16)] = 1
+    """Requests at once, queries not counted."""
+    timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
+    """Seconds that the API may take for a request of several texts."""
+    query_timeout: Annotated[float, Meta(gt=0.0, le=60.0)] = 0.7
+    """Seconds that a search waits for the vector of its query; then it finds by words alone."""
+    token_cap: Annotated[int, Meta(ge=0)] = 0
+    """The most tokens that this memory sends in its life; 0 sets no limit."""
+    price_per_million: Annotated[float, Meta(ge=0.0)] = 0.0
+    """US dollars for a million tokens, for forecasts; 0 if you do not know: they name tokens alone."""
+
+
 class WatchSettings(Section, frozen=True):
     folders: tuple[str, ...] = ()
     """Folders to watch besides the inbox in the home; in the environment separated like a PATH."""
@@ -301,6 +330,7 @@ class Settings(Section, frozen=True):
     summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
     archive: ArchiveSettings = msgspec.field(default_factory=ArchiveSettings)
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
+    jina: JinaSettings = msgspec.field(default_factory=JinaSettings)
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
     proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
     secrets: SecretSettings = msgspec.field(default_factory=SecretSettings)

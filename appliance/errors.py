@@ -16,6 +16,7 @@
     │   └── OutOfMemory           this process may not use as much memory           3
     ├── NotFound                  no such session, message or file                  4
     ├── ModelUnavailable          an embedding model is missing or damaged          5
+    │   └── EmbeddingApiError     an embedding API refuses, or does not answer      5
     ├── EndpointError             the local language model does not answer          5
     └── InputError                an input can't be read at all                     1
 
@@ -115,6 +116,10 @@ class ModelUnavailable(ApplianceError):
     """An embedding model is missing, incomplete or damaged."""
 
     exit_code = 5
+
+
+class EmbeddingApiError(ModelUnavailable):
+    """An embedding API does not answer, refuses, or may not be asked. What was to be embedded waits in the outbox."""
 
 
 class EndpointError(ApplianceError):

@@ -59,6 +59,8 @@ class Home:
     """Exports that arrive over HTTP, until they have been read."""
     erasing = _HomePath("erasing")
     """The texts of erasures that are not finished, until they have been searched for."""
+    jina = _HomePath("jina.json")
+    """How many tokens were sent to the Jina API."""
     lock = _HomePath("lock")
     backups = _HomePath("backups")
     """What is known of the backups that were made of this home."""

@@ -13,7 +13,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import DiskFull, OutOfMemory, UsageError
+from appliance.errors import DiskFull, EmbeddingApiError, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
     from appliance.types import FileReport, IngestReport, InputProblem, Role, SecretPolicy
@@ -159,6 +159,8 @@ def _print_report(report: IngestReport, dry_run: bool) -> None:
         f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
         f" {report.seconds:.1f} s"
     )
+    if report.pending and report.pending_reason:
+        output.say(f"note: {report.pending_reason}")
     if report.pending and not dry_run:
         output.say("A search finds them by words only, until 'appliance reindex --pending' has embedded them.")
 
@@ -244,7 +246,7 @@ def add(
         if memory.status()["counts"]["pending"] <= MAX_CATCH_UP_CHUNKS:
             try:
                 memory.embed_pending()
-            except (DiskFull, OutOfMemory) as error:  # the message is stored all the same
+            except (DiskFull, OutOfMemory, EmbeddingApiError) as error:  # the message is stored all the same
                 output.say(f"note: {error}")
     if json:
         output.print_json({"message": message})

@@ -12,6 +12,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import flag, option
+from appliance.cli.sending import confirm_sending
 from appliance.errors import StoreError, UsageError
 
 MAX_REPORTED_TROUBLES = 10
@@ -52,6 +53,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "disk": disk,
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             "backup": _backup_text(shape["backup"]),
+            "network": _network_text(shape["network"], shape["api"]),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
@@ -65,6 +67,15 @@ def _backup_text(backup: dict[str, str] | None) -> str:
     if backup is None:
         return "none; 'appliance backup FOLDER' makes one"
     return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
+
+
+def _network_text(network: list[dict[str, str]], api: dict[str, Any] | None) -> str:
+    """Which parts use the network, and how many tokens an embedding API was sent."""
+    parts = "; ".join(f"{use['part']} ({use['address']})" for use in network) or "none"
+    if api is None:
+        return parts
+    cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
+    return f"{parts}; {api['tokens']:,}{cap} tokens sent to the Jina API"
 
 
 def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
@@ -182,6 +193,7 @@ def reindex(
     drop_old: Annotated[
         bool, flag("--drop-old", "Remove the vectors that a change of the model has kept, or has begun.")
     ] = False,
+    yes: Annotated[bool, flag("--yes", "Do not ask before texts are sent to an embedding API.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -196,6 +208,7 @@ def reindex(
       appliance reindex --pending
       appliance reindex --model bge-small-en
       appliance reindex --rollback
+      appliance reindex --model jina:jina-embeddings-v3
     """  # fmt: skip
     ways = {
         "--model": model is not None, "--vectors": vectors, "--tokens": tokens, "--pending": pending,
@@ -207,6 +220,8 @@ def reindex(
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
         before = memory.status()["generations"]
+        if model is not None or vectors:
+            confirm_sending(memory.forecast_reindex(model), yes)
         with output.progress() as (_, on_embedded):
             if pending:
                 done = memory.embed_pending(on_embedded)

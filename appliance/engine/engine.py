@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
+from appliance.engine import embedding_api
 from appliance.engine.home_database import open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -48,6 +49,7 @@ from appliance.types import (
     MetricsSnapshot,
     OnProgress,
     Progress,
+    ReindexForecast,
     Scope,
     Stream,
     VerifyReport,
@@ -70,10 +72,6 @@ if TYPE_CHECKING:
     from appliance.memory.summaries import SummaryService
     from appliance.memory.working_memory import WorkingMemory
     from appliance_models import Embedder
-
-
-DAMAGE_SCAN_SECONDS = 0.5
-"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
 
 
 class Engine:
@@ -100,9 +98,8 @@ class Engine:
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
         )
-        self._scheduler = Scheduler(
-            self._index_service.drain_while, self._index_service.has_pending, self._jobs, self.admission, threads=worker
-        )
+        drain = partial(self._index_service.drain_while, require_all=True)
+        self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
         self._scheduler.begin()
 
     @classmethod
@@ -151,7 +148,7 @@ class Engine:
         """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
         requests raise a StoreError. What waits goes on next time."""
         self.admission.close()
-        self._scheduler.stop(self._llm.cancel_all if self._llm else lambda: None)
+        self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
             pins.close()
         self.events.close()
@@ -346,6 +343,7 @@ class Engine:
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
+            pending_reason=embedding_api.pending_reason(self._index_service),
         )
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
@@ -361,9 +359,10 @@ class Engine:
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""
         self.erasure.finish_interrupted(lambda: True)
+        self._index_service.models.retry_requests()
         if request.generation is not None:
             return self._index_service.complete_kept(request.generation, of_embedding(on_progress))
-        return self._index_service.drain(of_embedding(on_progress))
+        return self._index_service.drain(of_embedding(on_progress), require_all=True)
 
     def run_pending_jobs(self, request: r.RunJobsRequest, on_progress: OnProgress) -> int:
         """See ``RunJobsRequest``."""
@@ -465,16 +464,12 @@ class Engine:
 
     def status(self, request: r.StatusRequest) -> dict[str, Any]:
         """See ``StatusRequest``."""
-        from appliance.memory.status import status
+        from appliance.engine.home_status import home_status
 
-        summaries, facts = self.summaries.state(r.SummaryStateRequest()), self._fact_extraction.state()
-        db, error = self._database.read(), self._scheduler.last_error
-        damaged = self._message_scan.run(db, DAMAGE_SCAN_SECONDS)
-        index = self.index.status(r.IndexStatusRequest())
-        found = status(self.home, db, self._index_service.model_name, error, self.recorder, damaged, index)
-        queues = {**found["queues"], "sessions": summaries["due"], "facts": facts["due"]}
-        queues["summaries_lag_seconds"] = round(self.summaries.lag(), 3)
-        return {**found, "queues": queues, "summaries": summaries, "facts": facts}
+        return home_status(
+            self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
+            self._scheduler.last_error, self.recorder, self._message_scan, self.index.status(r.IndexStatusRequest()),
+        )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
@@ -482,7 +477,12 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
+        embedding_api.prepare_rebuild(self._database, self._index_service, self.settings, request)
         return self._index_service.reindex(request, of_embedding(on_progress))
+
+    def forecast_reindex(self, request: r.ForecastReindexRequest) -> ReindexForecast:
+        """See ``ForecastReindexRequest``."""
+        return embedding_api.forecast_rebuild(self._database, self._index_service, self.settings, request.model)
 
     def damage_behind(self) -> StoreCorrupt | None:
         """The damage that explains an unexpected error, if there is any. Reads the whole database."""

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, vector_identity
 from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, StoreCorrupt, StoreError, UsageError
+from appliance.errors import DiskFull, EmbeddingApiError, StoreCorrupt, StoreError, UsageError
 from appliance.ingest import archiver, indexer, rechunk
-from appliance.ingest.indexer import IndexingContext
+from appliance.ingest.indexer import IndexedBatch, IndexingContext
 from appliance.paths import Home
 from appliance.runtime.fair_lock import FairLock
 from appliance.store import chunks, generation_states, generations
@@ -53,6 +53,15 @@ class _Filled:
     chunks: int
     is_complete: bool
     at: int
+
+
+def _index_batch(context: IndexingContext) -> IndexedBatch:
+    """Index a batch. What has a vector when an embedding API fails is put before the failure is raised."""
+    try:
+        return indexer.index_batch(context)
+    except EmbeddingApiError:
+        indexer.put_embedded(context)
+        raise
 
 
 class GenerationChanges:
@@ -219,7 +228,7 @@ class GenerationChanges:
             at = now()
             self._chunk_all(number, model)
             lacking = chunks.count_pending(self._database.read(), number)
-            while put := indexer.index_batch(context):
+            while put := _index_batch(context):
                 done, unoptimized = done + put.chunks, unoptimized + put.chunks + put.summary_chunks
                 if unoptimized >= OPTIMIZE_AFTER_POINTS:
                     stores.index.optimize()

@@ -5,22 +5,22 @@ Each is loaded when it is first needed, because a full-text search or a status n
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.config import Settings
 from appliance.engine import server_erasure
+from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.index_location import UNAVAILABLE
 from appliance.engine.model_cache import ModelCache, RecentMessages
-from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
+from appliance.engine.serving_generation import ServingGeneration, read_tokens
+from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, indexer, token_filler
 from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -100,7 +100,7 @@ class IndexService:
         self._are_tokens_complete = False
         self._unreported_chunks = 0
         self._reported_at = 0.0
-        self._models = ModelCache(home, settings, metrics, embedder)
+        self.models = self._models = ModelCache(home, settings, metrics, embedder)
         self.serving = ServingGeneration(home, settings, database, self._models)
         self._changes = GenerationChanges(
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
@@ -111,6 +111,7 @@ class IndexService:
         with self.exclusive(), self.serving.closed():
             self._changes.close()
             self.serving.location.close()
+            self._models.close()
 
     @property
     def model_name(self) -> str:
@@ -134,10 +135,11 @@ class IndexService:
         found = self.serving.current()
         return found is not None and chunks.has_queued_work(self._database.read(), found.id)
 
-    def drain(self, progress: OnEmbedded = lambda done, pending: None) -> int:
+    def drain(self, progress: OnEmbedded = lambda done, pending: None, *, require_all: bool = False) -> int:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
-        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``."""
-        return self._drain(lambda: True, progress, only_present=True)
+        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What an embedding
+        API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
+        return self._drain(lambda: True, progress, only_present=True, require_all=require_all)
 
     def drain_if_possible(self, progress: OnEmbedded) -> int:
         """The same, for as long as the server of the index answers: what waits is indexed later."""
@@ -145,9 +147,9 @@ class IndexService:
             return self.drain(progress)
         return 0
 
-    def drain_while(self, should_continue: Callable[[], bool]) -> int:
+    def drain_while(self, should_continue: Callable[[], bool], *, require_all: bool = False) -> int:
         """The same, also with chunks that come meanwhile, for as long as ``should_continue`` returns True."""
-        return self._drain(should_continue, lambda done, pending: None, only_present=False)
+        return self._drain(should_continue, lambda done, pending: None, only_present=False, require_all=require_all)
 
     def add_recent_message(self, message: int) -> None:
         """Note a new message, so that the next search finds it by meaning too."""
@@ -220,9 +222,13 @@ class IndexService:
                 self._exclusive_requests.discard(request)
                 self._no_exclusive_requests.notify_all()
 
-    def _drain(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
+    def _drain(
+        self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool, require_all: bool
+    ) -> int:
         try:
-            return self._drain_rounds(should_continue, progress, only_present=only_present)
+            with nullcontext() if require_all else suppress(EmbeddingApiError):
+                return self._drain_rounds(should_continue, progress, only_present=only_present)
+            return 0
         except (DiskFull, OutOfMemory, IndexUnavailable) as error:
             raise with_sentence(error, "All messages are stored and can be found by their words.") from error
 
@@ -242,7 +248,11 @@ class IndexService:
                 if only_present and stores is not opened:  # a new index has everything queued again, with new tickets
                     up_to_ticket, opened = chunks.newest_ticket(self._database.read()), stores
                 context = self._indexing_context(stores, self._models.for_generation(stores.generation), throttle)
-                put = indexer.index_batch(context, up_to_ticket)
+                try:
+                    put = indexer.index_batch(context, up_to_ticket)
+                except EmbeddingApiError:
+                    self._unoptimized_points += indexer.put_embedded(context, up_to_ticket)
+                    raise
                 self._unoptimized_points += put.chunks + put.summary_chunks
                 should_optimize = not put or self._unoptimized_points >= OPTIMIZE_AFTER_POINTS
                 if (
@@ -268,6 +278,7 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
+            model.texts_a_call if is_remote(model) else 0,
         )  # fmt: skip
 
     def _yielding_throttle(self) -> Throttle:
@@ -346,7 +357,7 @@ class IndexService:
             reranker=reranker,
             time_stage=self._metrics.time_search_stage,
             archive=None if archive.is_empty(db) else stores.archive,
-            read_tokens=partial(_read_tokens, db, stores) if stores.tokens else None,
+            read_tokens=partial(read_tokens, db, stores) if stores.tokens else None,
             model=stores.generation.model,
         )
 
@@ -370,7 +381,8 @@ class IndexService:
                 except ModelUnavailable as error:
                     unavailable_reason = str(error)
             try:
-                if model is not None and has_backlog:
+                # A search does not wait for an API: the background embeds what waits, and words find it until then.
+                if model is not None and has_backlog and not is_remote(model):
                     with self._metrics.time_search_stage("wait"):
                         recent_vectors = self._catch_up(found, model)
                 stores = leases.enter_context(self.serving.lease())
@@ -497,11 +509,3 @@ class IndexService:
     def purge_generations(self, should_continue: Callable[[], bool]) -> int:
         """See ``GenerationChanges.purge``."""
         return self._changes.purge(should_continue)
-
-
-def _read_tokens(
-    db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]
-) -> Mapping[int, NDArray[np.int8]]:
-    """The token vectors of messages; see ``SearchResources``."""
-    places = token_places.of_messages(db, stores.generation.id, keys)
-    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

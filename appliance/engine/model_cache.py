@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance.config import Settings
-from appliance.errors import ModelUnavailable, OutOfMemory
+from appliance.engine.embedding_api import is_api_model, is_remote, open_api_model
+from appliance.errors import EmbeddingApiError, ModelUnavailable, OutOfMemory
 from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
@@ -24,6 +25,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.store import chunks
 from appliance.store.chunks import PASSAGE_FORMAT
 from appliance.store.generation_states import Generation
+from appliance.store.token_account import FileTokenAccount
 
 if TYPE_CHECKING:
     from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, Lexicon, TokenEmbedder
@@ -55,6 +57,9 @@ class ModelCache:
         self._embedders: dict[str, Embedder] = {embedder.name: embedder} if embedder else {}
         self._supplied_names = frozenset(self._embedders)
         self._ran: set[str] = set()
+        self.token_account = FileTokenAccount(home.jina, settings.jina.token_cap)
+        """Counts what is sent to an embedding API."""
+        self._is_closing = False
         self._reranker: CrossEncoder | None = None
 
     def load(self, name: str) -> Embedder:
@@ -68,12 +73,34 @@ class ModelCache:
         with self._load_lock:
             if name not in self._embedders:
                 try:
-                    self._embedders[name] = appliance_models.load(
-                        name, (self._home.models,), threads=self._settings.model.threads or None
-                    )
+                    self._embedders[name] = self._load(name)
                 except appliance_models.ModelError as error:
-                    raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
+                    raise model_error(error) from error
             return self._embedders[name]
+
+    def _load(self, name: str) -> Embedder:
+        if is_api_model(name):
+            return open_api_model(name, self._settings, self.token_account, self._metrics)
+        return appliance_models.load(name, (self._home.models,), threads=self._settings.model.threads or None)
+
+    def retry_requests(self) -> None:
+        """Ask an embedding API again however recently it has failed, because a caller wants it."""
+        for model in [*self._embedders.values()]:
+            if is_remote(model):
+                model.retry()
+
+    def cancel_requests(self) -> None:
+        """End the requests to an embedding API, and refuse further ones, because the memory is being closed."""
+        self._is_closing = True
+        for model in [*self._embedders.values()]:
+            if is_remote(model):
+                model.cancel()
+
+    def close(self) -> None:
+        """Close the connections to an embedding API. A model that a caller has supplied stays as it is."""
+        for name, model in self._embedders.items():
+            if name not in self._supplied_names and is_remote(model):
+                model.close()
 
     def for_generation(self, generation: Generation) -> Embedder:
         """The model that made a generation.
@@ -96,8 +123,9 @@ class ModelCache:
             return
         with suppress(Exception):  # a failure occurs again, and is reported, where the model is needed
             loaded = self.load(model)
-            with self._running(loaded):
-                loaded.embed_query("warm")
+            if not is_remote(loaded):
+                with self._running(loaded):
+                    loaded.embed_query("warm")
             appliance_models.load_lexicon()
 
     def load_lexicon(self) -> Lexicon:
@@ -126,7 +154,7 @@ class ModelCache:
 
         Raises:
             OutOfMemory: The process has too little memory to run the model.
-            ModelUnavailable: The model can't be run.
+            ModelUnavailable: The model can't be run, or (``EmbeddingApiError``) be asked.
         """
         with self._running(model):
             if token_dimension(model):
@@ -136,7 +164,7 @@ class ModelCache:
     @contextmanager
     def _running(self, model: Embedder) -> Iterator[None]:
         """Within it the model runs: the first time, it needs the memory for that."""
-        if model.name not in self._ran and model.name not in self._supplied_names:
+        if model.name not in self._ran and model.name not in self._supplied_names and not is_remote(model):
             require_memory(RUNTIME_BYTES, f"run the model {model.name}")
         try:
             yield
@@ -144,8 +172,15 @@ class ModelCache:
             message = f"There is too little memory to run the model {model.name}."
             raise OutOfMemory(message, hint=MEMORY_HINT) from error
         except appliance_models.ModelError as error:
-            raise ModelUnavailable(str(error), hint="'appliance models list' shows the models.") from error
+            if is_remote(model) and not self._is_closing:
+                self.token_account.note_trouble(str(error))
+            raise model_error(error) from error
+        except EmbeddingApiError as error:  # the token account refuses
+            self.token_account.note_trouble(str(error))
+            raise
         self._ran.add(model.name)
+        if is_remote(model):
+            self.token_account.note_trouble("")
 
     def load_reranker(self) -> RerankerSettings | None:
         """The reranker, if the settings name a model for it."""
@@ -160,6 +195,15 @@ class ModelCache:
             except appliance_models.ModelError as error:
                 return RerankerSettings(None, settings.top, settings.budget_ms, str(error))
         return RerankerSettings(self._reranker, settings.top, settings.budget_ms)
+
+
+def model_error(error: appliance_models.ModelError) -> ModelUnavailable:
+    """The error of a model as one of this program."""
+    from appliance_models.errors import ApiError
+
+    if isinstance(error, ApiError):
+        return EmbeddingApiError(str(error), hint=error.hint or "What waits is embedded as soon as it answers again.")
+    return ModelUnavailable(str(error), hint="'appliance models list' shows the models.")
 
 
 def vector_identity(model: Embedder) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +26,9 @@ from appliance.store.index.mirror import MirrorIndex
 from appliance.store.index.protocol import VectorIndex
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from appliance_models import Embedder
 
 
@@ -197,3 +200,9 @@ class ServingGeneration:
 
 def _without_mirror(stores: DerivedStores) -> DerivedStores:
     return replace(stores, index=stores.index.serving) if isinstance(stores.index, MirrorIndex) else stores
+
+
+def read_tokens(db: sqlite3.Connection, stores: DerivedStores, keys: Collection[int]) -> Mapping[int, NDArray[np.int8]]:
+    """The token vectors of messages; see ``SearchResources``."""
+    places = token_places.of_messages(db, stores.generation.id, keys)
+    return {key: stores.tokens.read(places[key]) for key in places} if stores.tokens is not None else {}

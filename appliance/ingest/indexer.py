@@ -9,8 +9,8 @@ same result. While queries run, batches and the steps within them are small, and
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -18,9 +18,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.errors import EmbeddingApiError
 from appliance.ingest import near_duplicates
 from appliance.runtime.metrics import Metrics
-from appliance.store import chunks, summary_chunks, token_places, visibility
+from appliance.store import chunks, outbox, summary_chunks, token_places, visibility
 from appliance.store.chunks import OutboxItem, PendingChunk
 from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
@@ -35,8 +36,15 @@ BATCH_CHUNKS_DURING_QUERIES = 512
 """The same while queries run. A flush takes about 50 ms, in which nothing else runs in this process, however little
 there is to flush: with a batch of 64 chunks a second, one query in ten had to wait for a flush."""
 
+EMBEDDED_MESSAGES = 250
+"""Messages whose chunks have vectors, and are put in one batch while an embedding API does not answer."""
+
+API_CALLS_PER_BATCH = 4
+"""Calls of an embedding API in a batch."""
+
 EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES = 64, 2
 """Texts embedded in one step, which takes about 0.2 s or 6 ms on two cores."""
+_EMBED_STEPS = (EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES)
 
 UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES = 250, 16
 """Points put in one step, which takes about 60 ms or 4 ms, during which no search can read the index."""
@@ -69,7 +77,7 @@ class Throttle:
 @dataclass(frozen=True, slots=True)
 class IndexingContext:
     """The resources of the indexer: the stores of one generation and its model. ``tokens`` is None if no token vectors
-    are kept."""
+    are kept. ``texts_a_call`` is how many texts ``embed`` takes at once if it asks an API, else 0."""
 
     database: Database
     generation: int
@@ -79,6 +87,15 @@ class IndexingContext:
     tokens: TokenLedger | None = None
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
+    texts_a_call: int = 0
+
+    @property
+    def batch_chunks(self) -> int:
+        """The most chunks of a batch. What an API has embedded is paid for, so few are lost with an interrupted
+        batch."""
+        if self.texts_a_call:
+            return API_CALLS_PER_BATCH * self.texts_a_call
+        return BATCH_CHUNKS if self.throttle.is_idle() else BATCH_CHUNKS_DURING_QUERIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +122,31 @@ def index_batch(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET)
     """Remove the points of deleted chunks, and put the next chunks of those queued up to a ticket: those of summaries
     once no others wait."""
     drop_points(context)
-    limit = BATCH_CHUNKS if context.throttle.is_idle() else BATCH_CHUNKS_DURING_QUERIES
+    limit = context.batch_chunks
     if count := put_chunks(context, limit, up_to_ticket):
         return IndexedBatch(chunks=count)
     return IndexedBatch(summary_chunks=_put_summary_chunks(context, limit, up_to_ticket))
 
 
-def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET) -> int:
-    """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number."""
+def put_embedded(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET) -> int:
+    """Put the chunks of messages that have a vector already, while an embedding API does not answer; returns their
+    number."""
+    put, db = 0, context.database.read()
+    if not chunks.count_ledger_rows(db, context.generation):
+        return put  # it need not be looked for in a large outbox
+    with suppress(EmbeddingApiError):  # a vector is damaged
+        while found := outbox.messages_with_vectors(db, context.generation, EMBEDDED_MESSAGES, up_to_ticket):
+            put += put_chunks(context, BATCH_CHUNKS, up_to_ticket, found)
+    return put
+
+
+def put_chunks(
+    context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET, messages: Collection[int] | None = None
+) -> int:
+    """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number. Only
+    chunks of ``messages``, if it is not None."""
     pending: Sequence[PendingChunk] = chunks.next_puts(
-        context.database.read(), context.generation, limit, up_to_ticket=up_to_ticket
+        context.database.read(), context.generation, limit, messages, up_to_ticket
     )
     if not pending:
         return 0
@@ -169,7 +201,7 @@ def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
 
 def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchVectors:
     """The vectors of a batch; computes those that are missing or damaged in the ledger, only some of them if a caller
-    waits for the batch."""
+    waits for the batch, or an API does not answer any more."""
     rows = {item.digest: item.row for item in pending if item.row is not None}
     damaged = context.ledger.damaged_rows(rows.values())
     stored_rows = {digest: row for digest, row in rows.items() if row not in damaged}
@@ -177,9 +209,15 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
     missing = {item.digest: item.passage for item in pending if item.digest not in stored_rows}
     computed: dict[bytes, NDArray[np.float32]] = {}
     tokens: dict[bytes, Tokens] = {}
-    for step in _steps(context, list(missing), EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES):
-        with context.metrics.time_embedding(len(step)):
-            embedded = context.embed([missing[digest] for digest in step])
+    idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
+    for step in _steps(context, list(missing), idle_size, busy_size):
+        try:
+            with context.metrics.time_embedding(len(step)):
+                embedded = context.embed([missing[digest] for digest in step])
+        except EmbeddingApiError:
+            if not vectors and not computed:
+                raise
+            break  # what there is gets its points now
         computed.update(zip(step, embedded.vectors, strict=True))
         tokens.update(zip(step, embedded.tokens or (), strict=False))
         if context.throttle.is_awaited():

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from appliance.config import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
+from appliance.errors import EmbeddingApiError
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
@@ -48,10 +49,12 @@ def status(
     metrics: Metrics,
     damaged: Sequence[DamagedRow] = (),
     index: IndexStatus | None = None,
+    api_trouble: str = "",
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
     of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
-    but in a copy without holes; the index has them while it is open. ``index`` says where that is.
+    but in a copy without holes; the index has them while it is open. ``index`` says where that is, ``api_trouble`` why
+    an embedding API failed.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -103,7 +106,7 @@ def status(
         "index": None if index is None else asdict(index),
         "health": _damage_text(damaged)
         or (index.trouble if index else "")
-        or _health(home, db, generation, configured_model, pending, indexing_error),
+        or _health(home, db, generation, configured_model, pending, indexing_error, api_trouble),
     }
 
 
@@ -167,8 +170,9 @@ def _health(
     configured: str,
     pending: int,
     indexing_error: Exception | None,
+    trouble: str,
 ) -> str:
-    if indexing_error is not None:
+    if indexing_error is not None and not isinstance(indexing_error, EmbeddingApiError):
         return f"embedding stopped: {indexing_error}"
     if unfinished := len(open_receipts(db)):
         forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
@@ -185,7 +189,9 @@ def _health(
             " continues, 'appliance reindex --drop-old' gives it up"
         )
     if pending:
-        waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending} chunks wait for their vectors"
+        waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
+        if indexing_error is not None or trouble:
+            return f"{waiting}: {indexing_error or trouble}"
         return f"{waiting}: 'appliance reindex --pending' continues"
     return "ok"
 

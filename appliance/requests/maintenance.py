@@ -18,6 +18,7 @@ from appliance.types import (
     MetricsSnapshot,
     Outline,
     Receipt,
+    ReindexForecast,
     Stream,
     VerifyReport,
     WatchedFile,
@@ -65,6 +66,8 @@ class ReindexRequest(Request[int]):
     Raises:
         ModelUnavailable: The model can't be loaded. Nothing was changed.
         UsageError: There is no generation to go back to.
+        EmbeddingApiError: The model is behind an API that can't be asked, or it would send more than may be sent. The
+            present vectors go on serving.
     """
 
     name: ClassVar[str] = "reindex"
@@ -78,6 +81,23 @@ class ReindexRequest(Request[int]):
     tokens: bool = False
     rollback: bool = False
     drop_old: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastReindexRequest(Request[ReindexForecast]):
+    """Forecast what a reindex with a model, or of all vectors, sends to an embedding API. Reads all messages if the
+    model is behind one; nothing is sent.
+
+    Args:
+        model: The embedding model; by default the present one.
+
+    Raises:
+        ModelUnavailable: The model can't be loaded.
+    """
+
+    name: ClassVar[str] = "forecast_reindex"
+
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ PERCENTILE_SAMPLES = 512
 TIME_BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.045, 0.06, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """The upper bounds of the buckets of times; 60 ms is the target of a search during an ingest."""
 
+API_BUCKETS_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""The upper bounds of the buckets of requests over the network."""
+
 TOKEN_BUCKETS = (250.0, 500.0, 1_000.0, 2_000.0, 4_000.0, 8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0)
 
 Stage = Literal["whole", "wait", "query", "candidates", "features", "second_stage", "confidence", "hits"]
@@ -37,6 +40,7 @@ CounterName = Literal[
     "chunks_embedded", "embedding_failures", "query_cache_hits", "query_cache_misses",
     "summaries_made", "messages_deleted", "sessions_deleted", "messages_forgotten", "sessions_forgotten",
     "searches_failed", "contexts_failed",
+    "api_requests", "api_failures", "api_retries", "api_tokens",
 ]  # fmt: skip
 
 EVENT_COUNTERS: Mapping[str, Mapping[str, CounterName]] = {
@@ -100,6 +104,8 @@ class Metrics:
         self.context_tokens = HistogramRecorder(TOKEN_BUCKETS)
         self.embedding = HistogramRecorder(TIME_BUCKETS_SECONDS)
         """Seconds of each batch of embedding."""
+        self.api = HistogramRecorder(API_BUCKETS_SECONDS)
+        """Seconds of each answered request to an embedding API."""
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -121,6 +127,7 @@ class Metrics:
             self.context.histogram(),
             self.context_tokens.histogram(),
             self.embedding.histogram(),
+            self.api.histogram(),
         )
 
     @contextmanager

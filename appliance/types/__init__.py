@@ -24,7 +24,7 @@ from appliance.types.backup import (
 )
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
-from appliance.types.overview import Activity, FilterChoices, Outline, Owner, WatchedFile
+from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
     FileReport,
@@ -143,6 +143,7 @@ __all__ = [
     "Receipt",
     "Record",
     "RecoveryReport",
+    "ReindexForecast",
     "RemovalResult",
     "RestoreReport",
     "RetentionRule",

@@ -1,4 +1,5 @@
-"""Overviews: the outline of a session, the values that filters can take, activity by month, and watched files."""
+"""Overviews: the outline of a session, the values that filters can take, activity by month, watched files, and what a
+rebuild would send."""
 
 from __future__ import annotations
 
@@ -64,3 +65,31 @@ class Owner:
     pid: int
     purpose: str
     socket: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexForecast:
+    """What a rebuild of all vectors sends to an embedding API.
+
+    Attributes:
+        texts: The texts to embed, equal ones once.
+        tokens: About how many tokens they have.
+        tokens_sent: The tokens that this memory has sent before.
+        token_cap: The most that it may send in its life; 0 sets no limit.
+        price: What the tokens cost in US dollars; 0 if the settings name no price.
+        minutes: The least that it takes by the limit of tokens a minute; 0 without a limit.
+        address: The API's address; empty if the model is on this machine and nothing is sent.
+    """
+
+    texts: int
+    tokens: int
+    tokens_sent: int
+    token_cap: int
+    price: float
+    minutes: float
+    address: str
+
+    @property
+    def exceeds_cap(self) -> bool:
+        """Whether it would send more than may be sent."""
+        return bool(self.token_cap) and self.tokens_sent + self.tokens > self.token_cap

@@ -78,6 +78,7 @@ class MetricsSnapshot:
         context: Seconds of contexts, with the searches in them.
         context_tokens: Tokens of contexts.
         embedding: Seconds of embedding steps, of a few texts each.
+        api: Seconds of answered requests to an embedding API.
     """
 
     counters: Mapping[str, int]
@@ -85,3 +86,4 @@ class MetricsSnapshot:
     context: Histogram
     context_tokens: Histogram
     embedding: Histogram
+    api: Histogram

@@ -102,14 +102,16 @@ class FileReport:
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """The result of an ingest. This ingest stored ``chunks`` and embedded ``embedded`` of them; ``pending`` chunks of
-    the whole store still wait for their vector. ``complete`` is False when an input failed or was read only in part
-    (exit code 1). ``total`` adds up one count of all files."""
+    the whole store still wait for their vector, and ``pending_reason`` says why if an embedding API failed.
+    ``complete`` is False when an input failed or was read only in part (exit code 1). ``total`` adds up one count of
+    all files."""
 
     files: tuple[FileReport, ...]
     chunks: int
     embedded: int
     pending: int
     seconds: float
+    pending_reason: str = ""
 
     @property
     def complete(self) -> bool:

@@ -4,7 +4,9 @@
     ├── ModelMissing   a pack, or a file of a pack, does not exist
     ├── ModelCorrupt   a file differs from its manifest, or can't be read
     ├── UnknownModel   no pack and no runtime has a model of that name
-    └── TextTooLong    a text has more tokens than the model has positions
+    ├── TextTooLong    a text has more tokens than the model has positions
+    └── ApiError       an embedding API refuses a request, or may not be asked
+        └── ApiUnavailable  it can't be reached or is overloaded, and may answer later
 
 Every message names the file or text, where it was searched, and what to do next.
 """
@@ -42,3 +44,21 @@ class TextTooLong(ModelError):
             f"Text {index} has {tokens} tokens and {model} reads at most {limit}. "
             "Split the text first (count_tokens gives exact counts)."
         )
+
+
+class ApiError(ModelError):
+    """An embedding API refuses a request, answers with something else than vectors, or may not be asked: there is no
+    key, or the tokens are spent. ``hint`` says what to do. No word of a text, and nothing of a key, is in either."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class ApiUnavailable(ApiError):
+    """An embedding API can't be reached, is overloaded, or did not answer in time. It may answer later: in
+    ``retry_after`` seconds, if it said so."""
+
+    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from appliance_models.errors import ModelError
+from appliance_models.errors import ModelError, UnknownModel
 from appliance_models.files import SHIPPED_PACKS, find_pack, pack_folders
 from appliance_models.manifest import Manifest, read_manifest
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "minilm-l6-dialogue-int8"
 FASTEMBED_PREFIX = "fastembed:"
 _DIMENSIONS = re.compile(r"(?P<name>[^/@]+)/(?P<dimensions>[1-9]\d*)")
+JINA_PREFIX = "jina:"
+"""Begins the name of a model behind the Jina API, which ``load`` does not open: see ``jina.JinaEmbedder``."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. Thread-safe, and never uses the network.
+    """Turns texts into vectors. Thread-safe, and never uses the network, unless it is a ``RemoteEmbedder``.
 
     A text's vector depends on the text alone, not on other texts of the call or their order.
     """
@@ -61,6 +63,24 @@ class Embedder(Protocol):
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text as `embed_passages` reads it, special tokens and prefix included."""
+
+
+class RemoteEmbedder(Embedder, Protocol):
+    """An embedder that asks an API over the network. Embedding raises ApiError, and may wait for long, except for a
+    query."""
+
+    @property
+    def texts_a_call(self) -> int:
+        """How many passages to embed in one call, so that requests are neither many nor large."""
+
+    def retry(self) -> None:
+        """Ask the API again at once, however recently it has failed."""
+
+    def cancel(self) -> None:
+        """End all requests at once, and refuse further ones."""
+
+    def close(self) -> None:
+        """Close all connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +124,8 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
     Raises:
         ModelError: UnknownModel, ModelMissing or ModelCorrupt, the model is a reranker, or has fewer numbers.
     """
+    if name.startswith(JINA_PREFIX):
+        raise UnknownModel(f"{name} is asked over the network, within a memory only. Name a model on this machine.")
     from appliance_models.matryoshka import ShortenedEmbedder
 
     base, dimensions = split_name(name)

@@ -47,6 +47,9 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "apparent_bytes",
         "backup",
         "generations",
+        "index",
+        "network",
+        "api",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]

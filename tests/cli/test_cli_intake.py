@@ -24,7 +24,7 @@ def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
 
 def test_ingest_prints_the_contracts_shape(run: Run, chats: Path) -> None:
     report = document(run("ingest", chats, "--json"))
-    assert list(report) == ["files", "totals", "seconds"]
+    assert list(report) == ["files", "totals", "seconds", "pending_reason"]
     (file,) = report["files"]
     assert list(file) == FILE_KEYS
     assert file["path"] == str(chats)

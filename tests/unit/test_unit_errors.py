@@ -26,6 +26,7 @@ CODES = {
     "OutOfMemory": 3,
     "NotFound": 4,
     "ModelUnavailable": 5,
+    "EmbeddingApiError": 5,
     "EndpointError": 5,
 }
 

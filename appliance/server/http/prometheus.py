@@ -63,6 +63,13 @@ COUNTERS: Sequence[tuple[str, str, Sequence[tuple[Mapping[str, str], CounterName
         "Queries that ended in an error, invalid ones included",
         (({"of": "search"}, "searches_failed"), ({"of": "context"}, "contexts_failed")),
     ),
+    (
+        "appliance_embedding_api_requests",
+        "Attempts at requests to an embedding API",
+        (({"result": "answered"}, "api_requests"), ({"result": "failed"}, "api_failures")),
+    ),
+    ("appliance_embedding_api_retries", "Requests to an embedding API sent again", (({}, "api_retries"),)),
+    ("appliance_embedding_api_tokens", "Tokens that an embedding API has counted", (({}, "api_tokens"),)),
 )
 """Each counter's name, description and samples by label."""
 
@@ -109,6 +116,7 @@ def _latency_metrics(metrics: MetricsSnapshot) -> Iterator[Metric]:
         ("appliance_context_seconds", "Contexts, with the searches in them", metrics.context),
         ("appliance_context_tokens", "Tokens of each context", metrics.context_tokens),
         ("appliance_embedding_seconds", "Embedding batches, of a few texts each", metrics.embedding),
+        ("appliance_embedding_api_seconds", "Answered requests to an embedding API", metrics.api),
     ):
         yield _histogram(name, documentation, histogram)
     recent = GaugeMetricFamily(

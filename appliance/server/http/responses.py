@@ -200,11 +200,13 @@ class IngestTotals:
 
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
-    """The result of an ingest."""
+    """The result of an ingest. ``pending_reason`` says why chunks wait, if an embedding API failed; only the owner sees
+    it."""
 
     files: tuple[FileAnswer, ...]
     totals: IngestTotals
     seconds: float
+    pending_reason: str | None
 
 
 def ingest_shape(report: IngestReport) -> dict[str, Any]:
@@ -218,6 +220,7 @@ def ingest_shape(report: IngestReport) -> dict[str, Any]:
             "pending": report.pending,
         },
         "seconds": report.seconds,
+        "pending_reason": report.pending_reason,
     }
 
 
@@ -367,7 +370,9 @@ class StatusGeneration:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The state of the memory, as its owner sees it."""
+    """The state of the memory, as its owner sees it. ``network`` lists the parts that send data beyond this machine,
+    with their addresses; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed
+    last."""
 
     version: str
     home: str
@@ -387,6 +392,8 @@ class StatusAnswer:
     backup: Mapping[str, str] | None
     generations: Sequence[StatusGeneration]
     index: Mapping[str, Any] | None
+    network: Sequence[Mapping[str, str]]
+    api: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +434,8 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "backup",
                 "generations",
                 "index",
+                "network",
+                "api",
             )
         },
     }

@@ -104,6 +104,7 @@ async def import_export(
             document = responses.ingest_shape(_strip_upload_folder(report, folder))
             if not caller.grant.is_owner:
                 document["totals"] |= {"embedded": None, "pending": None}
+                document["pending_reason"] = None
             return json_response(document)
 
         if caller.key is None:

@@ -1,0 +1,49 @@
+"""The status of an open home: counts, health, what waits, and which parts use the network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from appliance import requests as r
+from appliance.config import Settings
+from appliance.engine import embedding_api
+from appliance.memory.status import status
+from appliance.paths import Home
+from appliance.runtime.metrics import Metrics
+from appliance.store import generation_states
+from appliance.store.damage import MessageScan
+from appliance.store.database import Database
+from appliance.types import IndexStatus
+
+if TYPE_CHECKING:
+    from appliance.engine.fact_extraction import FactExtractionJob
+    from appliance.memory.summaries import SummaryService
+
+
+DAMAGE_SCAN_SECONDS = 0.5
+"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
+
+
+def home_status(
+    home: Home,
+    database: Database,
+    settings: Settings,
+    configured_model: str,
+    summaries: SummaryService,
+    facts: FactExtractionJob,
+    indexing_error: Exception | None,
+    metrics: Metrics,
+    scan: MessageScan,
+    index: IndexStatus,
+) -> dict[str, Any]:
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
+    for damage."""
+    summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
+    generation = generation_states.active(database.read())
+    network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
+    damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
+    trouble = network["api"]["trouble"] if network["api"] else ""
+    found = status(home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble)
+    queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
+    queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
+    return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}

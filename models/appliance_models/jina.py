@@ -1,0 +1,190 @@
+"""Embeddings by the Jina API: an embedder that sends texts over the network. It is only used if it is chosen.
+
+A text of more tokens than the API reads is sent in parts, whose mean is its vector; nothing is truncated. A text
+without any visible character is not sent: its vector is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appliance_models.errors import UnknownModel
+from appliance_models.jina_client import ClientOptions, JinaClient, RequestObserver, TokenAccount, mean_vector
+from appliance_models.jina_key import find_key
+from appliance_models.jina_limits import Timing
+from appliance_models.jina_tokens import estimate_tokens, windows
+from appliance_models.registry import JINA_PREFIX
+from appliance_models.wordpieces import replace_surrogates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DEFAULT_URL = "https://api.jina.ai/v1"
+
+MAX_TEXT_TOKENS = 8_192
+"""The most tokens of one text, as the API counts them."""
+
+MAX_REQUEST_TEXTS = 64
+"""Texts of one request. The API takes some hundreds; of so few, little is lost and sent again if a request fails."""
+
+MAX_REQUEST_TOKENS = 16_384
+"""Estimated tokens of one request, if it has several texts: a sixth of what a free account may send in a minute."""
+
+WORDING = "retrieval.passage retrieval.query"
+"""The tasks of passages and queries, which the model has adapters for. Others would give other vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class JinaModel:
+    """What the API documents of a model: the default and the range of its dimensions."""
+
+    dimension: int
+    min_dimension: int
+
+
+MODELS = {"jina-embeddings-v3": JinaModel(1_024, 32)}
+"""The models whose tokens can be estimated and whose requests have this form."""
+
+
+@dataclass(frozen=True, slots=True)
+class JinaOptions:
+    """How a model of the API is used; the defaults are those of ``JinaSettings``.
+
+    Attributes:
+        model: The model's name at the API.
+        url: The address of the API.
+        dimension: Numbers in a vector; 0 for as many as the model has.
+        chunk_tokens: The length to chunk texts to, in estimated tokens.
+        requests_a_minute, tokens_a_minute: The limits of the account; 0 is none.
+        concurrency: Requests at once.
+        timeout: Seconds for the answer to a request for passages.
+        query_timeout: Seconds for the vector of a query, everything included.
+        redact: Takes out of a text what must not be sent.
+        redaction: Names what ``redact`` does; part of the identity, since other texts are sent.
+    """
+
+    model: str
+    url: str = DEFAULT_URL
+    dimension: int = 0
+    chunk_tokens: int = 1_024
+    requests_a_minute: int = 100
+    tokens_a_minute: int = 100_000
+    concurrency: int = 1
+    timeout: float = 60.0
+    query_timeout: float = 0.7
+    redact: Callable[[str], str] = str
+    redaction: str = ""
+
+
+class JinaEmbedder:
+    """A model behind the Jina API. Thread-safe; see ``RemoteEmbedder``."""
+
+    def __init__(
+        self,
+        options: JinaOptions,
+        account: TokenAccount,
+        observer: RequestObserver,
+        timing: Timing | None = None,
+        find_key: Callable[[], str] = find_key,
+    ) -> None:
+        """Nothing is sent yet, and no key is needed.
+
+        Raises:
+            UnknownModel: There is no such model, or it has no vectors of this dimension.
+            ApiError: The address can't be used.
+        """
+        known = MODELS.get(options.model)
+        if known is None:
+            raise UnknownModel(
+                f"{JINA_PREFIX}{options.model} is not a model of the Jina API that this program knows. "
+                f"Use {', '.join(JINA_PREFIX + name for name in MODELS)}."
+            )
+        self.dimension = options.dimension or known.dimension
+        if not known.min_dimension <= self.dimension <= known.dimension:
+            raise UnknownModel(
+                f"{options.model} has {known.min_dimension} to {known.dimension} dimensions, not {self.dimension}. "
+                "Correct jina.dimensions in the settings."
+            )
+        self.name = f"{JINA_PREFIX}{options.model}"
+        self.max_tokens = options.chunk_tokens
+        self.texts_a_call = MAX_REQUEST_TEXTS * options.concurrency
+        self._redact = options.redact
+        redaction = f" {options.redaction}" if options.redaction else ""
+        self.identity = f"{self.name}@{self.dimension} {WORDING}{redaction}"
+        self._client = JinaClient(
+            ClientOptions(
+                options.url, options.model, self.dimension, options.requests_a_minute, options.tokens_a_minute,
+                options.concurrency, options.timeout, options.query_timeout,
+            ),
+            find_key, account, observer, timing or Timing(),
+        )  # fmt: skip
+        passage_task, query_task = WORDING.split()
+        self._passage_task, self._query_task = passage_task, query_task
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(n, dimension) float32, unit length. Waits and tries again where that may help, but not for some seconds
+        after that was in vain.
+
+        Raises:
+            ApiUnavailable: The API does not answer.
+            ApiError: It refuses, or the tokens are spent.
+        """
+        parts = [self._parts(text, MAX_TEXT_TOKENS) for text in texts]
+        flat = [part for each in parts for part in each]
+        batches = list(_batches(flat))
+        found = self._client.embed(self._passage_task, batches) if flat else []
+        rows: Iterator[NDArray[np.float32]] = iter(np.concatenate(found) if found else [])
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for number, each in enumerate(parts):
+            vectors[number] = self._joined(each, [next(rows) for _ in each])
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """(dimension,) float32, unit length, for a text of any length, in a short time or not at all. Errors as in
+        ``embed_passages``."""
+        parts = self._parts(text, self.max_tokens)
+        found = self._client.embed_now(self._query_task, list(_batches(parts))) if parts else []
+        return self._joined(parts, list(np.concatenate(found)) if found else [])
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Estimated counts, special tokens included: more often too high than too low; see ``jina_tokens``."""
+        return estimate_tokens(texts)
+
+    def retry(self) -> None:
+        """Ask the API again at once, however recently it has failed."""
+        self._client.retry()
+
+    def cancel(self) -> None:
+        """End all requests at once, and refuse further ones."""
+        self._client.cancel()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _parts(self, text: str, limit: int) -> list[str]:
+        """What is sent of a text, in parts of so many tokens; none of a blank one."""
+        return [part for part in windows(self._redact(replace_surrogates(text)), limit) if part.strip()]
+
+    def _joined(self, parts: Sequence[str], vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """The vector of a text from those of its parts."""
+        if not parts:
+            return np.full(self.dimension, self.dimension**-0.5, np.float32)
+        return vectors[0] if len(parts) == 1 else mean_vector(np.stack(vectors), estimate_tokens(parts))
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Texts in order, in requests of a bounded size."""
+    batch: list[str] = []
+    used = 0
+    for text, tokens in zip(texts, estimate_tokens(texts), strict=True):
+        if batch and (len(batch) == MAX_REQUEST_TEXTS or used + tokens > MAX_REQUEST_TOKENS):
+            yield batch
+            batch, used = [], 0
+        batch.append(text)
+        used += tokens
+    if batch:
+        yield batch
