@@ -39,6 +39,9 @@ MIN_CHUNK_TOKENS = 32
 """A smaller chunk is hardly a sentence, and most of it the author."""
 
 
+JINA_PREFIX = "jina:"
+"""What the name of a model begins with that is asked over the network."""
+
 _DIMENSIONS = re.compile(r"/[1-9]\d*$")
 
 
@@ -52,9 +55,11 @@ class ModelSettings(Section, frozen=True):
     """Threads for the model; 0 uses all processors that the process may use."""
 
     def full_name(self, name: str = "") -> str:
-        """The name of a model, by default the configured one, with the dimensions that are kept of it."""
+        """The name of a model, by default the configured one, with the dimensions that are kept of it. An API shortens
+        its vectors itself (``jina.dimensions``)."""
         name = name or self.name
-        return f"{name}/{self.dimensions}" if self.dimensions and not _DIMENSIONS.search(name) else name
+        is_complete = not self.dimensions or name.startswith(JINA_PREFIX) or _DIMENSIONS.search(name)
+        return name if is_complete else f"{name}/{self.dimensions}"
 
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -84,7 +84,7 @@ class ModelMeasures:
 
 
 @dataclass(frozen=True, slots=True)
-class ReindexForecast:
+class MoveForecast:
     """What moving the whole memory to a model takes: chunks to embed, seconds, and bytes on the disk for its vectors
     and index, which are there beside the present ones while it works."""
 
@@ -101,7 +101,7 @@ class ModelComparison:
     questions: int
     present: ModelMeasures
     candidate: ModelMeasures
-    forecast: ReindexForecast
+    forecast: MoveForecast
 
 
 class _TimedEmbedder:
@@ -245,7 +245,7 @@ def _run(
     return questions
 
 
-def _forecast(memory: Appliance, own: _Candidate, other: _Candidate) -> ReindexForecast:
+def _forecast(memory: Appliance, own: _Candidate, other: _Candidate) -> MoveForecast:
     status = memory.status()
     present_chunks = status["counts"]["chunks"]
     chunks = round(present_chunks * other.chunks / max(own.chunks, 1))
@@ -253,7 +253,7 @@ def _forecast(memory: Appliance, own: _Candidate, other: _Candidate) -> ReindexF
     dimension, present_dimension = other.embedder.dimension, status["model"]["dimension"] or own.embedder.dimension
     rest = status["disk_bytes"]["index"] - present_chunks * INDEX_BYTES_PER_NUMBER * present_dimension
     index = max(rest, 0) * chunks / max(present_chunks, 1) + chunks * INDEX_BYTES_PER_NUMBER * dimension
-    return ReindexForecast(
+    return MoveForecast(
         chunks, seconds, round(vectors.min_file_bytes(dimension, chunks, memory.settings.index.ledger) + index)
     )
 

@@ -60,7 +60,8 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
     for name in filter(None, (configured, settings.rerank.model)):
-        if _base_name(name) not in [model["name"] for model in listed]:
+        is_api = name.startswith(config.JINA_PREFIX)
+        if not is_api and _base_name(name) not in [model["name"] for model in listed]:
             output.say(f"note: The settings name {name}, which is not installed.")
 
 
@@ -193,13 +194,11 @@ def use(
       appliance models use minilm-l6-dialogue-int8
     """
     from appliance import config
-    from appliance_models import ModelError, load
 
     found = find_home(home)
-    try:
-        model = load(config.load(found).model.full_name(name), (found.models,))
-    except ModelError as error:
-        raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error
+    before = config.load(found)
+    is_api = name.startswith(config.JINA_PREFIX)
+    dimension = before.jina.dimensions if is_api else _dimension(before.model.full_name(name), found)
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)
     configured, full = settings.model.full_name(), settings.model.full_name(name)
@@ -210,11 +209,13 @@ def use(
             chunks = memory.status()["counts"]["chunks"]
     if json:
         output.print_json(
-            {"configured": configured, "dimension": model.dimension, "serving": serving}
+            {"configured": configured, "dimension": dimension, "serving": serving}
             | {"reindex": serving not in (None, full), "chunks": chunks}
         )
     else:
-        output.print_line(f"model.name is {name}, with {model.dimension} dimensions")
+        output.print_line(f"model.name is {name}, with {dimension} dimensions")
+    if is_api:
+        output.say(f"note: {name} is asked over the network: every message is sent to {settings.jina.url}.")
     if configured != full:
         output.say(f"note: {origins['model.name']} sets {settings.model.name}, which counts before the settings file.")
     if serving in (None, full):
@@ -297,6 +298,16 @@ def _models_in_use(home: Home) -> dict[str, str]:
     from appliance.store.model_use import models_of_generations
 
     return models_of_generations(home)
+
+
+def _dimension(name: str, home: Home) -> int:
+    """The dimension of an installed embedding model. Raises ModelUnavailable if it can't be loaded."""
+    from appliance_models import ModelError, load
+
+    try:
+        return load(name, (home.models,)).dimension
+    except ModelError as error:
+        raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error
 
 
 def _base_name(name: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from appliance.config import Settings
+from appliance.config import JINA_PREFIX, Settings
 from appliance.errors import EmbeddingApiError
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
 from appliance.runtime.metrics import Metrics
-from appliance.runtime.network import JINA_PREFIX, network_uses
+from appliance.runtime.network import network_uses
 from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
 from appliance.store import chunks, summary_chunks

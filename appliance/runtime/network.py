@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from appliance.config import Settings
-
-JINA_PREFIX = "jina:"
-"""Begins the name of an embedding model that is asked over the network."""
+from appliance.config import JINA_PREFIX, Settings
 
 
 @dataclass(frozen=True, slots=True)
