@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,8 @@ from appliance.config import Settings
 from appliance.engine import server_erasure
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
-from appliance.engine.index_location import UNAVAILABLE
 from appliance.engine.model_cache import ModelCache, RecentMessages
+from appliance.engine.search_access import SearchAccess
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, indexer, token_filler
@@ -26,18 +25,15 @@ from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
-from appliance.retrieval.resources import RerankerSettings, SearchResources
-from appliance.runtime.address_space import available_bytes
+from appliance.retrieval.resources import SearchResources
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.fair_lock import FairLock
 from appliance.runtime.metrics import Metrics
-from appliance.runtime.workers import run_concurrently
 from appliance.store import archive, chunks, generation_states, generations, lexical, token_places, variants
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
 from appliance.store.vectors import VectorLedger
-from appliance.timestamps import from_microseconds
 from appliance.types import Event, OnEmbedded
 
 if TYPE_CHECKING:
@@ -106,6 +102,9 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self._search_access = SearchAccess(
+            database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
+        )
         self.no_build = self._changes.no_build
 
     def close(self) -> None:
@@ -321,83 +320,20 @@ class IndexService:
 
     # --- search ---------------------------------------------------------------------------------------
 
-    @contextmanager
-    def search_resources(self, *, dense: bool, number: int | None = None) -> Iterator[SearchResources | None]:
-        """What a search reads from, open within the context; None in a home that never stored anything.
+    def search_resources(
+        self, *, dense: bool, number: int | None = None
+    ) -> AbstractContextManager[SearchResources | None]:
+        """See ``SearchAccess.resources``."""
+        return self._search_access.resources(dense=dense, number=number)
 
-        With a ``number``, that of a generation: also one that does not serve, but is kept.
-
-        The model is loaded only for ``dense`` or for a small backlog. If it can't be loaded, the resources have no
-        ``embed`` and give the reason.
-        """
-        with ExitStack() as leases:
-            generation = None if number is None else generation_states.find(self._database.read(), number)
-            if generation is None or generation.state == "active":
-                yield self._search_resources(leases, dense)
-            else:
-                yield self._kept_resources(leases, generation)
-
-    def _kept_resources(self, leases: ExitStack, generation: Generation) -> SearchResources:
-        """What a search in a kept generation reads from."""
-        model = self._models.for_generation(generation)
-        stores = leases.enter_context(self._changes.lease_kept(generation))
-        until = format(from_microseconds(generation.complete_at or 0), "%Y-%m-%d %H:%M UTC")
-        note = f"Generation {generation.id} ({generation.model}) has what was stored until {until}."
-        return replace(self._resources(stores, model, self._models.load_reranker()), notes=(note,))
-
-    def _resources(
-        self, stores: DerivedStores, model: Embedder | None, reranker: RerankerSettings | None
-    ) -> SearchResources:
-        db = self._database.read()
-        return SearchResources(
-            db=db,
-            index=stores.index,
-            generation=stores.generation.id,
-            embed=partial(self._models.embed_query, model) if model else None,
-            lexicon=self._models.load_lexicon,
-            reranker=reranker,
-            time_stage=self._metrics.time_search_stage,
-            archive=None if archive.is_empty(db) else stores.archive,
-            read_tokens=partial(generations.token_vectors, db, stores) if stores.tokens else None,
-            model=stores.generation.model,
+    def _has_backlog(self, found: Generation) -> bool:
+        """Whether anything waits that a search embeds first."""
+        if self._database.is_read_only:
+            return False
+        most = MAX_CATCH_UP_CHUNKS + 1
+        return bool(self._recent_messages) or (
+            0 < chunks.count_pending_up_to(self._database.read(), found.id, most) < most
         )
-
-    def _search_resources(self, leases: ExitStack, dense: bool) -> SearchResources | None:
-        reranker = self._models.load_reranker() if dense else None
-        while (found := self.serving.current()) is not None:
-            # One after the other where memory is limited: each looks whether there is enough for it.
-            if dense and not self.serving.is_open and available_bytes() is None:
-                with suppress(*UNAVAILABLE), run_concurrently(partial(self._models.preload, found.model)):
-                    self.serving.open()
-            model, unavailable_reason, recent_vectors = None, "", {}
-            has_backlog = not self._database.is_read_only and (
-                bool(self._recent_messages)
-                or 0
-                < chunks.count_pending_up_to(self._database.read(), found.id, MAX_CATCH_UP_CHUNKS + 1)
-                <= MAX_CATCH_UP_CHUNKS
-            )
-            if dense or has_backlog:
-                try:
-                    model = self._models.for_generation(found)
-                except ModelUnavailable as error:
-                    unavailable_reason = str(error)
-            try:
-                # A search does not wait for an API: the background embeds what waits, and words find it until then.
-                if model is not None and has_backlog and not is_remote(model):
-                    with self._metrics.time_search_stage("wait"):
-                        recent_vectors = self._catch_up(found, model)
-                stores = leases.enter_context(self.serving.lease())
-            except UNAVAILABLE as error:
-                lexicon = self._models.load_lexicon
-                return SearchResources(self._database.read(), None, found.id, None, lexicon, str(error), reranker)
-            if stores is not None and stores.generation.id == found.id:
-                return replace(
-                    self._resources(stores, model, reranker),
-                    unavailable_reason=unavailable_reason,
-                    recent_vectors=recent_vectors,
-                )
-            leases.close()  # a rebuild has just ended: try again with its generation
-        return None
 
     # --- rebuilding -----------------------------------------------------------------------------------
 
