@@ -17,7 +17,8 @@ from appliance.config import Settings
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, HomeError, ModelUnavailable, OutOfMemory, StoreCorrupt, StoreError, with_sentence
-from appliance.ingest import archiver, indexer, rechunk, token_filler
+from appliance.ingest import archiver, index_build, indexer, rechunk, token_filler
+from appliance.ingest.index_build import BuiltPoints
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
@@ -90,6 +91,9 @@ class IndexService:
         self._rebuild_lock = threading.Lock()
         self._exclusive_requests: set[object] = set()
         self._no_exclusive_requests = threading.Condition()
+        self._may_drain = threading.Event()
+        self._may_drain.set()
+        self._built_points = BuiltPoints()
         self._recent_messages = RecentMessages()
         self._unoptimized_points = 0
         self._are_tokens_complete = False
@@ -218,6 +222,8 @@ class IndexService:
             self._admission.is_idle, self._admission.yield_to_queries, lambda: bool(self._exclusive_requests)
         )
         while should_continue():
+            if not self._may_drain.wait(DRAIN_YIELD_SECONDS):
+                continue
             with self._no_exclusive_requests:
                 self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
             with self._drain_lock:
@@ -252,7 +258,7 @@ class IndexService:
             tokens = None  # ``fill_tokens`` begins another one
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
-            partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
+            partial(self._models.embed_passages, model), tokens, throttle, self._metrics, self._built_points.has,
         )  # fmt: skip
 
     def _report_progress(self, chunks: int, pending: int) -> None:
@@ -279,7 +285,7 @@ class IndexService:
                 if not stack.enter_context(self.exclusive(CATCH_UP_SECONDS)):
                     return
             stores, deadline = self.serving.open(), time.monotonic() + CATCH_UP_SECONDS
-            if stores is None or stores.generation.id != found.id:
+            if stores is None or stores.generation.id != found.id or not self._may_drain.is_set():
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
             with suppress(DiskFull, OutOfMemory):  # full text finds what still waits
@@ -378,17 +384,48 @@ class IndexService:
         Returns:
             The number of indexed chunks.
         """
-        with self._rebuild_lock, self.exclusive(), self.serving.closed():
-            found = self.serving.ensure()
-            self._database.rebuild_indexes()
-            generations.remove_index_for_rebuild(self._home, self._database, found)
-            with self._database.write() as tx:
-                lexical.rebuild(tx)
-                variants.delete_all(tx)
-                chunks.requeue_all(tx, found.id)
+        with self._rebuild_lock, self._without_drains():
+            with self.exclusive(), self.serving.closed():
+                found = self.serving.ensure()
+                self._database.rebuild_indexes()
+                is_built_beside = self._is_embedded and index_build.is_worthwhile(self._home, self._database, found)
+                if not is_built_beside:
+                    generations.remove_index_for_rebuild(self._home, self._database, found)
+                with self._database.write() as tx:
+                    lexical.rebuild(tx)
+                    variants.delete_all(tx)
+                    chunks.requeue_all(tx, found.id)
+            if is_built_beside:
+                self._build_beside(found, progress)
         with self.serving.lease() as stores:
             archiver.rebuild_index(self._database, stores)
-        return self.drain(progress)
+        try:
+            return self.drain(progress)
+        finally:
+            self._built_points = BuiltPoints()
+
+    def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
+        """Build the index of a generation while the present one serves, and put it in its place."""
+        built = index_build.build(self._home, self._database, generation, progress)
+        with self.exclusive(), self.serving.closed():
+            if built is None:
+                generations.remove_index_for_rebuild(self._home, self._database, generation)
+            else:
+                index_build.replace_index(self._home, generation)
+                self._built_points = built
+
+    @contextmanager
+    def _without_drains(self) -> Iterator[None]:
+        """Nothing is put into the index or dropped from it within the context."""
+        self._may_drain.clear()
+        try:
+            yield
+        finally:
+            self._may_drain.set()
+
+    @property
+    def _is_embedded(self) -> bool:
+        return not self._settings.index.url
 
     def expunge(self, progress: OnEmbedded) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.

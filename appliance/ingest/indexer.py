@@ -79,6 +79,8 @@ class IndexingContext:
     tokens: TokenLedger | None = None
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
+    has_point: Callable[[int, int], bool] = lambda ticket, chunk: False
+    """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,8 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
         return 0
     batch = _vectors(context, pending)
     pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
-    _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in pending if not chunk.archived])
+    new = [chunk for chunk in pending if not chunk.archived and not context.has_point(chunk.ticket, chunk.chunk)]
+    _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in new])
     keys = [chunk.chunk for chunk in pending]
     signatures = near_duplicates.signatures(context.database.read(), keys)
     comparison = near_duplicates.ComparisonVectors(context.generation, batch.vectors, context.ledger.read)
@@ -159,6 +162,8 @@ def _acknowledged(
 
 
 def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
+    if not points:
+        return
     for step in _steps(context, points, UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES):
         context.index.upsert(step)
     context.throttle.yield_to_queries()

@@ -411,6 +411,19 @@ def with_point_fields(db: sqlite3.Connection, generation: int, messages: Collect
     return _with_point_fields(db, generation, f"{which} AND generation = ?1", (json_keys(messages),))
 
 
+def messages_by_scope(db: sqlite3.Connection, generation: int) -> list[int]:
+    """Return the messages that have chunks in a generation, those of a user and namespace together."""
+    return [
+        key
+        for (key,) in db.execute(
+            "SELECT m.id FROM message m JOIN session s ON s.id = m.session_id"
+            " WHERE EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
+            " ORDER BY s.user_id, s.namespace, m.id",
+            (generation,),
+        )
+    ]
+
+
 _SECOND_KEYS_SQL = JSON_KEYS_SQL.replace("?", "?2")
 
 

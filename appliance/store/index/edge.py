@@ -99,7 +99,7 @@ class EdgeIndex:
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         validation.check_points(points, self.dimension)
         for batch in _batches(points, max(1, min(_POINTS_A_BATCH, _FLOATS_A_BATCH // self.dimension))):
-            operation = q.UpdateOperation.upsert_points([_point(point) for point in batch])
+            operation = q.UpdateOperation.upsert_points([engine_point(point) for point in batch])
             characters = sum(len(point.own) + len(point.window) + len(point.summary) for point in batch)
             with self._engine("add points") as shard:
                 self._take_room(preallocation.upsert_log_bytes(len(batch), self.dimension, characters))
@@ -282,7 +282,8 @@ class EdgeIndex:
 # --- between our values and the engine's -----------------------------------------------------------
 
 
-def _point(point: IndexPoint) -> q.Point:
+def engine_point(point: IndexPoint) -> q.Point:
+    """A point as the engine takes it; it must have been checked."""
     vectors: dict[str, Any] = {
         "dense": point.vector.tolist(),
         **sparse.encode_document_fields(point.own, point.window, point.summary),
