@@ -394,7 +394,7 @@ class IndexService:
                 with self._database.write() as tx:
                     lexical.rebuild(tx)
                     variants.delete_all(tx)
-                    chunks.requeue_all(tx, found.id)
+                    chunks.requeue_all(tx, found.id, embedded_last=is_built_beside)
             if is_built_beside:
                 self._build_beside(found, progress)
         with self.serving.lease() as stores:

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -30,6 +31,9 @@ from appliance.store.vectors import VectorLedger, round_to_stored
 
 BATCH_CHUNKS = 1024
 """Chunks in a batch: few enough that stopping loses only seconds of work, enough that flushing costs nothing."""
+
+BATCH_EMBEDDED_CHUNKS = 4096
+"""Chunks in a batch that have their vectors already, as while an index is rebuilt: it takes a second."""
 
 BATCH_CHUNKS_DURING_QUERIES = 512
 """The same while queries run. A flush takes about 50 ms, in which nothing else runs in this process, however little
@@ -115,9 +119,7 @@ def index_batch(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET)
 
 def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.MAX_TICKET) -> int:
     """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number."""
-    pending: Sequence[PendingChunk] = chunks.next_puts(
-        context.database.read(), context.generation, limit, up_to_ticket=up_to_ticket
-    )
+    pending: Sequence[PendingChunk] = _next_puts(context, limit, up_to_ticket)
     if not pending:
         return 0
     batch = _vectors(context, pending)
@@ -130,6 +132,16 @@ def put_chunks(context: IndexingContext, limit: int, up_to_ticket: int = chunks.
     with _acknowledged(context, pending, batch) as tx:
         near_duplicates.link(tx, keys, signatures, comparison)
     return len(pending)
+
+
+def _next_puts(context: IndexingContext, limit: int, up_to_ticket: int) -> Sequence[PendingChunk]:
+    """The next ``limit`` chunks; more if none of those has to be embedded and there is time."""
+    db = context.database.read()
+    found = chunks.next_puts(db, context.generation, limit, up_to_ticket=up_to_ticket)
+    if limit == BATCH_CHUNKS == len(found) and all(chunk.row is not None for chunk in found):
+        more = chunks.next_puts(db, context.generation, BATCH_EMBEDDED_CHUNKS, up_to_ticket=up_to_ticket)
+        return list(takewhile(lambda chunk: chunk.row is not None, more)) or found
+    return found
 
 
 def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int) -> int:

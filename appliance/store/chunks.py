@@ -253,11 +253,24 @@ def requeue_session(tx: sqlite3.Connection, session: int) -> None:
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE s.session_id = ?", (session,))
 
 
-def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
-    """Queue every chunk of a generation, of messages and summaries, because its index is empty."""
-    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.generation = ?", (generation,))
+def requeue_all(tx: sqlite3.Connection, generation: int, *, embedded_last: bool = False) -> None:
+    """Queue every chunk of a generation, of messages and summaries, because its index is empty.
+
+    Args:
+        tx: The transaction.
+        generation: The generation.
+        embedded_last: Whether messages' chunks that have a vector come after all others, in the order of their keys, in
+            which those of a session are mostly together.
+    """
+    puts = _MESSAGE_PUTS_SQL
+    if embedded_last:
+        embedded = "SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest"
+        puts = puts.replace(PRIORITY_SQL, f"CASE WHEN EXISTS ({embedded}) THEN {LAST_PRIORITY} ELSE {PRIORITY_SQL} END")
+    _enqueue(tx, f"{puts} AND c.generation = ?", (generation,))
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE p.generation = ?", (generation,))
 
+
+LAST_PRIORITY = -(2**62)
 
 _MESSAGE_PUTS_SQL = (
     f"SELECT c.id, c.generation, 'put', {PRIORITY_SQL} FROM chunk c JOIN message m ON m.id = c.message_id"

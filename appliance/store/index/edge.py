@@ -37,6 +37,8 @@ _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
 # Allocating takes some milliseconds, however much it is: a person's messages come one by one.
 _LOG_BYTES_AT_ONCE = 1_000_000
+# The same while large batches follow one another, where the disk has room for so much.
+_UPDATES_AT_ONCE = 8
 _MAX_COUNTS = 100
 # Address space: a batch, its log record several times, and a file of 32 MB that is begun; a segment that is optimized.
 _UPDATING_MEMORY_BYTES = 100_000_000
@@ -267,6 +269,8 @@ class EdgeIndex:
         if log_growth > self._allocated_log_bytes:
             self._allocated_log_bytes = 0
             allocated = max(log_growth, _LOG_BYTES_AT_ONCE)
+            if log_growth * 2 > _LOG_BYTES_AT_ONCE and free_bytes(self.folder) > _UPDATES_AT_ONCE * 10 * log_growth:
+                allocated = _UPDATES_AT_ONCE * log_growth
             preallocation.preallocate(self.folder, allocated, "add to the index")
             self._allocated_log_bytes = allocated
         self._allocated_log_bytes -= log_growth
