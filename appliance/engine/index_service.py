@@ -101,6 +101,8 @@ class IndexService:
         self._reported_at = 0.0
         self._models = ModelCache(home, settings, metrics, embedder)
         self.serving = ServingGeneration(home, settings, database, self._models)
+        if not database.is_read_only:
+            index_build.discard_leftovers(home)
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():

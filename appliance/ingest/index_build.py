@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -87,14 +88,16 @@ def build(
     Returns:
         The points; None if a process failed. Then there is no folder.
     """
-    folder = built_path(home, generation)
     discard(home, generation)
+    folder = built_path(home, generation)
     folder.mkdir(mode=FOLDER_MODE)
+    # What a process of a killed build still writes must not come into this one.
+    parts = Path(tempfile.mkdtemp(dir=folder))
     db = database.read()
     ticket, total = chunks.newest_ticket(db), chunks.count(db, generation.id)
     keys = np.array(chunks.messages_by_scope(db, generation.id), np.int64)
-    np.save(folder / "messages.npy", keys)
-    plans = list(_plans(home, database, generation, folder, len(keys), _segment_count(total)))
+    np.save(parts / "messages.npy", keys)
+    plans = list(_plans(home, database, generation, parts, len(keys), _segment_count(total)))
     try:
         if not _run(plans, _process_count(total, generation.dimension), lambda done: progress(done, total - done)):
             discard(home, generation)
@@ -121,6 +124,12 @@ def discard(home: Home, generation: Generation) -> None:
 
 
 INDEX_FOLDER = "index"
+
+
+def discard_leftovers(home: Home) -> None:
+    """Remove what builds that were killed have left over; called before there are stores."""
+    for folder in home.index.glob("g*.built"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def built_path(home: Home, generation: Generation) -> Path:
@@ -156,6 +165,7 @@ def _free_memory_bytes() -> float:
 def _plans(
     home: Home, database: Database, generation: Generation, folder: Path, messages: int, count: int
 ) -> Iterator[SegmentPlan]:
+    """The plans of ``count`` segments, whose files are in ``folder``."""
     rows = chunks.count_ledger_rows(database.read(), generation.id)
     bounds = [number * messages // count for number in range(count + 1)]
     for number, (start, stop) in enumerate(itertools.pairwise(bounds)):

@@ -79,7 +79,7 @@ def assemble(folder: Path, dimension: int, parts: Sequence[Path], points: int) -
         StoreCorrupt: The engine does not find so many points.
         DiskFull, OutOfMemory, StoreError: The engine says so.
     """
-    segments = [segment for part in parts for segment in _optimized_segments(part)]
+    segments = [segment for part in parts for segment in _filled_segments(part)]
     newest = max((_version(segment) for segment in segments), default=0)
     engine, _ = shard.open_shard(folder, dimension, prewarm=False)
     with shard.translate_errors("be built", folder):
@@ -102,15 +102,15 @@ def assemble(folder: Path, dimension: int, parts: Sequence[Path], points: int) -
     _sync(target)
 
 
-def _optimized_segments(part: Path) -> list[Path]:
-    """The segments of a shard but the empty one that takes its next points."""
-    found = []
-    for segment in sorted((part / _SEGMENTS).iterdir()):
-        described = json.loads((segment / "segment.json").read_text())
-        sparse_vectors = described["config"]["sparse_vector_data"].values()
-        if all(vector["index"]["index_type"] == "Mmap" for vector in sparse_vectors):
-            found.append(segment)
-    return found
+def _filled_segments(part: Path) -> list[Path]:
+    """The segments of a shard but the empty one that takes its next points. A few points are not optimized."""
+    every = sorted((part / _SEGMENTS).iterdir())
+    return [segment for segment in every if _is_optimized(segment)] or every
+
+
+def _is_optimized(segment: Path) -> bool:
+    legs = json.loads((segment / "segment.json").read_text())["config"]["sparse_vector_data"].values()
+    return all(leg["index"]["index_type"] == "Mmap" for leg in legs)
 
 
 def _version(segment: Path) -> int:
