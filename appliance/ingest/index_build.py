@@ -46,6 +46,7 @@ MAX_PROCESSES = 8
 MEMORY_SHARE = 0.5
 """How much of the memory that is free all processes may take together."""
 
+
 @dataclass(frozen=True, slots=True)
 class BuiltPoints:
     """Chunks whose points an index has already, unless they were queued again, with a newer ticket."""

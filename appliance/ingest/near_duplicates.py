@@ -107,7 +107,9 @@ class ComparisonVectors:
 def signatures(db: sqlite3.Connection, chunks: Sequence[int]) -> list[MessageSignature]:
     """Return the signatures of the messages of the given chunks that have no fingerprint yet."""
     found = variants.comparable_messages(db, variants.without_fingerprint(db, chunks))
-    return [signature for start in range(0, len(found), SIGNED_BLOCK) for signature in sign(found[start:][:SIGNED_BLOCK])]
+    return [
+        signature for start in range(0, len(found), SIGNED_BLOCK) for signature in sign(found[start:][:SIGNED_BLOCK])
+    ]
 
 
 def link(

@@ -26,6 +26,7 @@ from tests.bench import (
     summarising,
     waiting,
 )
+from tests.bench.peers import __main__ as peers
 from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
 ALL = (
@@ -36,6 +37,7 @@ ALL = (
     "ingest",
     "mcp_start",
     "parsing",
+    "peers",
     "rerank",
     "scale",
     "serving",
@@ -57,6 +59,16 @@ def test_help_says_how_to_run_it(name: str) -> None:
         check=True,
     )
     assert f"python -m tests.bench.{name}" in done.stdout
+
+
+@pytest.mark.slow
+def test_peers_in_short(tmp_path: Path) -> None:
+    """The product alone: what pip installs is not for a test."""
+    found = peers.run(tmp_path, 400, ["appliance"], searches=10)
+    (ours,) = found["stores"].values()
+    assert ours["build_a_second"] > 0 and ours["disk_mb"] > 0
+    assert ours["search_recall_at_10"] == ours["filtered_recall_at_10"] == 1.0
+    assert ours["search_ms"]["calls"] == ours["filtered_ms"]["calls"] == 10
 
 
 @pytest.mark.slow

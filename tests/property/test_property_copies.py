@@ -66,9 +66,7 @@ def arrive(database: Database, numbered: Sequence[tuple[int, Said]]) -> None:
                 None,
                 [MessageInsert(str(number), number, 0, None, None, role, None, text, True, None, "{}")],
             )
-        near_duplicates.link_by_text(
-            tx, near_duplicates.sign(variants.comparable_messages(tx, keys))
-        )
+        near_duplicates.link_by_text(tx, near_duplicates.sign(variants.comparable_messages(tx, keys)))
 
 
 def memories(database: Database) -> set[frozenset[int]]:

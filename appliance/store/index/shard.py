@@ -142,10 +142,7 @@ def _config(dimension: int, *, wal_enabled: bool | None = None, indexing_thresho
         payload_memory=q.Memory.Cold,
         # m=0: a segment is optimized without building a graph.
         hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NO_GRAPH_THRESHOLD_KB),
-        optimizers=q.EdgeOptimizersConfig(
-            indexing_threshold=indexing_threshold,
-            default_segment_number=_MAX_SEGMENTS,
-        ),
+        optimizers=q.EdgeOptimizersConfig(indexing_threshold=indexing_threshold, default_segment_number=_MAX_SEGMENTS),
     )
 
 

@@ -40,6 +40,7 @@ def run(folder: Path, points: int, names: list[str], searches: int = SEARCHES) -
             found[name] = _measured(folder, folder / f"corpus-{points}", name)
         except subprocess.CalledProcessError as error:
             found[name] = {"error": f"it ended with {error.returncode}: {(error.stderr or '')[-500:]}"}
+        measure.say(f"{name}: {json.dumps(found[name])}")
     return {
         "benchmark": "peers",
         "machine": machine,
@@ -65,8 +66,7 @@ def _measured(folder: Path, made: Path, name: str) -> measure.Document:
             command,
             cwd=measure.ROOT,
             env=measure.environment() | {"ANONYMIZED_TELEMETRY": "False", "PYTHONWARNINGS": "ignore"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             check=True,
         )

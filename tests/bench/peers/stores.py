@@ -109,7 +109,10 @@ def _build_qdrant(folder: Path, vectors: NDArray[np.float32], payload: Sequence[
     for rows in _batches(len(vectors)):
         client.upsert(
             "points",
-            [models.PointStruct(id=row + 1, vector=vectors[row].tolist(), payload=asdict(payload[row])) for row in rows],
+            [
+                models.PointStruct(id=row + 1, vector=vectors[row].tolist(), payload=asdict(payload[row]))
+                for row in rows
+            ],
         )
     client.close()
 

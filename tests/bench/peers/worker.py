@@ -67,7 +67,6 @@ def _searches(name: str, search: Search, made: Corpus, filtered: bool) -> measur
     }
 
 
-
 def _recall(made: Corpus, number: int, ids: list[int], filtered: bool) -> float:
     """The share of the ten that are at least as near as the tenth, and belong to the user."""
     needed = (made.nearest_of_user if filtered else made.nearest)[number] - _TOLERANCE
