@@ -212,7 +212,7 @@ def _started(plan: SegmentPlan) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "appliance.ingest.segment_worker", msgspec.json.encode(plan).decode()],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # never written to: its end tells the process that this one is gone
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -2,13 +2,15 @@
 
 PLAN is a ``SegmentPlan`` as JSON. The process reads the messages' chunks from the database and their vectors from the
 ledger, and writes the segment's folder and, beside it, the keys of its chunks (``KEYS_SUFFIX``). It prints the number
-of its points so far, a line each time.
+of its points so far, a line each time, and ends when its standard input does.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -72,7 +74,14 @@ def _batches(
         print(len(built), flush=True)
 
 
+def _end_with_the_parent() -> None:
+    """End this process when its parent does, even if that is killed: then its end of our standard input is closed."""
+    os.read(0, 1)
+    os._exit(1)
+
+
 def main() -> None:
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     gc.disable()  # of millions of small objects without cycles, it would look at all again and again
     build(msgspec.json.decode(sys.argv[1], type=SegmentPlan))
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +124,35 @@ def test_a_build_that_was_killed_leaves_nothing(home: Path, large: Appliance) ->
         assert not left.parent.exists()
         assert again.reindex() == 240
         assert not again.verify().problems
+
+
+REINDEX = """
+import sys
+from appliance import Appliance
+from appliance.ingest import index_build
+from appliance_models import HashEmbedder
+index_build.MIN_CHUNKS = 1
+with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memory:
+    print("open", flush=True)
+    memory.reindex()
+    print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
+def test_killed_at_any_moment_it_repairs_itself(home: Path, large: Appliance) -> None:
+    before = answers(large)
+    large.close()
+    moments = [0.0, 0.3, 0.6, 1.0, 1.5, 2.5]
+    for moment in moments:
+        process = subprocess.Popen([sys.executable, "-c", REINDEX, str(home)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None and process.stdout.readline() == "open\n"
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(moment)
+        process.kill()
+        process.communicate()
+        with Appliance.open(home, worker=False, embedder=HashEmbedder()) as again:
+            again.embed_pending()
+            assert answers(again) == before
+            assert not again.verify().problems
