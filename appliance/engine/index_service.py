@@ -20,8 +20,9 @@ from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.search_access import SearchAccess
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
-from appliance.ingest import archiver, indexer, token_filler
+from appliance.ingest import archiver, index_build, indexer, token_filler
 from appliance.ingest.archiver import ArchivingContext
+from appliance.ingest.index_build import BuiltPoints
 from appliance.ingest.indexer import IndexingContext, Throttle
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
@@ -91,6 +92,9 @@ class IndexService:
         self._rebuild_lock = FairLock()
         self._exclusive_requests: set[object] = set()
         self._no_exclusive_requests = threading.Condition()
+        self._may_drain = threading.Event()
+        self._may_drain.set()
+        self._built_points = BuiltPoints()
         self._recent_messages = RecentMessages()
         self._unoptimized_points = 0
         self._are_tokens_complete = False
@@ -106,6 +110,8 @@ class IndexService:
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
         )
         self.no_build = self._changes.no_build
+        if not database.is_read_only:
+            index_build.discard_leftovers(home)
 
     def close(self) -> None:
         with self.exclusive(), self.serving.closed():
@@ -239,6 +245,8 @@ class IndexService:
             self._admission.is_idle, self._admission.yield_to_queries, lambda: bool(self._exclusive_requests)
         )
         while should_continue():
+            if not self._may_drain.wait(DRAIN_YIELD_SECONDS):
+                continue
             with self._no_exclusive_requests:
                 self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
             with self._drain_lock:
@@ -278,7 +286,7 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
-            model.texts_a_call if is_remote(model) else 0,
+            model.texts_a_call if is_remote(model) else 0, self._built_points.has,
         )  # fmt: skip
 
     def _yielding_throttle(self) -> Throttle:
@@ -308,7 +316,7 @@ class IndexService:
                 if not stack.enter_context(self.exclusive(CATCH_UP_SECONDS)):
                     return
             stores, deadline = self.serving.open(), time.monotonic() + CATCH_UP_SECONDS
-            if stores is None or stores.generation.id != found.id:
+            if stores is None or stores.generation.id != found.id or not self._may_drain.is_set():
                 return
             context = self._indexing_context(stores, model, Throttle(is_idle=lambda: False))
             with suppress(DiskFull, OutOfMemory, IndexUnavailable):  # full text finds what still waits
@@ -371,17 +379,48 @@ class IndexService:
         Returns:
             The number of indexed chunks.
         """
-        with self._rebuild_lock, self.exclusive(), self.serving.closed():
-            found = self.serving.ensure()
-            self._database.rebuild_indexes()
-            self.serving.remove_index(found)
-            with self._database.write() as tx:
-                lexical.rebuild(tx)
-                variants.delete_all(tx)
-                chunks.requeue_all(tx, found.id)
+        with self._rebuild_lock, self._without_drains():
+            with self.exclusive(), self.serving.closed():
+                found = self.serving.ensure()
+                self._database.rebuild_indexes()
+                is_built_beside = self._is_embedded and index_build.is_worthwhile(self._home, self._database, found)
+                if not is_built_beside:
+                    self.serving.remove_index(found)
+                with self._database.write() as tx:
+                    lexical.rebuild(tx)
+                    variants.delete_all(tx)
+                    chunks.requeue_all(tx, found.id, embedded_last=is_built_beside)
+            if is_built_beside:
+                self._build_beside(found, progress)
         with self.serving.lease() as stores:
             archiver.rebuild_index(self._database, stores)
-        return self.drain(progress)
+        try:
+            return self.drain(progress)
+        finally:
+            self._built_points = BuiltPoints()
+
+    def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
+        """Build the index of a generation while the present one serves, and put it in its place."""
+        built = index_build.build(self._home, self._database, generation, progress)
+        with self.exclusive(), self.serving.closed():
+            if built is None:
+                self.serving.remove_index(generation)
+            else:
+                index_build.replace_index(self._home, generation)
+                self._built_points = built
+
+    @contextmanager
+    def _without_drains(self) -> Iterator[None]:
+        """Nothing is put into the index or dropped from it within the context."""
+        self._may_drain.clear()
+        try:
+            yield
+        finally:
+            self._may_drain.set()
+
+    @property
+    def _is_embedded(self) -> bool:
+        return not self.serving.location.server
 
     def expunge(self, progress: OnEmbedded) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.

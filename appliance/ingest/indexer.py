@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TypeVar
 
 import msgspec
@@ -31,6 +32,9 @@ from appliance.store.vectors import VectorLedger
 
 BATCH_CHUNKS = 1024
 """Chunks in a batch: few enough that stopping loses only seconds of work, enough that flushing costs nothing."""
+
+BATCH_EMBEDDED_CHUNKS = 4096
+"""Chunks in a batch that have their vectors already, as while an index is rebuilt: it takes a second."""
 
 BATCH_CHUNKS_DURING_QUERIES = 512
 """The same while queries run. A flush takes about 50 ms, in which nothing else runs in this process, however little
@@ -88,6 +92,8 @@ class IndexingContext:
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
     texts_a_call: int = 0
+    has_point: Callable[[int, int], bool] = lambda ticket, chunk: False
+    """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
 
     @property
     def batch_chunks(self) -> int:
@@ -145,21 +151,34 @@ def put_chunks(
 ) -> int:
     """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number. Only
     chunks of ``messages``, if it is not None."""
-    pending: Sequence[PendingChunk] = chunks.next_puts(
-        context.database.read(), context.generation, limit, messages, up_to_ticket
-    )
+    pending: Sequence[PendingChunk]
+    if messages is None:
+        pending = _next_puts(context, limit, up_to_ticket)
+    else:
+        pending = chunks.next_puts(context.database.read(), context.generation, limit, messages, up_to_ticket)
     if not pending:
         return 0
     context.index.require_ready()
     batch = _vectors(context, pending)
     pending = [chunk for chunk in pending if chunk.digest in batch.vectors]
-    _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in pending if not chunk.archived])
+    new = [chunk for chunk in pending if not chunk.archived and not context.has_point(chunk.ticket, chunk.chunk)]
+    _put(context, [point(chunk, batch.vectors[chunk.digest]) for chunk in new])
     keys = [chunk.chunk for chunk in pending]
     signatures = near_duplicates.signatures(context.database.read(), keys)
     comparison = near_duplicates.ComparisonVectors(context.generation, batch.vectors, context.ledger.read)
     with _acknowledged(context, pending, batch) as tx:
         near_duplicates.link(tx, keys, signatures, comparison)
     return len(pending)
+
+
+def _next_puts(context: IndexingContext, limit: int, up_to_ticket: int) -> Sequence[PendingChunk]:
+    """The next ``limit`` chunks; more if none of those has to be embedded and there is time."""
+    db = context.database.read()
+    found = chunks.next_puts(db, context.generation, limit, up_to_ticket=up_to_ticket)
+    if limit == BATCH_CHUNKS == len(found) and all(chunk.row is not None for chunk in found):
+        more = chunks.next_puts(db, context.generation, BATCH_EMBEDDED_CHUNKS, up_to_ticket=up_to_ticket)
+        return list(takewhile(lambda chunk: chunk.row is not None, more)) or found
+    return found
 
 
 def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int) -> int:
@@ -193,6 +212,8 @@ def _acknowledged(
 
 
 def _put(context: IndexingContext, points: Sequence[IndexPoint]) -> None:
+    if not points:
+        return
     for step in _steps(context, points, UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES):
         context.index.upsert(step)
     context.throttle.yield_to_queries()

@@ -19,13 +19,14 @@ MinHash: A. Broder, "On the resemblance and containment of documents" (1997).
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +34,6 @@ from numpy.typing import NDArray
 from appliance.store import messages, variants
 from appliance.store.scripts import is_question, split_unspaced
 from appliance.store.variants import BAND_COUNT, ComparableMessage, NearbyMessage
-
-if TYPE_CHECKING:
-    from datasketch import MinHash  # type: ignore[import-untyped]
 
 MIN_JACCARD = 0.85
 """The least Jaccard index of two near-duplicates."""
@@ -68,6 +66,9 @@ MAX_SEGMENT_MESSAGES = 2_048
 
 COMPARISON_BLOCK = 64
 """How many new messages are compared with their surroundings at once."""
+
+SIGNED_BLOCK = 1_024
+"""How many messages are signed together: their shingles take a few megabytes."""
 
 MAX_CACHED_SHINGLE_SETS = 64
 """How many sets of shingles a batch keeps in memory."""
@@ -105,7 +106,10 @@ class ComparisonVectors:
 
 def signatures(db: sqlite3.Connection, chunks: Sequence[int]) -> list[MessageSignature]:
     """Return the signatures of the messages of the given chunks that have no fingerprint yet."""
-    return [sign(message) for message in variants.comparable_messages(db, variants.without_fingerprint(db, chunks))]
+    found = variants.comparable_messages(db, variants.without_fingerprint(db, chunks))
+    return [
+        signature for start in range(0, len(found), SIGNED_BLOCK) for signature in sign(found[start:][:SIGNED_BLOCK])
+    ]
 
 
 def link(
@@ -122,15 +126,23 @@ def link(
 # --- by text --------------------------------------------------------------------------------------------
 
 
-def sign(message: ComparableMessage) -> MessageSignature:
-    """Compute the signature of a message."""
-    text = variants.normalize_text(message.text)
+def sign(found: Sequence[ComparableMessage]) -> list[MessageSignature]:
+    """Compute the signatures of messages."""
+    texts = [variants.normalize_text(message.text) for message in found]
+    shingle_sets = [shingles(text) for text in texts]
+    values = iter(minhashes([pieces for pieces in shingle_sets if len(pieces) >= MIN_SHINGLES]))
+    return [
+        _signature(message, text, next(values) if len(pieces) >= MIN_SHINGLES else None)
+        for message, text, pieces in zip(found, texts, shingle_sets, strict=True)
+    ]
+
+
+def _signature(message: ComparableMessage, text: str, values: NDArray[np.uint32] | None) -> MessageSignature:
+    """The signature of a message, given the MinHash of its text if that is long enough."""
     scope = (message.user_id, message.namespace, message.role)
     digest = variants.text_digest(*scope, text)
-    pieces = shingles(text)
-    if len(pieces) < MIN_SHINGLES:
+    if values is None:
         return MessageSignature(message, text, digest, None)
-    values = minhash(pieces)
     prefix_hash = variants.hash_parts(4, *scope, *numbers(text))
     bands = []
     for band in range(BAND_COUNT):
@@ -155,20 +167,42 @@ def numbers(text: str) -> list[str]:
     return sorted(_NUMBER.findall(text))
 
 
-def minhash(pieces: frozenset[str]) -> NDArray[np.uint32]:
-    """Return the least hash of the shingles under each of ``BAND_COUNT * ROWS_PER_BAND`` permutations,
-    little-endian."""
-    sketch = _empty_sketch().copy()
-    sketch.update_batch([piece.encode("utf-8", "surrogatepass") for piece in pieces])
-    return np.asarray(sketch.hashvalues).astype("<u4")
+def minhashes(shingle_sets: Sequence[frozenset[str]]) -> NDArray[np.uint32]:
+    """Return the MinHash of each of the sets, which are not empty: the least hash of its shingles under each
+    permutation, shape (len(shingle_sets), ``BAND_COUNT * ROWS_PER_BAND``), little-endian.
+
+    They are those of datasketch's ``MinHash(num_perm=…, seed=1, hashfunc=zlib.crc32, scheme="affine32")``. Computing
+    those of many texts at once takes a fifth of the time.
+    """
+    if not shingle_sets:
+        return np.zeros((0, BAND_COUNT * ROWS_PER_BAND), "<u4")
+    starts = list(itertools.accumulate((len(pieces) for pieces in shingle_sets[:-1]), initial=0))
+    factors, summands = _permutations()
+    hashes = np.array(
+        [zlib.crc32(piece.encode("utf-8", "surrogatepass")) for pieces in shingle_sets for piece in pieces], np.uint32
+    )
+    mixed = _mix(hashes)[:, np.newaxis]
+    least: NDArray[np.uint32] = np.minimum.reduceat(mixed * factors + summands, starts, axis=0)
+    return least.astype("<u4")
+
+
+def _mix(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The finalizer of MurmurHash3, without which similar hashes would have similar permutations."""
+    hashes = hashes ^ (hashes >> np.uint32(16))
+    hashes = hashes * np.uint32(0x85EBCA6B)
+    hashes = hashes ^ (hashes >> np.uint32(13))
+    hashes = hashes * np.uint32(0xC2B2AE35)
+    return hashes ^ (hashes >> np.uint32(16))
 
 
 @cache
-def _empty_sketch() -> MinHash:
+def _permutations() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     # Imported when first needed: it imports scipy, which takes a second and 35 MB.
-    from datasketch import MinHash
+    from datasketch import MinHash  # type: ignore[import-untyped]
 
-    return MinHash(num_perm=BAND_COUNT * ROWS_PER_BAND, seed=1, hashfunc=zlib.crc32, scheme="affine32")
+    sketch = MinHash(num_perm=BAND_COUNT * ROWS_PER_BAND, seed=1, hashfunc=zlib.crc32, scheme="affine32")
+    factors, summands = sketch.permutations
+    return np.asarray(factors, np.uint32), np.asarray(summands, np.uint32)
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:

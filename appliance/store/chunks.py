@@ -194,11 +194,24 @@ def requeue_session(tx: sqlite3.Connection, session: int) -> None:
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE s.session_id = ?", (session,))
 
 
-def requeue_all(tx: sqlite3.Connection, generation: int) -> None:
-    """Queue every chunk of a generation, of messages and summaries, because its index is empty."""
-    _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.generation = ?", (generation,))
+def requeue_all(tx: sqlite3.Connection, generation: int, *, embedded_last: bool = False) -> None:
+    """Queue every chunk of a generation, of messages and summaries, because its index is empty.
+
+    Args:
+        tx: The transaction.
+        generation: The generation.
+        embedded_last: Whether messages' chunks that have a vector come after all others, in the order of their keys, in
+            which those of a session are mostly together.
+    """
+    puts = _MESSAGE_PUTS_SQL
+    if embedded_last:
+        embedded = "SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest"
+        puts = puts.replace(PRIORITY_SQL, f"CASE WHEN EXISTS ({embedded}) THEN {LAST_PRIORITY} ELSE {PRIORITY_SQL} END")
+    _enqueue(tx, f"{puts} AND c.generation = ?", (generation,))
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE p.generation = ?", (generation,))
 
+
+LAST_PRIORITY = -(2**62)
 
 _MESSAGE_PUTS_SQL = (
     f"SELECT c.id, c.generation, 'put', {PRIORITY_SQL} FROM chunk c JOIN message m ON m.id = c.message_id"
@@ -360,6 +373,19 @@ def with_point_fields(db: sqlite3.Connection, generation: int, messages: Collect
     """Return the chunks of messages with everything that their points need; their ticket is 0."""
     which = f"SELECT 0 AS ticket, id AS chunk_id, 0 AS priority FROM chunk WHERE message_id IN {_SECOND_KEYS_SQL}"
     return _with_point_fields(db, generation, f"{which} AND generation = ?1", (json_keys(messages),))
+
+
+def messages_by_scope(db: sqlite3.Connection, generation: int) -> list[int]:
+    """Return the messages that have chunks in a generation, those of a user and namespace together."""
+    return [
+        key
+        for (key,) in db.execute(
+            "SELECT m.id FROM message m JOIN session s ON s.id = m.session_id"
+            " WHERE EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
+            " ORDER BY s.user_id, s.namespace, m.id",
+            (generation,),
+        )
+    ]
 
 
 _SECOND_KEYS_SQL = JSON_KEYS_SQL.replace("?", "?2")

@@ -59,7 +59,7 @@ def run(texts: Path | None, message_count: int, model_count: int, embedder: Embe
         "alike": (lambda n: f"say {_word(n)}", message_count, 5.0),
     }
     document: measure.Document = {"benchmark": "copies", "machine": measure.machine(), "texts": origin}
-    near_duplicates.minhash(frozenset(["the library is loaded before anything is timed"]))
+    near_duplicates.minhashes([frozenset(["the library is loaded before anything is timed"])])
     with tempfile.TemporaryDirectory() as folder:
         document["share"] = share(found[:model_count], Path(folder), embedder)
         for name, (text, session_messages, likeness) in cases.items():

@@ -27,6 +27,7 @@ from tests.bench import (
     summarising,
     waiting,
 )
+from tests.bench.peers import __main__ as peers
 from tests.eval.datasets import BenchmarkCorpus, BenchmarkQuestion
 
 ALL = (
@@ -38,6 +39,7 @@ ALL = (
     "ingest",
     "mcp_start",
     "parsing",
+    "peers",
     "rerank",
     "scale",
     "serving",
@@ -68,6 +70,15 @@ def test_capacity_in_short() -> None:
     table = capacity.rows(home, search)
     assert [row[0] for row in table] == [f"{chunks:,}" for chunks, _ in capacity.LEVELS]
     assert [row[5] for row in table][:2] == ["embedded", "embedded"]
+
+
+def test_peers_in_short(tmp_path: Path) -> None:
+    """The product alone: what pip installs is not for a test."""
+    found = peers.run(tmp_path, 400, ["appliance"], searches=10)
+    (ours,) = found["stores"].values()
+    assert ours["build_a_second"] > 0 and ours["disk_mb"] > 0
+    assert ours["search_recall_at_10"] == ours["filtered_recall_at_10"] == 1.0
+    assert ours["search_ms"]["calls"] == ours["filtered_ms"]["calls"] == 10
 
 
 @pytest.mark.slow

@@ -66,9 +66,7 @@ def arrive(database: Database, numbered: Sequence[tuple[int, Said]]) -> None:
                 None,
                 [MessageInsert(str(number), number, 0, None, None, role, None, text, True, None, "{}")],
             )
-        near_duplicates.link_by_text(
-            tx, [near_duplicates.sign(each) for each in variants.comparable_messages(tx, keys)]
-        )
+        near_duplicates.link_by_text(tx, near_duplicates.sign(variants.comparable_messages(tx, keys)))
 
 
 def memories(database: Database) -> set[frozenset[int]]:
@@ -149,6 +147,6 @@ def test_what_is_deleted_leaves_nothing_and_the_others_stay_together(said: list[
 def test_a_text_s_bands_are_for_good() -> None:
     """They are stored: another version of a library must not make others."""
     said = variants.ComparableMessage(1, 1, "ana", "", "user", None, None, 0, 0, " ".join(STORY))
-    found = near_duplicates.sign(said)
+    (found,) = near_duplicates.sign([said])
     assert found.digest == -128203156532040625
     assert found.bands == (-942205298, 1684373869, -397416612, -2112290868, -1306803189)

@@ -37,6 +37,8 @@ _IDS_A_BATCH = 10_000
 _VECTORS_A_BATCH = 1_000
 # Allocating takes some milliseconds, however much it is: a person's messages come one by one.
 _LOG_BYTES_AT_ONCE = 1_000_000
+# The same while large batches follow one another, where the disk has room for so much.
+_UPDATES_AT_ONCE = 8
 _MAX_COUNTS = 100
 # Address space: a batch, its log record several times, and a file of 32 MB that is begun; a segment that is optimized.
 _UPDATING_MEMORY_BYTES = 100_000_000
@@ -102,7 +104,7 @@ class EdgeIndex:
     def upsert(self, points: Sequence[IndexPoint]) -> None:
         validation.check_points(points, self.dimension)
         for batch in _batches(points, max(1, min(_POINTS_A_BATCH, _FLOATS_A_BATCH // self.dimension))):
-            operation = q.UpdateOperation.upsert_points([_point(point) for point in batch])
+            operation = q.UpdateOperation.upsert_points([engine_point(point) for point in batch])
             characters = sum(len(point.own) + len(point.window) + len(point.summary) for point in batch)
             with self._engine("add points") as shard:
                 self._take_room(preallocation.upsert_log_bytes(len(batch), self.dimension, characters))
@@ -270,6 +272,8 @@ class EdgeIndex:
         if log_growth > self._allocated_log_bytes:
             self._allocated_log_bytes = 0
             allocated = max(log_growth, _LOG_BYTES_AT_ONCE)
+            if log_growth * 2 > _LOG_BYTES_AT_ONCE and free_bytes(self.folder) > _UPDATES_AT_ONCE * 10 * log_growth:
+                allocated = _UPDATES_AT_ONCE * log_growth
             preallocation.preallocate(self.folder, allocated, "add to the index")
             self._allocated_log_bytes = allocated
         self._allocated_log_bytes -= log_growth
@@ -285,7 +289,8 @@ class EdgeIndex:
 # --- between our values and the engine's -----------------------------------------------------------
 
 
-def _point(point: IndexPoint) -> q.Point:
+def engine_point(point: IndexPoint) -> q.Point:
+    """A point as the engine takes it; it must have been checked."""
     vectors: dict[str, Any] = {
         "dense": point.vector.tolist(),
         **sparse.encode_document_fields(point.own, point.window, point.summary),

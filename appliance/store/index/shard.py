@@ -110,8 +110,21 @@ def discard(folder: Path) -> None:
         raise HomeError(f"The index can't be deleted: {error}.", where=str(folder)) from error
 
 
-def _config(dimension: int) -> q.EdgeConfig:
+def shard_folder(folder: Path) -> Path:
+    """Where the engine's files are in the folder of an index."""
+    return folder / _SHARD_FOLDER
+
+
+def segment_config(dimension: int) -> q.EdgeConfig:
+    """The configuration of a shard that becomes one optimized segment of another one: without a log."""
+    return _config(dimension, wal_enabled=False, indexing_threshold=1)
+
+
+def _config(dimension: int, *, wal_enabled: bool | None = None, indexing_threshold: int | None = None) -> q.EdgeConfig:
+    if indexing_threshold is None:
+        indexing_threshold = max(1, _MIN_OPTIMIZED_POINTS * dimension * 2 // 1024)
     return q.EdgeConfig(
+        wal_enabled=wal_enabled,
         vectors={
             "dense": q.EdgeVectorParams(
                 size=dimension,
@@ -129,10 +142,7 @@ def _config(dimension: int) -> q.EdgeConfig:
         payload_memory=q.Memory.Cold,
         # m=0: a segment is optimized without building a graph.
         hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NO_GRAPH_THRESHOLD_KB),
-        optimizers=q.EdgeOptimizersConfig(
-            indexing_threshold=max(1, _MIN_OPTIMIZED_POINTS * dimension * 2 // 1024),
-            default_segment_number=_MAX_SEGMENTS,
-        ),
+        optimizers=q.EdgeOptimizersConfig(indexing_threshold=indexing_threshold, default_segment_number=_MAX_SEGMENTS),
     )
 
 
@@ -148,6 +158,13 @@ def _field_indexes() -> list[q.UpdateOperation]:
         create("session", q.IntegerIndexParams(lookup=True, range=False, memory=cold)),
         create("at", q.IntegerIndexParams(lookup=False, range=True, memory=cold)),
     ]
+
+
+def split_field_indexes() -> tuple[list[q.UpdateOperation], list[q.UpdateOperation]]:
+    """The field indexes that a shard needs before it is optimized, and those that are faster made afterwards. The
+    engine stores the points of a scope side by side if it knows the scopes then."""
+    scope, *others = _field_indexes()
+    return [scope], others
 
 
 def _create(folder: Path, dimension: int) -> q.EdgeShard:

@@ -7,6 +7,7 @@ that it could refuse may reach it. Each function returns nothing, or raises Usag
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import TypeGuard
 
 import numpy as np
@@ -20,6 +21,7 @@ from appliance.types import LEVELS, ROLES, Filters, Scope
 _LARGEST = 2**63 - 1
 # The engines normalise in float32, where the square of a smaller norm is 0, so that they would not normalise it.
 _SMALLEST_NORM = 1e-6
+_VECTORS_AT_ONCE = 1_000
 
 
 def check_dimension(dimension: int) -> None:
@@ -29,17 +31,38 @@ def check_dimension(dimension: int) -> None:
 
 def check_points(points: Sequence[IndexPoint], dimension: int) -> None:
     seen: set[int] = set()
+    sound: set[object] = set()
+    if not _are_vectors_sound([point.vector for point in points], dimension):
+        for point in points:
+            check_vector(point.vector, dimension, f"point {point.id}")
     for point in points:
         check_id(point.id)
         if point.id in seen:
             raise UsageError(f"Point {point.id} occurs twice in one batch.")
         seen.add(point.id)
         where = f"point {point.id}"
-        check_vector(point.vector, dimension, where)
         _check_text(point.own, f"{where}, own")
         _check_text(point.window, f"{where}, window")
         _check_text(point.summary, f"{where}, summary")
-        _check_fields(point.fields, where)
+        fields = point.fields
+        _check_place(fields, where)
+        # Most points of a batch have their other fields in common. Types too: a bool is equal to an integer.
+        others = _other_fields(fields)
+        with suppress(TypeError):  # what has no hash is not valid: the check says so
+            if others in sound:
+                continue
+        _check_fields(fields, where)
+        sound.add(others)
+
+
+def _other_fields(fields: PointFields) -> object:
+    """A value that is equal for points that have all fields in common but session and time, with their types."""
+    if not isinstance(fields.agents, tuple):
+        return object()
+    return (
+        fields.user_id, fields.namespace, fields.agents, fields.role, fields.source, fields.author, fields.level,
+        fields.conversational, type(fields.conversational), fields.withheld, type(fields.withheld),
+    )  # fmt: skip
 
 
 def check_id(id: int) -> None:
@@ -66,6 +89,21 @@ def check_vector(vector: NDArray[np.float32], dimension: int, where: str) -> Non
         raise UsageError(f"{where}: The vector has a number that is not finite, or far too large.")
     if square < _SMALLEST_NORM**2:
         raise UsageError(f"{where}: The vector has no length.")
+
+
+def _are_vectors_sound(vectors: Sequence[NDArray[np.float32]], dimension: int) -> bool:
+    """Whether all vectors pass ``check_vector``; checking them together takes a fifth of the time."""
+    if not all(type(vector) is np.ndarray and vector.dtype == np.float32 for vector in vectors):
+        return False
+    if not all(vector.shape == (dimension,) for vector in vectors):
+        return False
+    for start in range(0, len(vectors), _VECTORS_AT_ONCE):
+        block = np.stack(vectors[start : start + _VECTORS_AT_ONCE])
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", block, block)
+        if not (np.isfinite(squares) & (squares >= _SMALLEST_NORM**2)).all():
+            return False
+    return True
 
 
 def check_queries(queries: Sequence[LegQuery], dimension: int) -> None:
@@ -132,7 +170,6 @@ def _check_fields(fields: PointFields, where: str) -> None:
         _check_encodable(agent, f"{where}, agents")
     if fields.author is not None:
         _check_encodable(fields.author, f"{where}, author")
-    _check_signed(fields.session, f"{where}, session")
     if fields.level is None:
         _check_role(fields.role, where)
     else:
@@ -142,6 +179,10 @@ def _check_fields(fields: PointFields, where: str) -> None:
     for name, value in (("talk", fields.conversational), ("withheld", fields.withheld)):
         if not isinstance(value, bool):
             raise UsageError(f"{where}, {name}: {value!r} is not a bool.")
+
+
+def _check_place(fields: PointFields, where: str) -> None:
+    _check_signed(fields.session, f"{where}, session")
     if fields.at is not None:
         _check_signed(fields.at, f"{where}, at")
 
