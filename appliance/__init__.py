@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from appliance.backups import Backups
     from appliance.client import Appliance
-    from appliance.config import Settings
     from appliance.errors import (
         ApplianceError,
         ConfigError,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
         Sessions,
         Summaries,
     )
+    from appliance.settings import Settings
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
@@ -116,7 +116,7 @@ _LAZY_EXPORTS = {
     for module, names in {
         "backups": "Backups",
         "client": "Appliance",
-        "config": "Settings",
+        "settings": "Settings",
         "errors": (
             "ApplianceError ConfigError DaemonGone DiskFull EmbeddingApiError EndpointError HomeError HomeLocked "
             "HomeReadOnly IncompleteExport IndexUnavailable InputError ModelUnavailable NotFound OutOfMemory "

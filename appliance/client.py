@@ -44,8 +44,8 @@ from appliance.types import (
 from appliance.verbs import Verb
 
 if TYPE_CHECKING:
-    from appliance.config import Settings
     from appliance.engine.engine import Engine
+    from appliance.settings import Settings
     from appliance.store.lock import OwnerLock
     from appliance.transports.base import Transport
     from appliance.transports.shared import SharedTransport

@@ -14,10 +14,10 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from appliance import Appliance
-from appliance.config import ServerSettings
 from appliance.server.access import tokens
 from appliance.server.access.grants import Service
 from appliance.server.http.app import create_app
+from appliance.settings import ServerSettings
 from tests.engines import engine_of
 from tests.waits import until
 

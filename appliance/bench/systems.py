@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from appliance.client import Appliance
-from appliance.config import Settings
 from appliance.retrieval.weights import BM25, BUILT_IN, DENSE, EVIDENCE, ScoringProfile, profiles
+from appliance.settings import Settings
 from appliance.types import Hits
 
 SYSTEMS = (EVIDENCE.name, BM25.name, DENSE.name)

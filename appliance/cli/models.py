@@ -47,6 +47,7 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
       appliance models list --json
     """
     from appliance import config
+    from appliance.settings import JINA_PREFIX
 
     found = find_home(home)
     settings = config.load(found)
@@ -60,7 +61,7 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
     for name in filter(None, (configured, settings.rerank.model)):
-        is_api = name.startswith(config.JINA_PREFIX)
+        is_api = name.startswith(JINA_PREFIX)
         if not is_api and _base_name(name) not in [model["name"] for model in listed]:
             output.say(f"note: The settings name {name}, which is not installed.")
 
@@ -194,10 +195,11 @@ def use(
       appliance models use minilm-l6-dialogue-int8
     """
     from appliance import config
+    from appliance.settings import JINA_PREFIX
 
     found = find_home(home)
     before = config.load(found)
-    is_api = name.startswith(config.JINA_PREFIX)
+    is_api = name.startswith(JINA_PREFIX)
     dimension = before.jina.dimensions if is_api else _dimension(before.model.full_name(name), found)
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from appliance import requests as r
-from appliance.config import ArchiveSettings
 from appliance.engine.index_service import OPTIMIZE_AFTER_POINTS, IndexService
 from appliance.errors import NotFound, StoreError, UsageError
 from appliance.formats import formats
@@ -20,6 +19,7 @@ from appliance.ingest import archiver
 from appliance.ingest.archiver import ArchivingContext
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
+from appliance.settings import ArchiveSettings
 from appliance.store import archive, archive_policy, chunks, importance, lexical, messages, sessions
 from appliance.store.archive_policy import ArchivePolicy
 from appliance.store.database import Database

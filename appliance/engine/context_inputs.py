@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import appliance_models
 from appliance import requests as r
-from appliance.config import Settings
 from appliance.context.builder import ContextInputs
 from appliance.context.shares import shares
 from appliance.errors import UsageError
+from appliance.settings import Settings
 from appliance.types import Scope
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from appliance.config import JINA_PREFIX, Settings
 from appliance.errors import EmbeddingApiError
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
@@ -17,6 +16,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.network import network_uses
 from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
+from appliance.settings import JINA_PREFIX, Settings
 from appliance.store import chunks, summary_chunks
 from appliance.store.chunks import ChunkableMessage, passage, text_digest
 from appliance.store.database import Database

@@ -36,6 +36,7 @@ from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
+from appliance.settings import Settings
 from appliance.store import digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
@@ -78,7 +79,7 @@ class Engine:
     """An open home, owned by this process. Safe to use from several threads."""
 
     def __init__(
-        self, home: paths.Home, settings: config.Settings, lock: OwnerLock, *, worker: bool, embedder: Embedder | None
+        self, home: paths.Home, settings: Settings, lock: OwnerLock, *, worker: bool, embedder: Embedder | None
     ) -> None:
         self.home = home
         self.settings = settings

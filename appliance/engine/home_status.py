@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from appliance import requests as r
-from appliance.config import Settings
 from appliance.engine import embedding_api
 from appliance.memory.status import status
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
+from appliance.settings import Settings
 from appliance.store import generation_states
 from appliance.store.damage import MessageScan
 from appliance.store.database import Database

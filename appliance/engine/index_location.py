@@ -6,9 +6,9 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from appliance.config import IndexSettings
 from appliance.errors import ConfigError, DiskFull, HomeError, IndexUnavailable, OutOfMemory, StoreCorrupt
 from appliance.runtime.workers import Job, ShouldContinue
+from appliance.settings import IndexSettings
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.server import CollectionLayout, ServerOptions
 

@@ -19,13 +19,13 @@ import msgspec
 
 from appliance import config
 from appliance import requests as r
-from appliance.config import IndexSettings
 from appliance.engine.index_location import EXPOSED_KEY_WARNING, IndexLocation, server_options
 from appliance.engine.index_service import OPTIMIZE_AFTER_POINTS, IndexService
 from appliance.errors import IndexUnavailable, StoreError, UsageError
 from appliance.ingest import indexer
 from appliance.paths import Home
 from appliance.runtime.admission import AdmissionControl
+from appliance.settings import IndexSettings
 from appliance.store import chunks, generation_states, generations, point_ids, server_collections, summary_chunks
 from appliance.store.chunks import SUMMARY_POINTS, OutboxItem
 from appliance.store.database import Database

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from typing import TYPE_CHECKING
 
-from appliance.config import Settings
 from appliance.engine import server_erasure
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
@@ -30,6 +29,7 @@ from appliance.retrieval.resources import SearchResources
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.fair_lock import FairLock
 from appliance.runtime.metrics import Metrics
+from appliance.settings import Settings
 from appliance.store import archive, chunks, generation_states, generations, lexical, token_places, variants
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from appliance import __version__
-from appliance.config import Settings
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
@@ -19,6 +18,7 @@ from appliance.memory.working_memory import WorkingMemory
 from appliance.paths import Home
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.streams import ProducerStream
+from appliance.settings import Settings
 from appliance.store import sessions
 from appliance.store.database import Database
 from appliance.types import Event, FileReport, MessageRecord, OnFile, Scope, SecretPolicy, SessionInfo, WatchEvent

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import appliance_models
-from appliance.config import Settings
 from appliance.engine.embedding_api import is_api_model, is_remote, open_api_model
 from appliance.errors import EmbeddingApiError, ModelUnavailable, OutOfMemory
 from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages
@@ -22,6 +21,7 @@ from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.metrics import Metrics
+from appliance.settings import Settings
 from appliance.store import chunks
 from appliance.store.chunks import PASSAGE_FORMAT
 from appliance.store.generation_states import Generation

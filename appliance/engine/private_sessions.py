@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appliance.config import Settings
 from appliance.engine.working_memory import working_memory
 from appliance.ingest import pipeline
 from appliance.ingest.chunk import Chunker
 from appliance.memory.sessions import BeforeStoreHook, SessionContext, SessionService
+from appliance.settings import Settings
 from appliance.store import sessions
 from appliance.store.chunks import ChunkableMessage, ChunkSpan
 from appliance.store.database import InMemoryDatabase

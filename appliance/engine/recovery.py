@@ -19,6 +19,7 @@ from appliance.ingest import rechunk
 from appliance.paths import Home, create_home
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
+from appliance.settings import Settings
 from appliance.store import recovery
 from appliance.store.backup import restoring
 from appliance.store.database import Database
@@ -77,7 +78,7 @@ def _copy_settings(home: Home, work: Home) -> list[LostPart]:
     return []
 
 
-def _queue_all(home: Home, settings: config.Settings, database: Database) -> list[LostPart]:
+def _queue_all(home: Home, settings: Settings, database: Database) -> list[LostPart]:
     """Chunk all messages, so that the new home embeds them when it is used."""
     index_service = IndexService(home, settings, database, AdmissionControl(), Metrics(), lambda event: None)
     try:

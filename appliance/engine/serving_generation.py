@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from appliance.config import Settings
 from appliance.engine.index_location import IndexLocation
 from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
@@ -17,6 +16,7 @@ from appliance.errors import IndexUnavailable, StoreError
 from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
+from appliance.settings import Settings
 from appliance.store import generation_states, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.database import Database

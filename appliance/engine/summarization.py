@@ -8,7 +8,6 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.config import Settings
 from appliance.engine.index_service import IndexService
 from appliance.engine.working_memory import sentence_vectors
 from appliance.errors import EndpointError, IndexUnavailable
@@ -20,6 +19,7 @@ from appliance.memory.summaries import SummariesContext, SummaryService
 from appliance.retrieval import summary_search
 from appliance.runtime.llm import LlmEndpoint
 from appliance.runtime.workers import ShouldContinue
+from appliance.settings import Settings
 from appliance.store import generations, messages
 from appliance.store.database import Database
 from appliance.types import Event, Filters, Message, SummaryHit

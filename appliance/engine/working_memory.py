@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import appliance_models
-from appliance.config import Settings
 from appliance.memory.compaction import RunningSummaryWriter, WindowPolicy
 from appliance.memory.working_memory import WindowBuilder, WorkingMemory, WorkingMemoryContext
+from appliance.settings import Settings
 from appliance.store.database import Database
 from appliance.types import Event
 

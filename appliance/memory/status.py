@@ -12,12 +12,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from appliance.config import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
 from appliance.errors import EmbeddingApiError
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
+from appliance.settings import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
 from appliance.store import (
     archive,
     chunks,

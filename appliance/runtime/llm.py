@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from appliance.config import LlmSettings
 from appliance.errors import ConfigError, EndpointError
 from appliance.runtime.decoding import decode
+from appliance.settings import LlmSettings
 
 if TYPE_CHECKING:
     import httpx

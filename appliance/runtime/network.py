@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from appliance.config import JINA_PREFIX, Settings
+from appliance.settings import JINA_PREFIX, Settings
 
 
 @dataclass(frozen=True, slots=True)

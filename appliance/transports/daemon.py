@@ -21,12 +21,12 @@ import msgspec
 
 from appliance import __version__
 from appliance import requests as r
-from appliance.config import Settings
 from appliance.errors import DaemonGone, HomeLocked
 from appliance.paths import Home, absolute_paths, as_given
 from appliance.requests import Request
 from appliance.runtime.decoding import decode
 from appliance.runtime.streams import HeldContext
+from appliance.settings import Settings
 from appliance.store.lock import describe_owner, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Generic, Self, TypeVar
 
-from appliance.config import Settings
 from appliance.requests import EventsRequest, ListSecretsRequest, OutlineRequest, Request, ScanSecretsRequest
 from appliance.secrets.masking import mask_secrets
+from appliance.settings import Settings
 from appliance.transports.base import Transport
 from appliance.types import OnProgress, Stream
 

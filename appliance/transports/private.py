@@ -17,8 +17,8 @@ from appliance.transports.codec import check_types
 from appliance.types import Message, OnProgress, RemovalResult, SessionInfo, Window
 
 if TYPE_CHECKING:
-    from appliance.config import Settings
     from appliance.memory.sessions import SessionService
+    from appliance.settings import Settings
 
 R = TypeVar("R")
 

@@ -19,9 +19,9 @@ from appliance.store.lock import read_owner
 from appliance.types import OnProgress
 
 if TYPE_CHECKING:
-    from appliance.config import Settings
     from appliance.engine.engine import Engine
     from appliance.paths import Home
+    from appliance.settings import Settings
     from appliance.store.lock import OwnerLock
     from appliance.transports.daemon import DaemonTransport
     from appliance.transports.local import LocalTransport

@@ -16,7 +16,7 @@ from statistics import median
 
 from appliance import Appliance
 from appliance.bench.recall import write_jsonl
-from appliance.config import RerankSettings
+from appliance.settings import RerankSettings
 from appliance_models import import_pack
 from tests.bench import measure
 from tests.eval.datasets import BenchmarkCorpus

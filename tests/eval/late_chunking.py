@@ -33,8 +33,8 @@ from appliance import Appliance
 from appliance.bench.datasets import BenchmarkCorpus
 from appliance.bench.ir_metrics import mean, message_measures
 from appliance.bench.recall import write_jsonl
-from appliance.config import ChunkSettings
 from appliance.ingest.chunk import Chunker
+from appliance.settings import ChunkSettings
 from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
 from appliance_models import OnnxEmbedder
 from appliance_models.wordpieces import encode_spans

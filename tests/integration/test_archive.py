@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.config import ArchiveSettings
 from appliance.errors import NotFound, UsageError
 from appliance.requests import RunArchiveRequest
+from appliance.settings import ArchiveSettings
 from appliance.types import VerifyReport
 from appliance_models import HashEmbedder
 from tests.engines import engine_of

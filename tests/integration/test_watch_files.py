@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from appliance import Appliance, config
+from appliance import Appliance
 from appliance.engine import ingestion
 from appliance.errors import HomeError
 from appliance.ingest import watcher as watcher_module
 from appliance.ingest.watcher import FolderWatcher
+from appliance.settings import WatchSettings
 from appliance.types import FileReport
 from appliance_models import HashEmbedder
 from tests.waits import until
@@ -156,7 +157,7 @@ def test_configured_folders_are_watched(home: Path, folder: Path, monkeypatch: p
     other.mkdir()
     monkeypatch.setenv("APPLIANCE_WATCH_FOLDERS", os.pathsep.join([str(folder), str(other)]))
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-        assert memory.settings.watch == config.WatchSettings(folders=(str(folder), str(other)))
+        assert memory.settings.watch == WatchSettings(folders=(str(folder), str(other)))
         assert memory.watcher().folders == [memory.home.inbox, folder, other]
         assert memory.watcher([folder / ".."]).folders == [folder.parent], "what lies in another is in it"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.config import Settings
 from appliance.engine import working_memory
 from appliance.errors import UsageError
 from appliance.memory.compaction import RunningSummaryWriter
 from appliance.memory.window import describe_window, render_window
 from appliance.memory.working_memory import WindowBuilder, WorkingMemory, WorkingMemoryContext
 from appliance.resources import Session
+from appliance.settings import Settings
 from appliance.store import sessions
 from appliance.store.sql import to_json
 from appliance.types import Event, Message, Window

@@ -17,9 +17,9 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
 from appliance import Appliance
-from appliance.config import ServerSettings
 from appliance.server.access.grants import OWNER, Grant, Service
 from appliance.server.mcp.streamable_http import build_application
+from appliance.settings import ServerSettings
 from tests.engines import engine_of
 from tests.server.mcp_runs import NINE, READER, Caller, speak
 from tests.waits import until

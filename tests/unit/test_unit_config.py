@@ -9,6 +9,7 @@ import pytest
 from appliance import config
 from appliance.errors import ConfigError
 from appliance.paths import Home
+from appliance.settings import Settings
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def place(home: Path) -> Home:
 
 def test_without_a_file_all_is_default(place: Home) -> None:
     settings, origins = config.load_with_origins(place, {})
-    assert settings == config.Settings()
+    assert settings == Settings()
     assert set(origins.values()) == {"default"}
     assert {"user", "model.name", "search.limit", "context.budget", "chunk.overlap"} <= set(origins)
 
@@ -36,7 +37,7 @@ def test_the_environment_goes_over_the_file_and_the_file_over_defaults(place: Ho
 
 
 def test_the_home_variable_is_no_setting(place: Home) -> None:
-    assert config.load(place, {"APPLIANCE_HOME": "/somewhere"}) == config.Settings()
+    assert config.load(place, {"APPLIANCE_HOME": "/somewhere"}) == Settings()
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.config import Settings
 from appliance.errors import EmbeddingApiError
 from appliance.runtime import network
 from appliance.runtime.network import network_uses
+from appliance.settings import Settings
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance_models import DEFAULT_MODEL, encoding_for, load, registry
 from appliance_models.errors import ApiError

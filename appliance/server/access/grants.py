@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.config import ServerSettings
     from appliance.engine.engine import Engine
     from appliance.paths import Home
+    from appliance.settings import ServerSettings
 
 
 @dataclass(frozen=True, slots=True)

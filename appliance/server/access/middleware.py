@@ -16,7 +16,6 @@ from typing import Any
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from appliance.config import ServerSettings
 from appliance.errors import ApplianceError
 from appliance.server.access.grants import OWNER, Grant, is_unix_socket_request, set_grant
 from appliance.server.access.tokens import Authenticator
@@ -29,6 +28,7 @@ from appliance.server.http.problems import (
     TooManyRequests,
     Unauthorized,
 )
+from appliance.settings import ServerSettings
 
 PUBLIC_PATHS = frozenset({"/health/live", "/health/ready"})
 """Answered without a token; the answers reveal nothing of the memory."""

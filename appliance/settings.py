@@ -1,0 +1,319 @@
+"""Every setting of a home, with its default and its range. A string below a setting says what it means, in its unit."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every group of settings. A string below a setting says what it means, in its unit."""
+
+
+DEFAULT_MODEL = "minilm-l6-dialogue-int8"
+FORMER_DEFAULT_MODELS = frozenset({"all-minilm-l6-v2-int8"})
+"""Homes that were made with one of them keep it, until they are moved."""
+
+
+MIN_CHUNK_TOKENS = 32
+"""A smaller chunk is hardly a sentence, and most of it the author."""
+
+
+JINA_PREFIX = "jina:"
+"""What the name of a model begins with that is asked over the network."""
+
+_DIMENSIONS = re.compile(r"/[1-9]\d*$")
+
+
+class ModelSettings(Section, frozen=True):
+    name: str = DEFAULT_MODEL
+    """A model that is shipped or imported; "NAME/256" keeps the first 256 numbers of its vectors."""
+    dimensions: Annotated[int, Meta(ge=0)] = 0
+    """How many numbers of each vector are kept, in new memories and by 'appliance reindex --model'; 0 keeps all. Only
+    models that were trained for it (Matryoshka) find as much with fewer."""
+    threads: Annotated[int, Meta(ge=0)] = 0
+    """Threads for the model; 0 uses all processors that the process may use."""
+
+    def full_name(self, name: str = "") -> str:
+        """The name of a model, by default the configured one, with the dimensions that are kept of it. An API shortens
+        its vectors itself (``jina.dimensions``)."""
+        name = name or self.name
+        is_complete = not self.dimensions or name.startswith(JINA_PREFIX) or _DIMENSIONS.search(name)
+        return name if is_complete else f"{name}/{self.dimensions}"
+
+
+_PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+class IndexSettings(Section, frozen=True):
+    """Where the index is. Those from ``shards`` to ``graph_from`` apply to collections that are created from now on."""
+
+    url: str = ""
+    """A Qdrant server ("https://qdrant.example:6333"), or the nodes of a cluster with commas between them; empty keeps
+    the index in the home."""
+    api_key: str = ""
+    """The server's key; better in APPLIANCE_INDEX_API_KEY than in a file."""
+    ca_file: str = ""
+    """A file of certificates to trust instead of the system's, for a server with a certificate of your own."""
+    timeout: Annotated[float, Meta(ge=0.1, le=600.0)] = 10.0
+    """Seconds that an answer of the server may take."""
+    prefix: str = "appliance"
+    """What the names of this memory's collections on the server begin with."""
+    shards: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    """Into how many shards a collection is divided."""
+    shard_by: Literal["", "user"] = ""
+    """user keeps all points of a user in one shard, so that a search asks only this one (a cluster is needed)."""
+    replicas: Annotated[int, Meta(ge=1, le=100)] = 1
+    """How many nodes have a copy of each shard."""
+    write_consistency: Annotated[int, Meta(ge=1, le=100)] = 1
+    """How many copies must have acknowledged an update."""
+    on_disk: bool = True
+    """Whether the server keeps full vectors on disk, and only the quantised ones in memory."""
+    quantization: Literal["turbo", "scalar", "binary", "none"] = "turbo"
+    """The codes that a search on the server compares first: 4 bits a dimension, 8, 1, or the full vectors."""
+    graph_from: Annotated[int, Meta(ge=0)] = 0
+    """Points of a segment from which on the server searches by an HNSW graph; 0 for never: results are exact then."""
+    ledger: Literal["float16", "int8"] = "float16"
+    """How the vectors of new generations are stored: int8 takes half the room, and rounds more."""
+    token_vectors: bool = True
+    """Whether a vector of each token is kept beside that of the text, to compare question and text word by word: about
+    1.4 MB for a thousand messages."""
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The nodes of the server; none for an embedded index."""
+        return tuple(url.strip().rstrip("/") for url in self.url.split(",") if url.strip())
+
+    def __post_init__(self) -> None:
+        for url in self.urls:
+            from urllib.parse import urlsplit  # 20 ms, which a home without a server need not pay
+
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError(f'index.url must be a URL that begins with http:// or https://, not "{url}"')
+            if parts.username or parts.password or parts.query or parts.fragment:
+                raise ValueError("index.url must not have a user, password or query; set index.api_key for the key")
+        if not _PREFIX.fullmatch(self.prefix):
+            raise ValueError('index.prefix must be letters, digits, "-" and "_", at most 64 of them')
+
+
+class ChunkSettings(Section, frozen=True):
+    """How long messages are split. A change counts for new messages; 'appliance reindex --vectors' splits all again."""
+
+    tokens: Annotated[int, Meta(ge=0)] = 0
+    """The most tokens of a chunk; 0 follows the model: the length that it was trained on, up to 400. Never more than
+    the model reads."""
+    overlap: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.15
+    """How much of a chunk the next one repeats, as a share of its most tokens."""
+
+    def __post_init__(self) -> None:
+        if 0 < self.tokens < MIN_CHUNK_TOKENS:
+            raise ValueError(f"chunk.tokens must be 0 or at least {MIN_CHUNK_TOKENS}, not {self.tokens}")
+
+
+class SearchSettings(Section, frozen=True):
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+    profile: str = "evidence"
+    """The weights of the ranking: evidence, balanced, items, or one of your own."""
+    without: tuple[str, ...] = ()
+    """Legs that never run (dense, own, window, quoted, title, time); in the environment separated like a PATH."""
+    per_session: Annotated[int, Meta(ge=0)] = 0
+    """Most hits from one session; 0 sets no limit."""
+
+
+class RerankSettings(Section, frozen=True):
+    model: str = ""
+    """An imported cross-encoder that reads the best hits together with the question; empty leaves it out."""
+    top: Annotated[int, Meta(ge=1, le=1000)] = 30
+    """How many of the best hits it reads."""
+    budget_ms: Annotated[float, Meta(ge=1.0, le=600_000.0)] = 150.0
+    """Milliseconds that a search waits for it; hits that it has not read by then keep their score."""
+
+
+class ContextSettings(Section, frozen=True):
+    budget: Annotated[int, Meta(ge=64)] = 8000
+    encoding: str = "o200k_base"
+    """The encoding that tokens are counted in, or the name of the assistant's model."""
+    preset: Literal["assistant", "support", "tutor", "code"] = "assistant"
+    """How profile, retrieved memories, summary and recent turns share the budget."""
+    shares: dict[Literal["profile", "retrieved", "summary", "recent"], Share] = msgspec.field(default_factory=dict)
+    """Your own shares, for calls that name no preset; the other layers share the rest as in the preset."""
+    auto_recall: bool = True
+    """Whether a context has memories from beyond the session's own window."""
+    profile: str = "balanced"
+    """The weights that choose the memories."""
+    per_session: Annotated[int, Meta(ge=1)] = 12
+    """Most memories from one session while other sessions have any."""
+
+    def __post_init__(self) -> None:
+        if (total := sum(self.shares.values())) > 1 + 1e-9:
+            raise ValueError(f"context.shares must add up to at most 1, not {total:g}")
+
+
+class SessionSettings(Section, frozen=True):
+    ttl: Annotated[int, Meta(ge=0)] = 0
+    """Seconds without a new message after which a session started here is deleted; 0 keeps it forever."""
+
+
+class WorkingSettings(Section, frozen=True):
+    """The working memory of a session that sets none of its own."""
+
+    strategy: Literal["summary_buffer", "buffer_window"] = "summary_buffer"
+    budget: Annotated[int, Meta(ge=64)] = 2000
+    """Tokens of summary and latest turns together (summary_buffer)."""
+    threshold: Share = 0.8
+    """The share of the budget at which compaction starts: the oldest turns are summarised."""
+    target: Share = 0.6
+    """The share of the budget at which compaction stops."""
+    keep: Annotated[int, Meta(ge=1)] = 3
+    """How many of the latest turns always stay in full."""
+    turns: Annotated[int, Meta(ge=1)] = 20
+    """How many of the latest turns a window has (buffer_window)."""
+
+    def __post_init__(self) -> None:
+        if self.target > self.threshold:
+            raise ValueError(f"working.target ({self.target}) must not exceed working.threshold ({self.threshold})")
+
+
+class SummarySettings(Section, frozen=True):
+    every: Annotated[int, Meta(ge=2)] = 12
+    """New messages after which an active session is summarised again."""
+    silent: Annotated[float, Meta(ge=0.0)] = 600.0
+    """Seconds without a new message after which a session counts as ended."""
+
+
+class ArchiveSettings(Section, frozen=True):
+    """Which messages are archived: old ones, unimportant, not pinned, not recalled, and in no active session."""
+
+    automatic: bool = True
+    """Whether they are archived in the background, from a week after their import on."""
+    days: Annotated[int, Meta(ge=0)] = 90
+    """Days since a message was said, and since it was last recalled."""
+    importance: Share = 0.5
+    """Messages below this importance."""
+    active_days: Annotated[int, Meta(ge=0)] = 30
+    """Days since its last message in which a session is active."""
+    latest: Annotated[int, Meta(ge=1)] = 200
+    """How many of the latest messages of an active session are kept."""
+    smallest: Annotated[int, Meta(ge=0)] = 5000
+    """A memory with fewer messages than this is not archived in the background: it would gain nothing."""
+    look: bool = True
+    """Whether a search that finds nothing good looks in the archive by itself."""
+
+
+class LlmSettings(Section, frozen=True):
+    base_url: str = ""
+    """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty for none."""
+    model: str = ""
+    api_key: str = ""
+    timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
+    """Seconds that a complete answer may take."""
+
+
+class JinaSettings(Section, frozen=True):
+    """The Jina API, asked only if ``model.name`` begins with "jina:" or a reindex has moved the memory to it."""
+
+    url: str = "https://api.jina.ai/v1"
+    dimensions: Annotated[int, Meta(ge=0, le=8192)] = 0
+    """Numbers in a vector; 0 for as many as the model has (1,024)."""
+    requests_a_minute: Annotated[int, Meta(ge=0)] = 100
+    tokens_a_minute: Annotated[int, Meta(ge=0)] = 100_000
+    concurrency: Annotated[int, Meta(ge=1, le=16)] = 1
+    """The limits of your account: those of a free one by default, 0 a minute for none. Queries go beside them."""
+    timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
+    query_timeout: Annotated[float, Meta(gt=0.0, le=60.0)] = 0.7
+    """Seconds for a request of several texts, and for a query, without whose vector a search finds by words."""
+    token_cap: Annotated[int, Meta(ge=0)] = 0
+    """The most tokens that this memory sends in its life; 0 sets no limit."""
+    price_per_million: Annotated[float, Meta(ge=0.0)] = 0.0
+    """US dollars for a million tokens, for forecasts; 0 if you do not know it."""
+
+
+class WatchSettings(Section, frozen=True):
+    folders: tuple[str, ...] = ()
+    """Folders to watch besides the inbox in the home; in the environment separated like a PATH."""
+    settle: Annotated[float, Meta(ge=0.0, le=3600.0)] = 2.0
+    """Seconds that a file must stay unchanged before it is read."""
+    rescan: Annotated[float, Meta(ge=1.0)] = 600.0
+    """Seconds between two complete scans, because the system's file events can get lost."""
+
+
+class ServerSettings(Section, frozen=True):
+    """What ``appliance serve`` listens on, and how much it accepts at once."""
+
+    host: str = "127.0.0.1"
+    """The address; one beyond loopback also needs --beyond-loopback on the command line."""
+    port: Annotated[int, Meta(ge=0, le=65535)] = 7707
+    """0 takes a free port; 'appliance status' shows which."""
+    body: Annotated[int, Meta(ge=1024)] = 16 * 1024 * 1024
+    """Largest request in bytes, uploads excepted."""
+    upload: Annotated[int, Meta(ge=1024)] = 4 * 1024 * 1024 * 1024
+    """Largest uploaded export in bytes."""
+    rate: Annotated[float, Meta(ge=0.0)] = 100.0
+    """Requests per second for each token, twice as many in a burst; 0 sets no limit."""
+
+
+class ProxySettings(Section, frozen=True):
+    """What ``/v1/chat/completions`` adds to a chat, and how long it waits for the model at ``llm.base_url``."""
+
+    budget: Annotated[int, Meta(ge=0)] = 2000
+    """Tokens of memory added to a request that names no budget; 0 adds none."""
+    timeout: Annotated[float, Meta(gt=0.0, le=86_400.0)] = 600.0
+    """Seconds without output from the model after which a request fails; a small machine takes minutes."""
+
+
+class SecretSettings(Section, frozen=True):
+    """Keys, tokens, card numbers and passwords in messages."""
+
+    policy: Literal["keep", "mask", "drop"] = "mask"
+    """keep shows them to all callers; mask hides them from assistants and shows them on request; drop never stores
+    them."""
+
+
+class TuiSettings(Section, frozen=True):
+    """How ``appliance tui`` looks, and which keys do what."""
+
+    theme: Literal["", "dark", "light", "contrast", "plain"] = ""
+    """Empty means dark, or plain where NO_COLOR is set."""
+    motion: bool = True
+    """Whether the screen animates, as in smooth scrolling."""
+    keys: dict[str, str | dict[str, str]] = msgspec.field(default_factory=dict)
+    """Your own keys by action, ``"recall.pin" = "ctrl+b"``; the nested table that TOML reads without quotation marks
+    means the same."""
+
+
+class ProfileSettings(Section, frozen=True):
+    """Your own scoring profile: the weights of a built-in profile, some of them replaced."""
+
+    like: str = "evidence"
+    weights: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class Settings(Section, frozen=True):
+    user: str = "me"
+    """The user of calls that name none."""
+    name: str = ""
+    """Your name in your chats, for exports that only say "me"."""
+    model: ModelSettings = msgspec.field(default_factory=ModelSettings)
+    index: IndexSettings = msgspec.field(default_factory=IndexSettings)
+    chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
+    search: SearchSettings = msgspec.field(default_factory=SearchSettings)
+    rerank: RerankSettings = msgspec.field(default_factory=RerankSettings)
+    context: ContextSettings = msgspec.field(default_factory=ContextSettings)
+    session: SessionSettings = msgspec.field(default_factory=SessionSettings)
+    working: WorkingSettings = msgspec.field(default_factory=WorkingSettings)
+    summaries: SummarySettings = msgspec.field(default_factory=SummarySettings)
+    archive: ArchiveSettings = msgspec.field(default_factory=ArchiveSettings)
+    llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
+    jina: JinaSettings = msgspec.field(default_factory=JinaSettings)
+    server: ServerSettings = msgspec.field(default_factory=ServerSettings)
+    proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
+    secrets: SecretSettings = msgspec.field(default_factory=SecretSettings)
+    watch: WatchSettings = msgspec.field(default_factory=WatchSettings)
+    tui: TuiSettings = msgspec.field(default_factory=TuiSettings)
+    profiles: dict[str, ProfileSettings] = msgspec.field(default_factory=dict)
