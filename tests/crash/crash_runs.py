@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from appliance import Appliance
+from appliance.store.index.edge import EdgeIndex
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 
 WORKER = """
 import json, sys
@@ -171,10 +173,38 @@ class Content:
     """All that a home holds, to be compared with another's."""
 
     exported: list[dict[str, Any]]
-    found: list[list[tuple[str, float]]]
+    found: list[list[str]]
+    indexed: list[tuple[str, int, str, str]]
     vectors: int
     points: int
     revisions: int
+
+
+def _points(memory: Appliance) -> list[tuple[str, int, str, str]]:
+    """Every point by message and place in it, with the terms of its two texts as the index has them. A search depends
+    on the history of an index: its 4-bit codes and its word statistics are those of each segment."""
+    engine = engine_of(memory)
+    rows = engine._database.read().execute(
+        "SELECT c.id, m.external_id, c.start FROM chunk c JOIN message m ON m.id = c.message_id"
+        " WHERE c.generation = (SELECT id FROM generation WHERE state = 'active')"
+    )
+    places = {chunk: (name, start) for chunk, name, start in rows}
+    with engine._index_service.serving.lease() as stores:
+        assert stores is not None and isinstance(stores.index, EdgeIndex)
+        with stores.index._engine("be compared") as shard:
+            records = shard.retrieve(sorted(places), False, ["own", "window"])
+    return sorted(
+        (*places[record.id], *(_terms(record.vector, leg) for leg in ("own", "window"))) for record in records
+    )
+
+
+def _terms(vectors: Any, leg: str) -> str:
+    found = (vectors or {}).get(leg)
+    return str(
+        sorted((index, round(value, 3)) for index, value in zip(found.indices, found.values, strict=True))
+        if found
+        else []
+    )
 
 
 def content(memory: Appliance) -> Content:
@@ -183,7 +213,8 @@ def content(memory: Appliance) -> Content:
     assert memory.status()["counts"]["pending"] == 0
     return Content(
         list(memory.export()),
-        [[(hit.external_id, round(hit.score, 4)) for hit in memory.search(q, limit=10)] for q in QUESTIONS],
+        [sorted(hit.external_id for hit in memory.search(q, mode="lexical", limit=5_000)) for q in QUESTIONS],
+        _points(memory),
         findings.checked.get("vectors", 0),
         findings.checked.get("points", 0),
         findings.checked.get("revisions", 0),
