@@ -40,11 +40,9 @@ class ModelSettings(Section, frozen=True):
     """Threads for the model; 0 uses all processors that the process may use."""
 
     def full_name(self, name: str = "") -> str:
-        """The name of a model, by default the configured one, with the dimensions that are kept of it. An API shortens
-        its vectors itself (``jina.dimensions``)."""
+        """The name of a model, by default the configured one, with the dimensions that are kept of it."""
         name = name or self.name
-        is_complete = not self.dimensions or name.startswith(JINA_PREFIX) or _DIMENSIONS.search(name)
-        return name if is_complete else f"{name}/{self.dimensions}"
+        return f"{name}/{self.dimensions}" if self.dimensions and not _DIMENSIONS.search(name) else name
 
 
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -219,8 +217,6 @@ class JinaSettings(Section, frozen=True):
     """The Jina API, asked only if ``model.name`` begins with "jina:" or a reindex has moved the memory to it."""
 
     url: str = "https://api.jina.ai/v1"
-    dimensions: Annotated[int, Meta(ge=0, le=8192)] = 0
-    """Numbers in a vector; 0 for as many as the model has (1,024)."""
     requests_a_minute: Annotated[int, Meta(ge=0)] = 100
     tokens_a_minute: Annotated[int, Meta(ge=0)] = 100_000
     concurrency: Annotated[int, Meta(ge=1, le=16)] = 1

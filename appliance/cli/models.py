@@ -196,11 +196,13 @@ def use(
     """
     from appliance import config
     from appliance.settings import JINA_PREFIX
+    from appliance_models import split_name
 
     found = find_home(home)
     before = config.load(found)
     is_api = name.startswith(JINA_PREFIX)
-    dimension = before.jina.dimensions if is_api else _dimension(before.model.full_name(name), found)
+    full_name = before.model.full_name(name)
+    dimension = (split_name(full_name)[1] or None) if is_api else _dimension(full_name, found)
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)
     configured, full = settings.model.full_name(), settings.model.full_name(name)
@@ -215,7 +217,7 @@ def use(
             | {"reindex": serving not in (None, full), "chunks": chunks}
         )
     else:
-        output.print_line(f"model.name is {name}, with {dimension} dimensions")
+        output.print_line(f"model.name is {name}" + (f", with {dimension} dimensions" if dimension else ""))
     if is_api:
         output.say(f"note: {name} is asked over the network: every message is sent to {settings.jina.url}.")
     if configured != full:

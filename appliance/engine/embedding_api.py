@@ -59,7 +59,7 @@ def open_api_model(name: str, settings: Settings, account: FileTokenAccount, met
     base, dimensions = split_name(name)
     jina, is_masked = settings.jina, settings.secrets.policy != "keep"
     options = JinaOptions(
-        base.removeprefix(JINA_PREFIX), jina.url, dimensions or jina.dimensions, jina.requests_a_minute,
+        base.removeprefix(JINA_PREFIX), jina.url, dimensions, jina.requests_a_minute,
         jina.tokens_a_minute, jina.concurrency, jina.timeout, jina.query_timeout, name=name,
         redact=_mask_secrets if is_masked else str, redaction=REDACTION if is_masked else "",
     )  # fmt: skip

@@ -107,7 +107,7 @@ class JinaEmbedder:
         if not known.min_dimension <= self.dimension <= known.dimension:
             raise UnknownModel(
                 f"{options.model} has {known.min_dimension} to {known.dimension} dimensions, not {self.dimension}. "
-                "Correct jina.dimensions in the settings."
+                f"Correct model.dimensions in the settings, or the number in {JINA_PREFIX}{options.model}/NUMBER."
             )
         base = f"{JINA_PREFIX}{options.model}"
         self.name = options.name or base

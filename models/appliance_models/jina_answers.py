@@ -107,7 +107,7 @@ def _vector(numbers: Any, dimension: int, where: str) -> NDArray[np.float32]:
     if not isinstance(numbers, list) or any(type(number) not in (float, int) for number in numbers):
         raise _malformed(where, "has something else than numbers for a vector")
     if len(numbers) != dimension:
-        raise _malformed(where, f"has vectors of {len(numbers)} numbers, not {dimension} (jina.dimensions)")
+        raise _malformed(where, f"has vectors of {len(numbers)} numbers, not {dimension}")
     try:
         vector = np.array(numbers, np.float64)
     except OverflowError:
@@ -126,4 +126,4 @@ def _total_tokens(answer: Mapping[str, Any]) -> int | None:
 
 
 def _malformed(where: str, what: str) -> ApiError:
-    return ApiError(f"The answer of {where} {what}. Nothing of it is stored.", "Check jina.url and jina.dimensions.")
+    return ApiError(f"The answer of {where} {what}. Nothing of it is stored.", "Check jina.url and model.dimensions.")

@@ -21,14 +21,13 @@ from appliance_models import DEFAULT_MODEL
 from tests.jina_server import KEY, Served, refusal, serving
 from tests.waits import until
 
-MODEL = "jina:jina-embeddings-v3"
+MODEL = "jina:jina-embeddings-v3/32"
 
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch, socket_enabled: None) -> Iterator[Served]:
     with serving() as served:
         monkeypatch.setenv("APPLIANCE_JINA_URL", served.url)
-        monkeypatch.setenv("APPLIANCE_JINA_DIMENSIONS", "32")
         monkeypatch.setenv("JINA_API_KEY", KEY)
         monkeypatch.setattr("appliance_models.jina_limits.FIRST_PAUSE_SECONDS", 0.0)
         yield served
@@ -112,7 +111,7 @@ def test_without_the_api_an_ingest_says_what_waits(
 
 def test_an_unknown_model_of_the_api_is_named(filled: Path, run: Run, api: Served) -> None:
     refused = run("reindex", "--model", "jina:jina-embeddings-v99")
-    assert refused.exit_code == 5 and MODEL in refused.stderr
+    assert refused.exit_code == 5 and "Use jina:jina-embeddings-v3" in refused.stderr
 
 
 @pytest.mark.slow
@@ -141,7 +140,7 @@ def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_p
 
     url = server.stdout.readline().strip()
     variables = {
-        "APPLIANCE_JINA_URL": url, "APPLIANCE_JINA_DIMENSIONS": "32", "APPLIANCE_MODEL_NAME": MODEL,
+        "APPLIANCE_JINA_URL": url, "APPLIANCE_MODEL_NAME": MODEL,
         "JINA_API_KEY": KEY, "APPLIANCE_JINA_TOKENS_A_MINUTE": "0",
     }  # fmt: skip
     try:

@@ -185,8 +185,8 @@ def test_the_setting_for_dimensions_is_part_of_the_name(
 def test_a_model_that_is_asked_over_the_network_is_used_by_name_and_says_so(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("APPLIANCE_MODEL_DIMENSIONS", "128")  # the API has its own setting
+    monkeypatch.setenv("APPLIANCE_MODEL_DIMENSIONS", "128")
     used = run("models", "use", "jina:jina-embeddings-v3", "--json")
-    assert document(used)["configured"] == "jina:jina-embeddings-v3"
+    assert document(used)["configured"] == "jina:jina-embeddings-v3/128"
     assert "every message is sent to" in " ".join(used.stderr.split())
     assert "not installed" not in run("models").stderr

@@ -21,7 +21,7 @@ from tests.waits import until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
 
-MODEL = "jina:jina-embeddings-v3"
+MODEL = "jina:jina-embeddings-v3/64"
 DOWN = refusal("503 Service Unavailable")
 
 
@@ -30,7 +30,6 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """The API, which the settings and the environment of every memory of a test lead to."""
     with serving() as served:
         monkeypatch.setenv("APPLIANCE_JINA_URL", served.url)
-        monkeypatch.setenv("APPLIANCE_JINA_DIMENSIONS", "64")
         monkeypatch.setenv("APPLIANCE_MODEL_NAME", MODEL)
         monkeypatch.setenv("JINA_API_KEY", KEY)
         # Pauses between attempts are of no time.
@@ -294,10 +293,13 @@ def test_a_memory_moves_to_the_api_and_back(
 def test_the_name_of_the_model_may_give_its_dimensions(
     home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("APPLIANCE_MODEL_NAME", f"{MODEL}/32")
+    monkeypatch.setenv("APPLIANCE_MODEL_NAME", "jina:jina-embeddings-v3/32")
     with opened(home) as memory:
         memory.ingest(chat(tmp_path, 2))
-        assert memory.status()["model"]["name"] == f"{MODEL}/32" and memory.status()["model"]["dimension"] == 32
+        assert (
+            memory.status()["model"]["name"] == "jina:jina-embeddings-v3/32"
+            and memory.status()["model"]["dimension"] == 32
+        )
         assert not memory.search("otter number 1").notes
     assert {body["dimensions"] for body in api.asked} == {32}
 
@@ -317,12 +319,12 @@ def test_a_failed_move_keeps_what_serves(home: Path, tmp_path: Path, api: Served
 
 
 @pytest.mark.slow
-def test_other_dimensions_than_the_stored_ones_are_an_error_that_says_so(
+def test_vectors_made_under_another_policy_are_an_error_that_says_so(
     home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(home) as memory:
         memory.ingest(chat(tmp_path))
-    monkeypatch.setenv("APPLIANCE_JINA_DIMENSIONS", "128")
+    monkeypatch.setenv("APPLIANCE_SECRETS_POLICY", "keep")
     with opened(home) as memory:
         notes = memory.search("otter").notes
         assert any("is not the one that made the stored vectors" in note for note in notes)
@@ -330,7 +332,7 @@ def test_other_dimensions_than_the_stored_ones_are_an_error_that_says_so(
             memory.ingest(chat(tmp_path, name="lake"))
         assert "reindex --vectors" in str(refused.value.hint)
         memory.reindex(vectors=True)
-        assert memory.status()["model"]["dimension"] == 128
+        assert memory.status()["model"] == {"name": MODEL, "dimension": 64, "generation": 2}
         assert not memory.search("otter").notes
 
 

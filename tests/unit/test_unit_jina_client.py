@@ -184,7 +184,7 @@ def test_the_identity_tells_vectors_apart() -> None:
     ("model", "options", "says"),
     [
         ("jina-embeddings-v99", {}, "jina:jina-embeddings-v3"),
-        ("jina-embeddings-v3", {"dimension": 2_048}, "jina.dimensions"),
+        ("jina-embeddings-v3", {"dimension": 2_048}, "model.dimensions"),
         ("jina-embeddings-v3", {"dimension": 8}, "32 to 1024"),
     ],
 )
