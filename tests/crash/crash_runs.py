@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ class Content:
     """All that a home holds, to be compared with another's."""
 
     exported: list[dict[str, Any]]
-    found: list[list[str]]
+    found: list[list[tuple[str, float]]]
     indexed: list[tuple[str, int, str, str]]
     vectors: int
     points: int
@@ -181,8 +181,7 @@ class Content:
 
 
 def _points(memory: Appliance) -> list[tuple[str, int, str, str]]:
-    """Every point by message and place in it, with the terms of its two texts as the index has them. A search depends
-    on the history of an index: its 4-bit codes and its word statistics are those of each segment."""
+    """Every point by message and place in it, with the terms of its two texts as the index has them."""
     engine = engine_of(memory)
     rows = engine._database.read().execute(
         "SELECT c.id, m.external_id, c.start FROM chunk c JOIN message m ON m.id = c.message_id"
@@ -207,13 +206,19 @@ def _terms(vectors: Any, leg: str) -> str:
     )
 
 
+def but_found(content: Content) -> Content:
+    """The content without the hits. When many points were replaced, scores depend on the history of an index in their
+    fourth digit: its 4-bit codes are those of each segment, and its word statistics count deleted points for a while."""
+    return replace(content, found=[])
+
+
 def content(memory: Appliance) -> Content:
     findings = memory.verify()
     assert not findings.problems
     assert memory.status()["counts"]["pending"] == 0
     return Content(
         list(memory.export()),
-        [sorted(hit.external_id for hit in memory.search(q, mode="lexical", limit=5_000)) for q in QUESTIONS],
+        [[(hit.external_id, round(hit.score, 4)) for hit in memory.search(q, limit=10)] for q in QUESTIONS],
         _points(memory),
         findings.checked.get("vectors", 0),
         findings.checked.get("points", 0),
