@@ -208,7 +208,7 @@ def _terms(vectors: Any, leg: str) -> str:
 
 def but_found(content: Content) -> Content:
     """The content without the hits. When many points were replaced, scores depend on the history of an index in their
-    fourth digit: its 4-bit codes are those of each segment, and its word statistics count deleted points for a while."""
+    fourth digit: its 4-bit codes are those of each segment, and its word statistics count deleted points a while."""
     return replace(content, found=[])
 
 
