@@ -54,4 +54,4 @@ def search(
 
 def note_kinds(system: str, hits: Hits) -> list[str]:
     """The notes of a search, without their details about this query."""
-    return [f"{system}: {note.partition(':')[0]}" for note in hits.notes]
+    return [f"{system}: {note.partition(': ')[0]}" for note in hits.notes]

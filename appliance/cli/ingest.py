@@ -13,7 +13,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import DiskFull, EmbeddingApiError, OutOfMemory, UsageError
+from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
     from appliance.types import FileReport, IngestReport, InputProblem, Role, SecretPolicy
@@ -246,7 +246,12 @@ def add(
         if memory.status()["counts"]["pending"] <= MAX_CATCH_UP_CHUNKS:
             try:
                 memory.embed_pending()
-            except (DiskFull, OutOfMemory, EmbeddingApiError) as error:  # the message is stored all the same
+            except (
+                DiskFull,
+                OutOfMemory,
+                EmbeddingApiError,
+                IndexUnavailable,
+            ) as error:  # the message is stored all the same
                 output.say(f"note: {error}")
     if json:
         output.print_json({"message": message})

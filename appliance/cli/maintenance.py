@@ -246,6 +246,11 @@ def reindex(
         return
     if drop_old:
         _print_dropped(gone)
+    elif rollback:
+        output.print_line(
+            f"Generation {used['generation']} ({used['name']}) serves again; {output.plural(done, 'chunk')} added in"
+            f" {seconds:.1f} s, {waiting:,} pending"
+        )
     else:
         output.print_line(
             f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s, {waiting:,} pending"

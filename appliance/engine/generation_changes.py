@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from appliance.engine.leased_stores import LeasedStores
@@ -40,6 +40,9 @@ SWITCH_CHUNKS = 64
 """A generation counts as complete when it lacked no more chunks than this at the last look. What has come since is
 chunked while nothing can be stored, and embedded once the generation serves."""
 
+BATCH_CHUNKS = 256
+"""Chunks of a batch: what an interruption loses, and an erasure waits for, some two seconds. It costs a flush each."""
+
 OPTIMIZE_AFTER_POINTS = 10_000
 """New points after which an index that is being filled is optimized; see ``index_service``."""
 
@@ -62,6 +65,11 @@ def _index_batch(context: IndexingContext) -> IndexedBatch:
     except EmbeddingApiError:
         indexer.put_embedded(context)
         raise
+
+
+def _made_by(generation: Generation, name: str, model: Embedder) -> bool:
+    """Whether a generation has the vectors that a model would make now."""
+    return generation.model == name and generation.identity == vector_identity(model)
 
 
 class GenerationChanges:
@@ -112,11 +120,19 @@ class GenerationChanges:
 
         Returns:
             The number of indexed chunks.
+
+        Raises:
+            ModelUnavailable: The model can't be loaded.
+            UsageError: It is the one that serves.
         """
         with self._running:
             served = self._serving.current()
             model_name = name or (served.model if served else self._models.name)
             model = self._models.load(model_name)
+            if name is not None and served is not None and _made_by(served, name, model):
+                raise UsageError(
+                    f"The memory uses {name} already.", hint="'appliance reindex --vectors' computes its vectors again."
+                )
             with self._rebuild_lock:
                 generation = self._resume_or_begin(model_name, model)
             keep = name is not None
@@ -165,20 +181,32 @@ class GenerationChanges:
             return self._fill_then(generation, model, note_complete, progress)
 
     def drop_kept(self) -> int:
-        """Remove the generations that are kept, and one whose building was interrupted. Returns their number."""
-        is_idle = self._running.acquire(blocking=False)
+        """Remove the generations that are kept, and one whose building was interrupted. Returns their number.
+
+        Raises:
+            UsageError: One is being built or completed at this moment.
+        """
+        if not self._running.acquire(blocking=False):
+            raise UsageError(
+                "Vectors of another generation are being made at this moment.",
+                hint="Wait for the end of that 'appliance reindex', or stop it with Ctrl-C; then try again.",
+            )
         try:
             with self._rebuild_lock, self._compared_stores.closed():
                 db = self._database.read()
                 dropped = [*generation_states.kept(db)]
-                if is_idle and (unfinished := generation_states.building(db)) is not None:
+                if (unfinished := generation_states.building(db)) is not None:
                     dropped.append(unfinished)
                 for generation in dropped:
                     generations.discard(self._home, self._database, generation)
         finally:
-            if is_idle:
-                self._running.release()
+            self._running.release()
         return len(dropped)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a generation is being built or completed."""
+        return self._running.locked()
 
     def purge(self, should_continue: Callable[[], bool]) -> int:
         """Delete the rows of generations that were dropped. Returns the number of pages that this took."""
@@ -187,7 +215,7 @@ class GenerationChanges:
     def _resume_or_begin(self, name: str, model: Embedder) -> Generation:
         """The generation that an interrupted build of the same vectors has left, else a new one."""
         while (unfinished := generation_states.building(self._database.read())) is not None:
-            if unfinished.model == name and unfinished.identity == vector_identity(model):
+            if _made_by(unfinished, name, model):
                 with suppress(StoreCorrupt):
                     self._serving.open_generation(unfinished).close()
                     return unfinished
@@ -223,7 +251,7 @@ class GenerationChanges:
         """Chunk and index what a generation lacks, until it is complete or somebody waits for the rebuild lock;
         ``done`` chunks were indexed before."""
         number, unoptimized = stores.generation.id, 0
-        context = self._indexing_context(stores, model)
+        context = replace(self._indexing_context(stores, model), max_batch_chunks=BATCH_CHUNKS)
         while True:
             at = now()
             self._chunk_all(number, model)

@@ -35,6 +35,7 @@ def home_status(
     metrics: Metrics,
     scan: MessageScan,
     index: IndexStatus,
+    is_building: bool,
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
     for damage."""
@@ -43,7 +44,9 @@ def home_status(
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
     damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
-    found = status(home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble)
+    found = status(
+        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble, is_building
+    )
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}

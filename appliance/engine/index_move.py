@@ -120,6 +120,9 @@ class IndexMoveService:
             # Building waits, because it has an index of its own open; rebuilding and erasing, because they close it.
             with self._index_service.no_build(), self._index_service.preserve_vectors():
                 self._move(settings, on_progress)
+        except IndexUnavailable as error:
+            hint = "The index stays where it is; nothing has changed."
+            raise IndexUnavailable(error.args[0], where=error.where, hint=hint) from error
         finally:
             self._moving.release()
         self._index_service.drain()

@@ -470,6 +470,11 @@ class IndexService:
         generation = generation_states.find(self._database.read(), number)
         return self.drain(progress) if generation.state == "active" else self._changes.complete(generation, progress)
 
+    @property
+    def is_building(self) -> bool:
+        """Whether a generation is being built or completed."""
+        return self._changes.is_running
+
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open within the context, to be compared with the serving one."""
         return self._changes.kept_closed()

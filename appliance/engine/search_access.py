@@ -82,7 +82,7 @@ class SearchAccess:
         """What a search in a kept generation reads from."""
         model = self._models.for_generation(generation)
         stores = leases.enter_context(self._changes.lease_kept(generation))
-        until = format(from_microseconds(generation.complete_at or 0), "%Y-%m-%d %H:%M UTC")
+        until = format(from_microseconds(generation.complete_at or 0), "%Y-%m-%d %H:%M:%S UTC")
         note = f"Generation {generation.id} ({generation.model}) has what was stored until {until}."
         return replace(self._resources(stores, model, self._models.load_reranker()), notes=(note,))
 

@@ -94,6 +94,8 @@ class IndexingContext:
     texts_a_call: int = 0
     has_point: Callable[[int, int], bool] = lambda ticket, chunk: False
     """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
+    max_batch_chunks: int = 0
+    """The most chunks of a batch; 0 for as many as are usual."""
 
     @property
     def batch_chunks(self) -> int:
@@ -101,7 +103,8 @@ class IndexingContext:
         batch."""
         if self.texts_a_call:
             return API_CALLS_PER_BATCH * self.texts_a_call
-        return BATCH_CHUNKS if self.throttle.is_idle() else BATCH_CHUNKS_DURING_QUERIES
+        chunks = BATCH_CHUNKS if self.throttle.is_idle() else BATCH_CHUNKS_DURING_QUERIES
+        return min(chunks, self.max_batch_chunks or chunks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,12 @@ def status(
     damaged: Sequence[DamagedRow] = (),
     index: IndexStatus | None = None,
     api_trouble: str = "",
+    is_building: bool = False,
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
     of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
     but in a copy without holes; the index has them while it is open. ``index`` says where that is, ``api_trouble`` why
-    an embedding API failed.
+    an embedding API failed, ``is_building`` that a generation is being built now.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -106,7 +107,7 @@ def status(
         "index": None if index is None else asdict(index),
         "health": _damage_text(damaged)
         or (index.trouble if index else "")
-        or _health(home, db, generation, configured_model, pending, indexing_error, api_trouble),
+        or _health(home, db, generation, configured_model, pending, indexing_error, api_trouble, is_building),
     }
 
 
@@ -171,6 +172,7 @@ def _health(
     pending: int,
     indexing_error: Exception | None,
     trouble: str,
+    is_building: bool,
 ) -> str:
     if indexing_error is not None and not isinstance(indexing_error, EmbeddingApiError):
         return f"embedding stopped: {indexing_error}"
@@ -183,7 +185,7 @@ def _health(
         return (
             f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
         )
-    if (building := generation_states.building(db)) is not None:
+    if not is_building and (building := generation_states.building(db)) is not None:
         return (
             f"the change to the model {building.model} is not finished: 'appliance reindex --model {building.model}'"
             " continues, 'appliance reindex --drop-old' gives it up"

@@ -73,6 +73,8 @@ def find(db: sqlite3.Connection, number: int) -> Generation:
         NotFound: There is none of this number.
     """
     found = _first(db, "WHERE id = ? AND state IN ('active', 'kept')", number)
+    if found is None and (building := _first(db, "WHERE id = ? AND state = 'building'", number)) is not None:
+        raise NotFound(f"Generation {number} ({building.model}) is not complete, and can't be searched yet.")
     if found is None:
         present = ", ".join(f"{one.id} ({one.model})" for one in stored(db) if one.state != "building") or "none"
         raise NotFound(f"There is no generation {number}.", hint=f"Present: {present}.")

@@ -183,7 +183,9 @@ def test_a_change_of_the_model_is_compared_taken_back_and_forgotten(run: Run, fi
     compared = run("search", "the", "--generation", "1", "--min-score", "0")
     assert f"Generation 1 ({PACK}) has what was stored until" in compared.stderr
     assert run("search", "the", "--generation", "9").exit_code == 4
-    assert f"0 chunks indexed with {PACK}" in run("reindex", "--rollback").stdout
+    assert f"Generation 1 ({PACK}) serves again; 0 chunks added" in run("reindex", "--rollback").stdout
+    refused = run("reindex", "--model", PACK)
+    assert refused.exit_code == 2 and f"uses {PACK} already" in refused.stderr
     dropped = document(run("reindex", "--drop-old", "--json"))
     assert [(one["id"], one["model"]) for one in dropped["dropped"]] == [(2, OLD_PACK)] and dropped["chunks"] == 0
     assert run("reindex", "--drop-old").stdout == "No vectors are kept besides those that serve.\n"

@@ -84,3 +84,17 @@ def test_a_wrong_setting_is_an_error_that_names_it(run: Run, filled: Path, writt
     (filled / "config.toml").write_text(f"[index]\n{written}\n")
     result = run("status", "--json")
     assert result.exit_code == 2 and says in json.dumps(result.output)
+
+
+def test_a_message_is_added_while_the_server_is_away(run: Run, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPLIANCE_INDEX_URL", "http://127.0.0.1:9")
+    added = run("add", "a walrus in the bathtub")
+    assert added.exit_code == 0 and " added to " in added.stdout
+    assert "does not answer" in added.stderr and "stored" in added.stderr
+    assert "walrus" in run("search", "walrus").stdout
+
+
+def test_a_move_that_fails_says_that_nothing_has_changed(run: Run, filled: Path) -> None:
+    refused = run("index", "move", "http://127.0.0.1:9")
+    assert refused.exit_code == 3 and "nothing has changed" in refused.stderr
+    assert run("index").stdout.splitlines()[0].split() == ["index", "embedded"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -41,13 +40,12 @@ def test_beam_floor() -> None:
 @pytest.mark.slow
 @needs_data
 def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:
-    """The first questions of one chat of five, in 4,000 tokens; all five give 0.92, and cosine alone 0.88."""
+    """One chat of five, in 4,000 tokens; all five give 0.92, and cosine alone 0.88."""
     chat = next(datasets.locomo())
-    chat = replace(chat, questions=chat.questions[:60])
     with Appliance.open(home_of(chat, tmp_path), worker=False) as memory:
         rows = contexts.measure(memory, chat, contexts.BUDGET)
     share = {system: fmean(row.every for row in found) for system, found in rows.items()}
-    assert share["context"] >= 0.85
+    assert share["context"] >= 0.90
     assert share["context"] > share["dense top-k"]
     assert share["context"] >= share["BM25 top-k"] + 0.2
 

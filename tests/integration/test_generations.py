@@ -285,3 +285,26 @@ def test_damaged_old_vectors_are_told_and_dropped(filled: Appliance, other: Coun
     assert problem.where == "g1.ledger" and "reindex --drop-old" in problem.message
     filled.reindex(drop_old=True)
     assert not filled.verify().problems
+
+
+def test_a_running_change_is_neither_a_trouble_nor_dropped(filled: Appliance, other: CountingEmbedder) -> None:
+    seen: list[str] = []
+
+    def look() -> None:
+        if not seen:
+            seen.append(filled.status()["health"])
+            with pytest.raises(UsageError, match="at this moment"):
+                filled.reindex(drop_old=True)
+            with pytest.raises(NotFound, match="not complete"):
+                filled.search("ferry", generation=2)
+
+    other.before_step = look
+    filled.reindex(model="other")
+    assert seen == ["ok"] and states(filled) == [("hash", "kept"), ("other", "active")]
+
+
+def test_the_model_that_serves_is_not_changed_to(filled: Appliance, other: CountingEmbedder) -> None:
+    filled.reindex(model="other")
+    with pytest.raises(UsageError, match="uses other already") as refused:
+        filled.reindex(model="other")
+    assert "--vectors" in str(refused.value.hint) and len(other.embedded) == len(TEXTS)
