@@ -148,6 +148,7 @@ def test_vectors_computed_again_replace_the_old_ones(filled: Appliance) -> None:
     assert states(filled) == [("hash", "active")]
 
 
+@pytest.mark.slow
 def test_an_interrupted_change_goes_on_where_it_ended(
     filled: Appliance, other: CountingEmbedder, tmp_path: Path
 ) -> None:
@@ -213,6 +214,7 @@ def test_what_is_forgotten_is_in_no_generation(filled: Appliance, other: Countin
     assert not filled.verify().problems
 
 
+@pytest.mark.slow
 def test_an_erasure_does_not_wait_for_the_end_of_a_change(
     filled: Appliance, other: CountingEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

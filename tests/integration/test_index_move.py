@@ -96,6 +96,7 @@ def test_the_place_is_kept_when_the_memory_is_opened_again(server: QdrantServer,
         assert not again.verify().problems
 
 
+@pytest.mark.slow
 def test_searches_and_new_messages_go_on_while_the_index_moves(server: QdrantServer, memory: Appliance) -> None:
     stopping, errors, added = threading.Event(), [], []
     session = memory.sessions.create()
@@ -205,6 +206,7 @@ def test_a_move_to_a_server_that_is_away_or_refuses_the_key_changes_nothing(
     assert memory.index.status().place == "embedded" and not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_the_index_comes_home_from_a_server_that_is_gone_and_its_collection_goes_when_it_is_back(
     server: QdrantServer, memory: Appliance
 ) -> None:
@@ -252,6 +254,7 @@ def test_the_index_stays_while_vectors_of_another_generation_are_made(server: Qd
     assert memory.index.move(server.url).place == server.url
 
 
+@pytest.mark.slow
 def test_an_attached_program_moves_and_claims_the_index_of_its_owner(
     server: QdrantServer, memory: Appliance, home: Path
 ) -> None:

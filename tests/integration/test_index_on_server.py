@@ -83,6 +83,7 @@ def test_a_memory_on_a_server_answers_as_one_in_its_folder(
     assert server.collections() == [status.collection]
 
 
+@pytest.mark.slow
 def test_two_memories_on_one_server_do_not_meet(server: QdrantServer, tmp_path: Path) -> None:
     for name, said in (("one", KEPT), ("two", SECRET)):
         with opened(tmp_path / name) as memory:
@@ -109,6 +110,7 @@ def copied(server: QdrantServer, home: Path, tmp_path: Path, chats: Path) -> Pat
     return copy
 
 
+@pytest.mark.slow
 def test_a_copy_that_used_the_collection_shuts_the_other_out_until_it_is_claimed(
     server: QdrantServer, home: Path, copied: Path
 ) -> None:
@@ -170,6 +172,7 @@ def test_forgetting_deletes_the_points_and_looks_at_all_that_are_left(
         assert not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_forgetting_drops_the_collection_of_an_earlier_prefix(
     server: QdrantServer, home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
