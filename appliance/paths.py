@@ -201,6 +201,16 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+SAMPLE_PREFIX = "measure-"
+"""Begins the names of folders in ``uploads`` with copies of messages, on which a new model is measured."""
+
+
+def discard_samples(home: Home) -> None:
+    """Remove copies of messages that a measurement uses, or has left behind when it was killed."""
+    for folder in home.uploads.glob(f"{SAMPLE_PREFIX}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def file_stats(folder: Path) -> Iterator[os.stat_result]:
     """Yield the stat result of every file in a folder and its subfolders; skips files that disappear meanwhile."""
     for entry in _walk(folder):

@@ -7,7 +7,6 @@ search.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +27,7 @@ from appliance.client import Appliance
 from appliance.config import load
 from appliance.errors import UsageError
 from appliance.ingest.normalize import is_conversational
-from appliance.paths import FILE_MODE, FOLDER_MODE, Home
+from appliance.paths import FILE_MODE, FOLDER_MODE, SAMPLE_PREFIX, Home, discard_samples
 from appliance.retrieval.weights import DENSE, EVIDENCE
 from appliance.runtime.metrics import resident_memory
 from appliance.store import vectors
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     from appliance_models import Embedder
 
 SYSTEMS = (DENSE.name, EVIDENCE.name)
-
-FOLDER_PREFIX = "measure-"
 
 EMBEDDING_SECONDS = 60.0
 """About how long each model may embed the sample."""
@@ -266,9 +263,8 @@ def _folder(home: Home) -> Iterator[Path]:
     """A folder for copies of messages, within the home and left out of its backups; what an earlier measurement left
     behind when it was killed goes first."""
     home.uploads.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    for left in home.uploads.glob(f"{FOLDER_PREFIX}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=home.uploads) as folder:
+    discard_samples(home)
+    with tempfile.TemporaryDirectory(prefix=SAMPLE_PREFIX, dir=home.uploads) as folder:
         if load(Home(Path(folder) / "present")).index.url:
             raise UsageError(
                 "A measurement can't use the server in index.url: the sample does not belong there.",

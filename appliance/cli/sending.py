@@ -16,7 +16,7 @@ def confirm_sending(forecast: ReindexForecast, yes: bool) -> None:
     """Say what a rebuild would send, and ask whether it may, unless nothing is sent or ``yes`` was said.
 
     Raises:
-        UsageError: Nobody can be asked.
+        UsageError: There is no terminal to ask on, and --yes is not given.
         EmbeddingApiError: It would send more than may be sent.
     """
     if not forecast.address:

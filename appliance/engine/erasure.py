@@ -19,7 +19,7 @@ from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.erasure_selection import Selection, select
-from appliance.paths import Home
+from appliance.paths import Home, discard_samples
 from appliance.runtime.workers import ShouldContinue
 from appliance.store.backup import catalogue
 from appliance.store.database import Database
@@ -120,6 +120,7 @@ class ErasureService:
         """Rewrite the files, search them for the texts of each receipt, and close the receipts. Returns the reports."""
         reports: dict[int, ErasureReport] = {}
         catalogue.remove_own(self._home)
+        discard_samples(self._home)
         vectors = self._index_service.expunge(on_embedded)
         for key, texts in erasures.items():
             if texts is not None:

@@ -168,15 +168,22 @@ class GenerationChanges:
             model = self._models.for_generation(kept[0])
             return self._fill_then(kept[0], model, lambda stores, _: self._switch(stores, model, keep=True), progress)
 
-    def complete(self, generation: Generation, progress: OnEmbedded) -> int:
-        """Give a kept generation all messages that were stored since it served. Returns the number of chunks."""
+    def complete(self, number: int, progress: OnEmbedded) -> int:
+        """Give a kept generation all messages that were stored since it served. Returns the number of chunks.
+
+        Raises:
+            NotFound: There is no such generation.
+        """
         with self._running:
+            generation = generation_states.find(self._database.read(), number)
+            if generation.state != "kept":  # a rollback was faster
+                return 0
             model = self._models.for_generation(generation)
 
             def note_complete(stores: DerivedStores, filled: _Filled) -> None:
-                stores.close()
                 with self._database.write() as tx:
                     generation_states.note_complete(tx, generation.id, filled.at)
+                stores.close()
 
             return self._fill_then(generation, model, note_complete, progress)
 
@@ -325,7 +332,7 @@ class GenerationChanges:
 
     @contextmanager
     def no_build(self) -> Iterator[None]:
-        """No generation is built or completed within the context; who wants to, waits for its end.
+        """Keep generations from being built or completed within the context; such a request waits for its end.
 
         Raises:
             StoreError: One is being built.

@@ -229,7 +229,7 @@ class IndexMoveService:
             on_progress(Progress("embedding", done, max(0, total - done)))
 
     def _copy(self, generation: Generation, target: MirrorTarget, ids: Sequence[int]) -> None:
-        """Copy points; called while nobody else indexes, so that what the database says now is what they are to be."""
+        """Copy points as the database says now. The caller keeps the indexer out."""
         stores = self._serving.open()
         if stores is None or stores.generation.id != generation.id:
             raise StoreError("The memory has changed its vectors while the index was moved.", hint="Move it again.")
@@ -238,7 +238,7 @@ class IndexMoveService:
             raise target.failure
 
     def _complete(self, generation: Generation, target: MirrorTarget) -> None:
-        """Bring the target to exactly the points that the database says; called while nobody else indexes.
+        """Bring the target to exactly the points that the database says. The caller keeps the indexer out.
 
         Raises:
             StoreError: Points are missing that can't be copied.

@@ -468,7 +468,7 @@ class IndexService:
     def complete_kept(self, number: int, progress: OnEmbedded) -> int:
         """Embed what a kept generation lacks. Returns the number of chunks."""
         generation = generation_states.find(self._database.read(), number)
-        return self.drain(progress) if generation.state == "active" else self._changes.complete(generation, progress)
+        return self.drain(progress) if generation.state == "active" else self._changes.complete(number, progress)
 
     @property
     def is_building(self) -> bool:

@@ -48,7 +48,7 @@ class LeasedStores:
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """Close the stores once all leases have ended, and let nobody open them within the context."""
+        """Close the stores once all leases have ended, and keep them closed within the context."""
         with self._lock:
             with self._leases_changed:
                 self._leases_changed.wait_for(lambda: not self._leases)

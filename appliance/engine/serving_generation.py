@@ -142,8 +142,8 @@ class ServingGeneration:
                 stores.close()
 
     def begin_mirror(self, wrap: Callable[[VectorIndex], VectorIndex]) -> None:
-        """Let all updates of the index go through what ``wrap`` makes of it, also after it was opened anew. Called
-        while nobody else indexes."""
+        """Let all updates of the index go through what ``wrap`` makes of it, also after it was opened anew. The
+        caller keeps the indexer out."""
         self.mirror = wrap
         self._stores.update(self.mirrored)
 
@@ -158,7 +158,7 @@ class ServingGeneration:
 
     @contextmanager
     def closed(self) -> Iterator[None]:
-        """See ``LeasedStores``. Nobody begins a generation meanwhile."""
+        """See ``LeasedStores``. No generation begins within the context."""
         with self._lock, self._stores.closed():
             yield
 

@@ -2,9 +2,9 @@
 
 ``build`` divides the messages among processes, each of which builds one segment at a time (``segment_worker``), puts
 the segments together and puts the new index in the place of the old one. The caller has queued all chunks before, and
-lets nobody put or drop points meanwhile. The chunks stay in the outbox: a drain then links their messages with
-variants and takes them out, and ``BuiltPoints`` tells it which of them need no point. What is killed at any time
-leaves either index whole, and the outbox as it was.
+keeps the indexer from putting or dropping points meanwhile. The chunks stay in the outbox: a drain then links their
+messages with variants and takes them out, and ``BuiltPoints`` tells it which of them need no point. A process that is
+killed at any time leaves either index whole, and the outbox as it was.
 """
 
 from __future__ import annotations

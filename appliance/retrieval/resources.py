@@ -99,7 +99,7 @@ class SearchResources:
         archive: The archive index; None if nothing is archived.
         read_tokens: Reads the token vectors of messages; None if none are kept.
         model: The name of the model that made the vectors.
-        notes: What is to be said of all hits.
+        notes: Notes for the hits of every search.
     """
 
     db: sqlite3.Connection

@@ -10,6 +10,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import NotFound, UsageError
+from appliance.paths import SAMPLE_PREFIX
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.homes import holding
@@ -73,6 +74,15 @@ def test_no_file_holds_what_was_forgotten(memory: Appliance, home: Path, chats: 
     assert KEPT in texts(memory) and LONG in texts(memory)
     assert memory.search("market on Saturdays")[0].text == KEPT
     assert [one.id for one in memory.erasure.receipts()] == [receipt.id]
+
+
+def test_the_sample_of_a_killed_measurement_goes_too(memory: Appliance, home: Path, chats: Path) -> None:
+    memory.ingest(chats)
+    left = memory.home.uploads / f"{SAMPLE_PREFIX}x" / "sample.jsonl"
+    left.parent.mkdir(parents=True)
+    left.write_text(SECRET, encoding="utf-8")
+    receipt = memory.erasure.forget(memory.erasure.preview(query="Blue Envelope  lies"))
+    assert receipt.proof.traces == () and not left.parent.exists()
 
 
 @pytest.mark.slow

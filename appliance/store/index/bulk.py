@@ -1,4 +1,4 @@
-"""A whole index at once, in a folder that nobody reads yet: segments that other processes write, put together.
+"""A whole index at once, in a folder that no search reads yet: segments that other processes write, put together.
 
 To add points one batch after another, the engine writes each of them three times (log, segment in memory, optimized
 segment) and keeps the interpreter lock meanwhile. ``write_segment`` writes one optimized segment, in a process of its

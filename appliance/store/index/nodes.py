@@ -141,11 +141,11 @@ def in_memory(client: QdrantClient) -> ServerNodes:
 
 
 def _require_listener(url: str) -> None:
-    """Check that somebody listens there before qdrant-client is imported, which takes two seconds: that a server is
+    """Check that something listens there before qdrant-client is imported, which takes two seconds: that a server is
     away is to be known at once.
 
     Raises:
-        OSError: Nobody does, or the name has no address.
+        OSError: Nothing listens there, or the name has no address.
     """
     parts = urlsplit(url)
     port = parts.port or DEFAULT_PORT
