@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from appliance import requests as r
-from appliance.engine.index_service import OPTIMIZE_AFTER_POINTS, IndexService
+from appliance.engine.index_service import IndexService
 from appliance.errors import NotFound, StoreError, UsageError
 from appliance.formats import formats
-from appliance.ingest import archiver
+from appliance.ingest import archiver, indexer
 from appliance.ingest.archiver import ArchivingContext
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
@@ -281,7 +281,7 @@ class ArchiveService:
 
     def _optimize_index(self, dropped: int) -> None:
         """Give the room of dropped points back. The final form of a small index takes more room than its points."""
-        if dropped >= OPTIMIZE_AFTER_POINTS:
+        if dropped >= indexer.OPTIMIZE_AFTER_POINTS:
             with self._index_service.exclusive():
                 if (stores := self._index_service.serving.open()) is not None:
                     stores.index.optimize()

@@ -43,9 +43,6 @@ chunked while nothing can be stored, and embedded once the generation serves."""
 BATCH_CHUNKS = 256
 """Chunks of a batch: what an interruption loses, and an erasure waits for, some two seconds. It costs a flush each."""
 
-OPTIMIZE_AFTER_POINTS = 10_000
-"""New points after which an index that is being filled is optimized; see ``index_service``."""
-
 IndexingContextOf = Callable[[DerivedStores, "Embedder"], IndexingContext]
 
 
@@ -265,7 +262,7 @@ class GenerationChanges:
             lacking = chunks.count_pending(self._database.read(), number)
             while put := _index_batch(context):
                 done, unoptimized = done + put.chunks, unoptimized + put.chunks + put.summary_chunks
-                if unoptimized >= OPTIMIZE_AFTER_POINTS:
+                if unoptimized >= indexer.OPTIMIZE_AFTER_POINTS:
                     stores.index.optimize()
                     unoptimized = 0
                 progress(done, chunks.count_pending(self._database.read(), number))

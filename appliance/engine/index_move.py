@@ -20,7 +20,7 @@ import msgspec
 from appliance import config
 from appliance import requests as r
 from appliance.engine.index_location import EXPOSED_KEY_WARNING, IndexLocation, server_options
-from appliance.engine.index_service import OPTIMIZE_AFTER_POINTS, IndexService
+from appliance.engine.index_service import IndexService
 from appliance.errors import IndexUnavailable, StoreError, UsageError
 from appliance.ingest import indexer
 from appliance.paths import Home
@@ -223,7 +223,7 @@ class IndexMoveService:
             if not page:
                 return
             after, done, unoptimized = page[-1], done + len(page), unoptimized + len(page)
-            if unoptimized >= OPTIMIZE_AFTER_POINTS:
+            if unoptimized >= indexer.OPTIMIZE_AFTER_POINTS:
                 target.index.optimize()
                 unoptimized = 0
             on_progress(Progress("embedding", done, max(0, total - done)))

@@ -53,10 +53,6 @@ found by full text; recent messages by meaning too, however long the outbox is."
 DRAIN_YIELD_SECONDS = 1.0
 """How long a drain delays its next batch for exclusive requests, however many there are."""
 
-OPTIMIZE_AFTER_POINTS = 10_000
-"""New points after which the index is optimized. Unoptimized points are held in memory; to optimize so many takes one
-to three seconds, in which nothing else runs in this process."""
-
 FORCE_OPTIMIZE_AFTER_POINTS = 40_000
 """New points after which the index is optimized even during queries: they take 80 MB of memory, and a second at the
 next opening."""
@@ -163,7 +159,11 @@ class IndexService:
 
     def optimize_index(self, should_continue: Callable[[], bool]) -> int:
         """Optimize the index if it has many new points and no query runs. Returns 1 if it was optimized."""
-        if self._unoptimized_points < OPTIMIZE_AFTER_POINTS or not self._admission.is_idle() or not should_continue():
+        if (
+            self._unoptimized_points < indexer.OPTIMIZE_AFTER_POINTS
+            or not self._admission.is_idle()
+            or not should_continue()
+        ):
             return 0
         with self.exclusive():
             if (stores := self.serving.open()) is not None:
@@ -262,7 +262,7 @@ class IndexService:
                     self._unoptimized_points += indexer.put_embedded(context, up_to_ticket)
                     raise
                 self._unoptimized_points += put.chunks + put.summary_chunks
-                should_optimize = not put or self._unoptimized_points >= OPTIMIZE_AFTER_POINTS
+                should_optimize = not put or self._unoptimized_points >= indexer.OPTIMIZE_AFTER_POINTS
                 if (
                     should_optimize and self._admission.is_idle()
                 ) or self._unoptimized_points >= FORCE_OPTIMIZE_AFTER_POINTS:

@@ -53,6 +53,10 @@ _EMBED_STEPS = (EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES)
 UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES = 250, 16
 """Points put in one step, which takes about 60 ms or 4 ms, during which no search can read the index."""
 
+OPTIMIZE_AFTER_POINTS = 10_000
+"""New points after which the index is optimized. Unoptimized points are held in memory; to optimize so many takes one
+to three seconds, in which nothing else runs in this process."""
+
 MAX_DROPS_PER_BATCH = 10_000
 
 

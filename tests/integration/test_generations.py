@@ -204,8 +204,9 @@ def test_both_generations_are_searched_side_by_side(filled: Appliance, other: Co
 def test_what_is_forgotten_is_in_no_generation(filled: Appliance, other: CountingEmbedder) -> None:
     filled.reindex(model="other")
     best(filled, "violin", generation=1)  # its stores are open
-    filled.erasure.forget(filled.erasure.preview(query="violin"))
     vector = HashEmbedder().embed_passages([f'Ana said, "{TEXTS[1]}"'])[0].astype("<f2").tobytes()
+    assert vector in ledger_path(filled.home, 1).read_bytes(), "the test would prove nothing"
+    filled.erasure.forget(filled.erasure.preview(query="violin"))
     assert vector not in ledger_path(filled.home, 1).read_bytes()
     assert all(vector not in path.read_bytes() for path in filled.home.index.rglob("*") if path.is_file())
     assert TEXTS[1] not in [hit.text for hit in filled.search("violin attic", min_score=0, generation=1)]
