@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 verbs = typer.Typer()
 
+_RESERVED_CHARACTERS = frozenset("/\\:@")
+"""Separate the parts of a path, or of a name such as "fastembed:NAME" and "NAME/256"."""
+
 
 @verbs.callback(invoke_without_command=True)
 def models(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
@@ -111,7 +114,9 @@ def verify(
 @verbs.command("import")
 def import_model(
     folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, a cache with one, or a pack.")],
-    name: Annotated[str | None, option("--name", "NAME", "Name of the model. Default: the folder's.")] = None,
+    name: Annotated[
+        str | None, option("--name", "NAME", "Name of the model. Default: the pack's or the folder's.")
+    ] = None,
     graph: Annotated[
         str | None, option("--graph", "FILE", "The ONNX file in DIR to use. Default: the best for this processor.")
     ] = None,
@@ -150,8 +155,9 @@ def import_model(
     folder = folder.expanduser()
     if not folder.is_dir():
         raise NotFound("No such folder.", where=output.display_path(folder))
-    if name is not None and (not name or Path(name).name != name or name.startswith(".")):
-        raise UsageError(f"Invalid model name {name!r}.", hint="Use a plain folder name.")
+    if name is not None and (not name or name.startswith(".") or _RESERVED_CHARACTERS & set(name)):
+        reserved = " ".join(sorted(_RESERVED_CHARACTERS))
+        raise UsageError(f"Invalid model name {name!r}.", hint=f"Use a plain folder name, without any of {reserved}")
     found = create_home(find_home(home))
     chosen = ImportOptions(graph, pooling, query_prefix, passage_prefix, max_tokens)
     try:
@@ -196,13 +202,12 @@ def use(
     """
     from appliance import config
     from appliance.settings import JINA_PREFIX
-    from appliance_models import split_name
 
     found = find_home(home)
     before = config.load(found)
     is_api = name.startswith(JINA_PREFIX)
     full_name = before.model.full_name(name)
-    dimension = (split_name(full_name)[1] or None) if is_api else _dimension(full_name, found)
+    dimension = _dimension(full_name, found)
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)
     configured, full = settings.model.full_name(), settings.model.full_name(name)
@@ -305,10 +310,17 @@ def _models_in_use(home: Home) -> dict[str, str]:
 
 
 def _dimension(name: str, home: Home) -> int:
-    """The dimension of an installed embedding model. Raises ModelUnavailable if it can't be loaded."""
-    from appliance_models import ModelError, load
+    """The dimension of an embedding model that is installed or behind an API. Raises ModelUnavailable if there is no
+    such model, or it can't be loaded."""
+    from appliance.settings import JINA_PREFIX
+    from appliance_models import ModelError, load, split_name
 
     try:
+        if name.startswith(JINA_PREFIX):
+            from appliance_models.jina import dimension_of
+
+            base, dimensions = split_name(name)
+            return dimension_of(base.removeprefix(JINA_PREFIX), dimensions)
         return load(name, (home.models,)).dimension
     except ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error

@@ -13,6 +13,11 @@ from appliance_models import DEFAULT_MODEL
 from tests.homes import copied
 from tests.tiny_models import crossencoder_folder, encoder_folder
 
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 TALK = [
     line("boat", number, what, role="user" if number % 2 == 0 else "assistant")
     for number, what in enumerate(
@@ -164,7 +169,10 @@ def test_fewer_dimensions_are_a_model_of_their_own(run: Run, harbour: Path, boat
     assert (used["configured"], used["dimension"], used["reindex"]) == ("tiny/4", 4, True)
     assert document(run("reindex", "--model", "tiny/4", "--json"))["model"]["name"] == "tiny/4"
     refused = run("models", "use", "tiny/9")
-    assert refused.exit_code == 5 and "has 8 dimensions" in refused.stderr
+    assert refused.exit_code == 5 and "of which 1 to 8 can be kept" in one_line(refused.stderr)
+    for odd in ("0", "-1", "lots"):
+        refused = run("reindex", "--model", f"tiny/{odd}")
+        assert refused.exit_code == 5 and f"There is no tiny/{odd}: tiny has 8 dimensions" in one_line(refused.stderr)
     listed = {one["name"]: (one["in_use"], one["configured"]) for one in document(run("models", "--json"))["models"]}
     assert listed["tiny"] == (True, True)
     refused = run("models", "remove", "tiny")
@@ -188,5 +196,24 @@ def test_a_model_that_is_asked_over_the_network_is_used_by_name_and_says_so(
     monkeypatch.setenv("APPLIANCE_MODEL_DIMENSIONS", "128")
     used = run("models", "use", "jina:jina-embeddings-v3", "--json")
     assert document(used)["configured"] == "jina:jina-embeddings-v3/128"
-    assert "every message is sent to" in " ".join(used.stderr.split())
+    assert "every message is sent to" in one_line(used.stderr)
     assert "not installed" not in run("models").stderr
+
+
+@pytest.mark.parametrize("odd", ["jina-embeddings-v3/0", "jina-embeddings-v3/16", "jina-embeddings-v3/x"])
+def test_use_refuses_dimensions_that_a_model_of_the_api_does_not_have(run: Run, home: Path, odd: str) -> None:
+    refused = run("models", "use", f"jina:{odd}")
+    assert refused.exit_code == 5 and "of which 32 to 1,024 can be kept" in one_line(refused.stderr)
+    assert run("models", "use", "jina:jina-embeddings-v99").exit_code == 5
+    assert not (home / "config.toml").exists()
+
+
+def test_a_pack_is_imported_under_another_name(run: Run, harbour: Path, boat: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    pack = boat / "models" / "tiny"
+    assert document(run("models", "import", pack, "--name", "small", "--no-measure", "--json"))["name"] == "small"
+    assert run("models", "verify", "small").exit_code == 0
+    assert document(run("reindex", "--model", "small", "--json"))["model"]["name"] == "small"
+    for name in ("a/b", "jina:x", "x@y", ".x", "a\\b"):
+        refused = run("models", "import", pack, "--name", name)
+        assert refused.exit_code == 2 and "plain folder name" in one_line(refused.stderr)
