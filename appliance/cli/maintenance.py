@@ -41,7 +41,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     disk = ", ".join(f"{name} {output.format_size(number)}" for name, number in shape["disk_bytes"].items())
     output.print_fields(
         {
-            "health": shape["health"],
+            "health": shape["troubles"] or shape["health"],
             "home": root,
             **_owner_row(shape),
             **{name: f"{count:,}" for name, count in shape["counts"].items()},
@@ -53,7 +53,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "disk": disk,
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             "backup": _backup_text(shape["backup"]),
-            "network": _network_text(shape["network"], shape["api"]),
+            "network": _network_text(shape),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
@@ -69,13 +69,19 @@ def _backup_text(backup: dict[str, str] | None) -> str:
     return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
 
 
-def _network_text(network: list[dict[str, str]], api: dict[str, Any] | None) -> str:
-    """Which parts use the network, and how many tokens an embedding API was sent."""
-    parts = "; ".join(f"{use['part']} ({use['address']})" for use in network) or "none"
-    if api is None:
-        return parts
-    cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
-    return f"{parts}; {api['tokens']:,}{cap} tokens sent to the Jina API"
+def _network_text(shape: dict[str, Any]) -> str:
+    """Which parts use the network, which ask a server on this machine, and how many tokens an embedding API was
+    sent."""
+    beyond, here = (
+        "; ".join(f"{use['part']} ({use['address']})" for use in shape[name]) for name in ("network", "loopback")
+    )
+    parts = [beyond or ("none beyond this machine" if here else "none")]
+    if here:
+        parts.append(f"on this machine: {here}")
+    if (api := shape["api"]) is not None:
+        cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
+        parts.append(f"{api['tokens']:,}{cap} tokens sent to the Jina API")
+    return "; ".join(parts)
 
 
 def _owner_row(shape: dict[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.requests import ReindexRequest
 from appliance.runtime.metrics import Metrics
-from appliance.runtime.network import network_uses
+from appliance.runtime.network import loopback_uses, network_uses
 from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
 from appliance.settings import JINA_PREFIX, Settings
@@ -139,16 +139,20 @@ def pending_reason(index_service: IndexService) -> str:
 
 
 def network_status(home: Home, settings: Settings, model: str) -> dict[str, Any]:
-    """For a status: which parts use the network, and what was sent to an embedding API, if the model is behind one."""
-    uses = [{"part": use.part, "address": use.address} for use in network_uses(settings, model)]
+    """For a status: which parts use the network (``network``), which ask a server on this machine (``loopback``), and
+    what was sent to an embedding API, if the model is behind one."""
+    uses = {
+        name: [{"part": use.part, "address": use.address} for use in found(settings, model)]
+        for name, found in (("network", network_uses), ("loopback", loopback_uses))
+    }
     if not is_api_model(model):
-        return {"network": uses, "api": None}
+        return {**uses, "api": None}
     try:
         usage = read_usage(home.jina)
     except EmbeddingApiError as error:
         usage = TokenUsage(trouble=str(error))
     cap = settings.jina.token_cap or None
-    return {"network": uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}
+    return {**uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}
 
 
 def _forecast(database: Database, chunker: Chunker, settings: Settings, account: FileTokenAccount) -> ReindexForecast:

@@ -147,8 +147,8 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
 def no_such_dimensions(name: str, base: str, fewest: int, most: int) -> str:
     """What is said of a name that asks for dimensions which its model ``base`` does not have."""
     return (
-        f"There is no {name}: {base} has {most:,} dimensions, of which {fewest:,} to {most:,} can be kept. Use {base} for"
-        f" all of them, or {base}/{most // 2} for the first {most // 2:,}; model.dimensions in the settings adds such a"
+        f"There is no {name}: {base} has {most:,} dimensions, of which {fewest:,} to {most:,} can be kept. Use {base}"
+        f" for all of them, or {base}/{most // 2} for the first {most // 2:,}; the setting model.dimensions adds such a"
         " number too."
     )
 

@@ -62,8 +62,11 @@ def test_a_rebuild_asks_first(filled: Path, run: Run, api: Served, monkeypatch: 
     done = run("reindex", "--model", MODEL, "--yes", "--json")
     assert done.exit_code == 0 and document(done)["model"]["name"] == MODEL
     assert "Sending the text of all messages" in done.stderr
-    status = run("status").stdout
-    assert f"{api.tokens:,} tokens sent to the Jina API" in status and "network" in status
+    (network,) = [row.split(maxsplit=1)[1] for row in run("status").stdout.splitlines() if row.startswith("network")]
+    here = f"none beyond this machine; on this machine: Jina API ({api.url})"
+    assert network == f"{here}; {api.tokens:,} tokens sent to the Jina API"
+    shape = document(run("status", "--json"))
+    assert shape["network"] == [] and shape["loopback"] == [{"part": "Jina API", "address": api.url}]
 
 
 def test_a_rebuild_beyond_the_cap_is_refused(

@@ -370,9 +370,9 @@ class StatusGeneration:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The state of the memory, as its owner sees it. ``network`` lists the parts that send data beyond this machine,
-    with their addresses; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed
-    last."""
+    """The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``. ``network``
+    lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
+    on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last."""
 
     version: str
     home: str
@@ -393,7 +393,9 @@ class StatusAnswer:
     generations: Sequence[StatusGeneration]
     index: Mapping[str, Any] | None
     network: Sequence[Mapping[str, str]]
+    loopback: Sequence[Mapping[str, str]]
     api: Mapping[str, Any] | None
+    troubles: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +437,9 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "generations",
                 "index",
                 "network",
+                "loopback",
                 "api",
+                "troubles",
             )
         },
     }
