@@ -141,10 +141,10 @@ def _compared_systems(
     """What is compared, by name: each profile that reads vectors with each generation, the others once."""
     compared: dict[str, tuple[str, int | None]] = {}
     for system in systems:
-        numbers = dict.fromkeys(generations) if system in reading_vectors else ()
-        compared |= {f"{system}, generation {number}": (system, number) for number in numbers} or {
-            system: (system, None)
-        }
+        if generations and system in reading_vectors:
+            compared |= {f"{system}, generation {number}": (system, number) for number in generations}
+        else:
+            compared[system] = (system, None)
     return compared
 
 

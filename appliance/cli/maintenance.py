@@ -19,6 +19,28 @@ MAX_REPORTED_TROUBLES = 10
 """How many unreadable files ``status`` names."""
 
 
+VERIFIED = {
+    "sessions": "conversations",
+    "messages": "in the database, each as it was stored",
+    "revisions": "earlier forms of messages that were edited",
+    "messages without a digest yet": "of an earlier version; whether they changed can't be told yet",
+    "variants": "messages that repeat an earlier one; they are among the messages",
+    "archived": "messages whose text is in the archive; they are among the messages",
+    "chunks": "parts of messages: one of a message that fits into the model, more of a longer one",
+    "characters": "of all messages; each lies in a chunk",
+    "summaries": "each quotes messages as they are",
+    "summary_chunks": "parts of summaries",
+    "vectors": "in the vector file: one for each of the texts, and for earlier texts of edited messages",
+    "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
+    "token_vectors": "texts with vectors of single tokens; those that lack are computed in the background",
+    "points": "in the index: as many as chunks + summary_chunks - archived_chunks once nothing is pending",
+    "pending": "chunks that wait to be put into the index, or dropped from it",
+    "archived_chunks": "chunks of archived messages, which the archive index has in place of the index",
+    "kept_vectors": "of the generations that are kept for 'appliance reindex --rollback'",
+}
+"""What each number that ``verify`` prints counts, and what it should equal."""
+
+
 def status(home: options.Home = None, json: options.Json = False) -> None:
     """Show counts, model, disk use and health.
 
@@ -145,8 +167,9 @@ def verify(
     """Check that the memory is complete and consistent; changes nothing.
 
     Every message must be as it was stored: its words, author, times and metadata. Every character must lie in a
-    chunk, and chunks, vectors, index and full text must agree. The exit code is 3 if there is a problem. --deep also
-    checks that no chunk is longer than the model can read. --json adds the counts of each source.
+    chunk, and chunks, vectors, index and full text must agree. The exit code is 3 if there is a problem. Beside each
+    number stands what it counts, and what it should equal. --deep also checks that no chunk is longer than the model
+    can read. --json adds the counts of each source.
 
     \b
     Examples:
@@ -168,7 +191,8 @@ def verify(
             }
         )
     else:
-        output.print_fields({name: f"{count:,}" for name, count in findings.checked.items()})
+        rows = [(name, f"{count:,}", VERIFIED.get(name, "")) for name, count in findings.checked.items()]
+        output.print_columns(rows, right=(1,))
         pending = findings.checked.get("pending", 0)
         waiting = f"; {output.plural(pending, 'chunk')} still {'waits' if pending == 1 else 'wait'} for the index"
         output.print_columns(

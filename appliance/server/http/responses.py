@@ -393,8 +393,8 @@ class StatusAnswer:
     generations: Sequence[StatusGeneration]
     index: Mapping[str, Any] | None
     network: Sequence[Mapping[str, str]]
-    loopback: Sequence[Mapping[str, str]]
     api: Mapping[str, Any] | None
+    loopback: Sequence[Mapping[str, str]]
     troubles: Sequence[str]
 
 
@@ -437,8 +437,8 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "generations",
                 "index",
                 "network",
-                "loopback",
                 "api",
+                "loopback",
                 "troubles",
             )
         },
