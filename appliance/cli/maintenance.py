@@ -119,13 +119,24 @@ def _generation_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for one in shape["generations"]:
         size = output.format_size(one["disk_bytes"])
         if one["state"] == "kept":
-            until = output.format_timestamp(one["complete_at"])
-            yield f"generation {one['id']}", f"{one['model']}, kept, complete until {until}, {size}"
+            yield f"generation {one['id']}", f"kept: {_describe_generation(one)}"
         elif one["state"] == "building":
             yield (
                 f"generation {one['id']}",
                 f"{one['model']}, being built, {one['pending']:,} of {one['chunks']:,} chunks left, {size}",
             )
+
+
+def _describe_generation(one: dict[str, Any]) -> str:
+    """Model, dimension, messages, bytes and date of a kept generation."""
+    parts = (
+        one["model"],
+        f"{one['dimension']:,} dimensions",
+        output.plural(one["messages"], "message"),
+        output.format_size(one["disk_bytes"]),
+        f"complete until {output.format_timestamp(one['complete_at'])}",
+    )
+    return ", ".join(parts)
 
 
 def _process_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -223,6 +234,12 @@ def reindex(
     drop_old: Annotated[
         bool, flag("--drop-old", "Remove the vectors that a change of the model has kept, or has begun.")
     ] = False,
+    generation: Annotated[
+        int | None,
+        option(
+            "--generation", "N", "With --rollback or --drop-old: only this generation, as 'status' lists it.", min=1
+        ),
+    ] = None,
     yes: Annotated[bool, flag("--yes", "Do not ask before texts are sent to an embedding API.")] = False,
     home: options.Home = None,
     json: options.Json = False,
@@ -238,6 +255,7 @@ def reindex(
       appliance reindex --pending
       appliance reindex --model bge-small-en
       appliance reindex --rollback
+      appliance reindex --rollback --generation 1
       appliance reindex --model jina:jina-embeddings-v3
     """  # fmt: skip
     ways = {
@@ -247,11 +265,15 @@ def reindex(
     if sum(ways.values()) > 1:
         given = " and ".join(name for name, is_given in ways.items() if is_given)
         raise UsageError(f"{given} exclude each other.", hint="Give one of them at a time.")
+    if generation is not None and not (rollback or drop_old):
+        raise UsageError(
+            "--generation needs --rollback or --drop-old.", hint="'appliance status' lists the generations."
+        )
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
         before = memory.status()["generations"]
-        if model is not None or vectors:
-            confirm_sending(memory.forecast_reindex(model), yes)
+        if model is not None or vectors or rollback:
+            confirm_sending(memory.forecast_reindex(model, rollback=rollback, generation=generation), yes)
         with output.progress() as (_, on_embedded):
             if pending:
                 done = memory.embed_pending(on_embedded)
@@ -262,6 +284,7 @@ def reindex(
                     tokens=tokens,
                     rollback=rollback,
                     drop_old=drop_old,
+                    generation=generation,
                     progress=on_embedded,
                 )
         current_status = memory.status()
@@ -286,11 +309,11 @@ def reindex(
             f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s, {waiting:,} pending"
         )
     if model is not None or rollback:
+        which = " --generation N" if len(left) > 1 else ""
         for one in left:
-            output.say(
-                f"Generation {one['id']} ({one['model']}, {output.format_size(one['disk_bytes'])}) is kept:"
-                " 'appliance reindex --rollback' goes back, '--drop-old' removes it."
-            )
+            output.say(f"Generation {one['id']} is kept: {_describe_generation(one)}.")
+        if left:
+            output.say(f"'appliance reindex --rollback{which}' goes back to it, '--drop-old{which}' removes it.")
     if model is not None and model != configured:
         output.say(
             f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"

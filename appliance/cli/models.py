@@ -42,7 +42,7 @@ def models(context: typer.Context, home: options.Home = None, json: options.Json
 
 @verbs.command("list")
 def list_models(home: options.Home = None, json: options.Json = False) -> None:
-    """List the models, shipped and imported.
+    """List the models, shipped and imported, and the generations of vectors that were made with them.
 
     \b
     Examples:
@@ -58,11 +58,15 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     named = {_base_name(name) for name in (configured, settings.rerank.model)}
     in_use = {_base_name(name): state for name, state in _models_in_use(found).items()}
     listed = [_model_document(info, named, in_use) for info in _packs(found)]
+    stored = [] if not found.database.exists() else _generation_documents(found)
     if json:
-        output.print_json({"configured": configured, "models": listed})
+        output.print_json({"configured": configured, "models": listed, "generations": stored})
         return
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
+    if len(stored) > 1:
+        output.print_line()
+        model_reports.print_generations(stored)
     for name in filter(None, (configured, settings.rerank.model)):
         is_api = name.startswith(JINA_PREFIX)
         if not is_api and _base_name(name) not in [model["name"] for model in listed]:
@@ -300,6 +304,24 @@ def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, 
     if not json:
         model_reports.print_comparison(outcome)
     return model_reports.comparison_document(outcome)
+
+
+def _generation_documents(home: Home) -> list[dict[str, Any]]:
+    from appliance.store.model_use import generations_of
+    from appliance.timestamps import iso_from_microseconds
+
+    return [
+        {
+            "id": one.generation.id,
+            "model": one.generation.model,
+            "dimension": one.generation.dimension,
+            "state": one.generation.state,
+            "complete_at": one.generation.complete_at and iso_from_microseconds(one.generation.complete_at),
+            "messages": one.messages,
+            "disk_bytes": one.disk_bytes,
+        }
+        for one in generations_of(home)
+    ]
 
 
 def _models_in_use(home: Home) -> dict[str, str]:

@@ -348,7 +348,7 @@ class IndexService:
     def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """See ``ReindexRequest``."""
         if request.drop_old:
-            dropped = self._changes.drop_kept()
+            dropped = self._changes.drop_kept(request.generation)
             self.serving.drop_unused_collections()
             return dropped
         if request.model is not None or request.vectors or request.rollback:
@@ -457,7 +457,10 @@ class IndexService:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
         name = None if request.model is None else self._settings.model.full_name(request.model)
-        done = self._changes.roll_back(progress) if request.rollback else self._changes.build(name, progress)
+        if request.rollback:
+            done = self._changes.roll_back(request.generation, progress)
+        else:
+            done = self._changes.build(name, progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch

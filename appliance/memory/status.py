@@ -119,20 +119,23 @@ def status(
 
 
 def _generations(home: Home, db: sqlite3.Connection, chunk_counts: Mapping[int, int]) -> list[dict[str, Any]]:
-    """All generations with their states, chunks and bytes on the disk; ``complete_at`` is until when a kept one has
-    everything."""
+    """All generations with their states, messages, chunks and bytes on the disk; ``complete_at`` is until when a kept
+    one has everything."""
+    stored = generation_states.stored(db)
+    messages = chunks.message_counts(db) if stored else {}
     return [
         {
             "id": generation.id,
             "model": generation.model,
             "dimension": generation.dimension,
             "state": generation.state,
+            "messages": messages.get(generation.id, 0),
             "chunks": chunk_counts.get(generation.id, 0),
             "pending": chunks.count_pending(db, generation.id),
             "disk_bytes": generations.disk_bytes(home, generation.id),
             "complete_at": None if generation.complete_at is None else iso_from_microseconds(generation.complete_at),
         }
-        for generation in generation_states.stored(db)
+        for generation in stored
     ]
 
 

@@ -69,6 +69,24 @@ def test_a_rebuild_asks_first(filled: Path, run: Run, api: Served, monkeypatch: 
     assert shape["network"] == [] and shape["loopback"] == [{"part": "Jina API", "address": api.url}]
 
 
+def test_a_rollback_that_sends_texts_asks_first(filled: Path, run: Run, api: Served) -> None:
+    assert run("reindex", "--model", MODEL, "--yes").exit_code == 0
+    assert run("reindex", "--rollback").exit_code == 0
+    sent = len(api.texts)
+    assert run("reindex", "--rollback").exit_code == 0 and len(api.texts) == sent, "nothing to send, nothing to ask"
+    assert run("reindex", "--rollback").exit_code == 0
+    run("add", "the heron waits")
+    for arguments in (("reindex", "--rollback"), ("bench", "mine", "--generation", "2")):
+        refused = run(*arguments)
+        assert refused.exit_code == 2 and len(api.texts) == sent
+        assert (
+            f"would send the texts that have no vector of this model yet to {api.url}: 1 text, about" in refused.stderr
+        )
+        assert "Confirm with --yes." in refused.stderr
+    done = run("reindex", "--rollback", "--yes")
+    assert done.exit_code == 0 and len(api.texts) == sent + 1 and "Sending the texts" in done.stderr
+
+
 def test_a_rebuild_beyond_the_cap_is_refused(
     filled: Path, run: Run, api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,24 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     assert refused.exit_code == 2 and "Vectors of this memory were made with tiny" in refused.stderr
     run("reindex", "--model", DEFAULT_MODEL)
     assert "kept for a rollback" in run("models").stdout
+    generations = {one["id"]: one for one in document(run("models", "--json"))["generations"]}
+    assert [(one["model"], one["state"]) for one in generations.values()] == [
+        (DEFAULT_MODEL, "kept"), ("tiny", "kept"), (DEFAULT_MODEL, "active")
+    ]  # fmt: skip
+    printed = [row.split() for row in run("models").stdout.splitlines()]
+    assert [row[:4] for row in printed if row[:2] == ["2", "tiny"]] == [["2", "tiny", "8", str(len(TALK))]]
+    refused = run("reindex", "--rollback", "--generation", "9")
+    assert refused.exit_code == 4 and f"2 (tiny, 8 dimensions, {len(TALK)} messages, " in one_line(refused.stderr)
+    assert run("reindex", "--generation", "1").exit_code == 2
+    dropped = document(run("reindex", "--drop-old", "--generation", "1", "--json"))
+    assert [one["id"] for one in dropped["dropped"]] == [1] and [one["id"] for one in dropped["kept"]] == [2]
+    rolled_back = run("reindex", "--rollback", "--generation", "2")
+    assert rolled_back.exit_code == 0 and "Generation 2 (tiny) serves again" in rolled_back.stdout
+    assert f"Generation 3 is kept: {DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, " in one_line(
+        rolled_back.stderr
+    )
+    assert f"kept: {DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, " in run("status").stdout
+    run("reindex", "--rollback")
     refused = run("models", "remove", "tiny")
     assert refused.exit_code == 2 and "--drop-old" in refused.stderr
     run("reindex", "--drop-old")

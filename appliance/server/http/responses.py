@@ -356,7 +356,7 @@ class StatusModel:
 @dataclass(frozen=True, slots=True)
 class StatusGeneration:
     """One set of vectors: ``active`` (it serves), ``kept`` after a change of the model, or ``building``.
-    ``complete_at`` is until when a kept one has every message."""
+    ``messages`` have chunks in it; ``complete_at`` is until when a kept one has every message."""
 
     id: int
     model: str
@@ -366,6 +366,7 @@ class StatusGeneration:
     pending: int
     disk_bytes: int
     complete_at: str | None
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
