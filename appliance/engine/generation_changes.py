@@ -44,6 +44,9 @@ chunked while nothing can be stored, and embedded once the generation serves."""
 BATCH_CHUNKS = 256
 """Chunks of a batch: what an interruption loses, and an erasure waits for, some two seconds. It costs a flush each."""
 
+WAIT_NOTICE_SECONDS = 1.0
+"""How long an erasure waits for other work before it says so."""
+
 PROBE_TEXT = "memory"
 """What an embedding API is asked for first, to see that it takes the key, before anything is begun."""
 
@@ -352,6 +355,13 @@ class GenerationChanges:
             yield
         finally:
             self._running.release()
+
+    def turn(self, on_wait: Callable[[str], None]) -> AbstractContextManager[None]:
+        """The turn of an erasure: no other rebuild within the context. ``on_wait`` is called with what it waits for, if
+        it still does after ``WAIT_NOTICE_SECONDS``."""
+        build = "the batch of vectors that a change of the model is making ('appliance reindex')"
+        others = "a rebuild of the index, a backup or another erasure"
+        return self._rebuild_lock.held(WAIT_NOTICE_SECONDS, lambda: on_wait(build if self.is_running else others))
 
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open to be compared within the context."""

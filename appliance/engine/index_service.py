@@ -422,16 +422,17 @@ class IndexService:
     def _is_embedded(self) -> bool:
         return not self.serving.location.server
 
-    def expunge(self, progress: OnEmbedded) -> int:
+    def expunge(self, progress: OnEmbedded, on_wait: Callable[[str], None] = lambda waits_for: None) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.
 
-        If it is interrupted, the memory still works, and it can be repeated.
+        If it is interrupted, the memory still works, and it can be repeated. ``on_wait`` is called with what it waits
+        for, if that takes long.
 
         Returns:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._rebuild_lock, self.exclusive(), self.serving.closed():
+        with self._changes.turn(on_wait), self.exclusive(), self.serving.closed():
             found = self.serving.current()
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)

@@ -322,6 +322,36 @@ def test_searches_beside_changes_always_find_everything(filled: Appliance, other
     assert not filled.verify().problems
 
 
+def test_an_erasure_says_what_it_waits_for(
+    filled: Appliance, other: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("appliance.engine.generation_changes.WAIT_NOTICE_SECONDS", 0.0)
+    told: list[str] = []
+    waiting, forgotten = threading.Event(), []
+
+    def note(waits_for: str) -> None:
+        told.append(waits_for)
+        waiting.set()
+
+    def forget() -> None:
+        forgotten.append(filled.erasure.forget(filled.erasure.preview(query="violin"), on_wait=note))
+
+    thread = threading.Thread(target=forget)
+
+    def forget_once() -> None:
+        if not thread.ident:
+            thread.start()
+            assert waiting.wait(30), "the batch would not end before"
+
+    other.before_step = forget_once
+    filled.reindex(model="other")
+    thread.join(30)
+    assert told == ["the batch of vectors that a change of the model is making ('appliance reindex')"]
+    assert forgotten and not forgotten[0].proof.traces
+    filled.erasure.forget(filled.erasure.preview(query="kettle"), on_wait=note)
+    assert len(told) == 1, "alone it does not wait"
+
+
 def test_damaged_old_vectors_are_told_and_dropped(filled: Appliance, other: CountingEmbedder) -> None:
     filled.reindex(model="other")
     path = ledger_path(filled.home, 1)
