@@ -269,6 +269,8 @@ def reindex(
         raise UsageError(
             "--generation needs --rollback or --drop-old.", hint="'appliance status' lists the generations."
         )
+    from appliance import config
+
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
         before = memory.status()["generations"]
@@ -288,7 +290,9 @@ def reindex(
                     progress=on_embedded,
                 )
         current_status = memory.status()
-        model, configured = model and memory.settings.model.full_name(model), memory.settings.model.full_name()
+        # Those of an owner that was there before may be older than the file.
+        settings = config.load(memory.home).model
+        model, configured = model and settings.full_name(model), settings.full_name()
     seconds = time.perf_counter() - started
     used, waiting = current_status["model"], current_status["counts"]["pending"]
     left = [one for one in current_status["generations"] if one["state"] == "kept"]

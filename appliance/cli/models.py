@@ -231,6 +231,11 @@ def use(
         output.say(f"note: {name} is asked over the network: every message is sent to {settings.jina.url}.")
     if configured != full:
         output.say(f"note: {origins['model.name']} sets {settings.model.name}, which counts before the settings file.")
+    if serving is None and found.daemon.exists():
+        output.say(
+            "note: The memory is empty. A running daemon begins it with the model that its settings named before,"
+            " unless it reads them again first: 'kill -HUP' it, or restart it."
+        )
     if serving in (None, full):
         return
     output.say(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from appliance import config
 from appliance import requests as r
 from appliance.engine import embedding_api
+from appliance.errors import ConfigError
 from appliance.memory.status import status
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
@@ -39,6 +42,7 @@ def home_status(
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
     for damage."""
+    configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
@@ -50,3 +54,13 @@ def home_status(
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
+
+
+def _configured_now(home: Home, settings: Settings, model: str) -> str:
+    """The configured model as the settings name it now: 'appliance models use' may have changed them since the home was
+    opened. A caller's own model stays."""
+    if model != settings.model.full_name():
+        return model
+    with suppress(ConfigError):
+        return config.load(home).model.full_name()
+    return model

@@ -123,6 +123,27 @@ def test_use_sets_the_model_and_says_what_a_reindex_would_do(run: Run, harbour: 
     assert "in use, configured" in run("models").stdout
 
 
+def test_a_memory_that_is_open_names_the_configured_model_at_once(run: Run, harbour: Path, boat: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    with Appliance.open(boat, worker=False) as owner:
+        assert owner.status()["health"] == "ok"
+        run("models", "use", "tiny")
+        assert "the settings name the model tiny" in owner.status()["health"]
+        assert "the settings name the model tiny" in document(run("status", "--json"))["health"]
+        moved = run("reindex", "--model", "tiny")
+        assert moved.exit_code == 0 and "The settings still name" not in moved.stderr
+        assert owner.status()["health"] == "ok"
+        (boat / "config.toml").write_text("[model\n")
+        assert owner.status()["counts"]["messages"] == len(TALK), "settings that can't be read are for the next opening"
+
+
+def test_use_in_an_empty_memory_says_when_a_daemon_follows(run: Run, home: Path, harbour: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    assert "daemon" not in run("models", "use", "tiny").stderr
+    (home / "daemon.json").write_text("{}")
+    assert "'kill -HUP' it, or restart it" in one_line(run("models", "use", DEFAULT_MODEL).stderr)
+
+
 def test_use_says_if_the_environment_counts_before_it(
     run: Run, home: Path, harbour: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
