@@ -27,6 +27,7 @@ VERIFIED = {
     "variants": "messages that repeat an earlier one; they are among the messages",
     "archived": "messages whose text is in the archive; they are among the messages",
     "chunks": "parts of messages: one of a message that fits into the model, more of a longer one",
+    "chunked_otherwise": "messages split under other settings of chunk.tokens: 'appliance reindex' splits them again",
     "characters": "of all messages; each lies in a chunk",
     "summaries": "each quotes messages as they are",
     "summary_chunks": "parts of summaries",
@@ -67,6 +68,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "home": root,
             **_owner_row(shape),
             **{name: f"{count:,}" for name, count in shape["counts"].items()},
+            **dict(_chunking_rows(shape)),
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
@@ -112,6 +114,15 @@ def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
         return {"daemon": f"{daemon['url']}, process {daemon['pid']}"}
     owner = shape["owner"]
     return {"owner": f"{owner['purpose']}, process {owner['pid']}"} if owner and owner["pid"] != os.getpid() else {}
+
+
+def _chunking_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if found := shape["chunked_otherwise"]:
+        number = ("" if found["is_complete"] else "at least ") + output.plural(found["messages"], "message")
+        yield (
+            "chunked before",
+            f"{number} under other settings of chunk.tokens or chunk.overlap: '{found['command']}' splits them again",
+        )
 
 
 def _generation_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -246,7 +257,8 @@ def reindex(
 ) -> None:
     """Rebuild derived state: full text, index, vectors.
 
-    By default it rebuilds full text and index from the stored messages and vectors. After an interruption the memory
+    By default it rebuilds full text and index from the stored messages and vectors, and splits messages again that were
+    split under other settings of chunk.tokens. After an interruption the memory
     still works; the same command goes on, and --pending embeds what waits.
 
     \b
@@ -315,7 +327,7 @@ def reindex(
     if model is not None or rollback:
         which = " --generation N" if len(left) > 1 else ""
         for one in left:
-            output.say(f"Generation {one['id']} is kept: {_describe_generation(one)}.")
+            output.say(f"Generation {one['id']} ({_describe_generation(one)}) is kept.")
         if left:
             output.say(f"'appliance reindex --rollback{which}' goes back to it, '--drop-old{which}' removes it.")
     if model is not None and model != configured:

@@ -462,7 +462,7 @@ class Engine:
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
             self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
-            self._index_service.is_building,
+            self._index_service,
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:

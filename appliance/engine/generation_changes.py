@@ -271,6 +271,7 @@ class GenerationChanges:
         ``done`` chunks were indexed before."""
         number, unoptimized = stores.generation.id, 0
         context = replace(self._indexing_context(stores, model), max_batch_chunks=BATCH_CHUNKS)
+        self._serving.note_chunking(stores.generation)
         while True:
             at = now()
             self._chunk_all(number, model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from appliance import config
@@ -20,8 +21,12 @@ from appliance.types import IndexStatus
 
 if TYPE_CHECKING:
     from appliance.engine.fact_extraction import FactExtractionJob
+    from appliance.engine.index_service import IndexService
     from appliance.memory.summaries import SummaryService
 
+
+CHUNK_SCAN_SECONDS = 0.5
+"""How long a status looks for messages that would be split otherwise now, once the settings of chunks have changed."""
 
 DAMAGE_SCAN_SECONDS = 0.5
 """How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
@@ -38,7 +43,7 @@ def home_status(
     metrics: Metrics,
     scan: MessageScan,
     index: IndexStatus,
-    is_building: bool,
+    index_service: IndexService,
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
     for damage."""
@@ -49,10 +54,13 @@ def home_status(
     damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
-        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble, is_building
-    )
+        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
+        index_service.is_building,
+    )  # fmt: skip
+    otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
+    found["chunked_otherwise"] = otherwise and asdict(otherwise)
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.engine import server_erasure
+from appliance.engine.chunk_changes import ChunkChanges
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.model_cache import ModelCache, RecentMessages
@@ -102,6 +103,7 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self.chunk_changes = ChunkChanges(database, self._models, self.serving)
         self._search_access = SearchAccess(
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
         )
@@ -383,6 +385,7 @@ class IndexService:
             with self.exclusive(), self.serving.closed():
                 found = self.serving.ensure()
                 self._database.rebuild_indexes()
+                self.chunk_changes.apply(found)
                 is_built_beside = self._is_embedded and index_build.is_worthwhile(self._home, self._database, found)
                 if not is_built_beside:
                     self.serving.remove_index(found)
@@ -392,12 +395,13 @@ class IndexService:
                     chunks.requeue_all(tx, found.id, embedded_last=is_built_beside)
             if is_built_beside:
                 self._build_beside(found, progress)
-        with self.serving.lease() as stores:
-            archiver.rebuild_index(self._database, stores)
         try:
-            return self.drain(progress)
+            done = self.drain(progress)
         finally:
             self._built_points = BuiltPoints()
+        with self.serving.lease() as stores:  # now that what was chunked again has its vectors
+            archiver.rebuild_index(self._database, stores)
+        return done
 
     def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
         """Build the index of a generation while the present one serves, and put it in its place."""

@@ -55,6 +55,7 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "api",
         "loopback",
         "troubles",
+        "chunked_otherwise",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
@@ -189,7 +190,7 @@ def test_a_change_of_the_model_is_compared_taken_back_and_forgotten(run: Run, fi
     assert f"10 chunks indexed with {OLD_PACK}" in moved.stdout
     assert f"Generation 1 ({PACK}," in moved.stderr and "--rollback" in moved.stderr
     shown = run("status").stdout
-    assert f"{PACK}, kept, complete until" in shown
+    assert f"kept: {PACK}, 384 dimensions, 10 messages, " in shown
     compared = run("search", "the", "--generation", "1", "--min-score", "0")
     assert f"Generation 1 ({PACK}) has what was stored until" in compared.stderr
     assert run("search", "the", "--generation", "9").exit_code == 4
@@ -258,6 +259,5 @@ def test_recover_of_a_sound_memory_loses_nothing(run: Run, filled: Path, tmp_pat
 def test_each_number_of_verify_is_explained() -> None:
     counted = re.findall(r'\bcount\("([^"]+)"|"(kept_vectors)"|counted: str = "([^"]+)"', inspect.getsource(check))
     assert len(counted) > 12
-    assert {name for names in counted for name in names if name} | {"sessions", "messages", "revisions"} == set(
-        VERIFIED
-    )
+    names = {name for found in counted for name in found if name}
+    assert names | {"chunked_otherwise", "sessions", "messages", "revisions"} == set(VERIFIED)

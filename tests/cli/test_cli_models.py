@@ -190,10 +190,8 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     assert [one["id"] for one in dropped["dropped"]] == [1] and [one["id"] for one in dropped["kept"]] == [2]
     rolled_back = run("reindex", "--rollback", "--generation", "2")
     assert rolled_back.exit_code == 0 and "Generation 2 (tiny) serves again" in rolled_back.stdout
-    assert f"Generation 3 is kept: {DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, " in one_line(
-        rolled_back.stderr
-    )
-    assert f"kept: {DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, " in run("status").stdout
+    kept = f"{DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, "
+    assert f"Generation 3 ({kept}" in one_line(rolled_back.stderr) and f"kept: {kept}" in run("status").stdout
     run("reindex", "--rollback")
     refused = run("models", "remove", "tiny")
     assert refused.exit_code == 2 and "--drop-old" in refused.stderr

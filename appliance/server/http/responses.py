@@ -373,7 +373,8 @@ class StatusGeneration:
 class StatusAnswer:
     """The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``. ``network``
     lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
-    on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last."""
+    on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
+    ``chunked_otherwise`` counts the messages that were split under other settings."""
 
     version: str
     home: str
@@ -397,6 +398,7 @@ class StatusAnswer:
     api: Mapping[str, Any] | None
     loopback: Sequence[Mapping[str, str]]
     troubles: Sequence[str]
+    chunked_otherwise: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,6 +443,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "api",
                 "loopback",
                 "troubles",
+                "chunked_otherwise",
             )
         },
     }
