@@ -462,10 +462,9 @@ class IndexService:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
         name = None if request.model is None else self._settings.model.full_name(request.model)
-        if request.rollback:
-            done = self._changes.roll_back(request.generation, progress)
-        else:
-            done = self._changes.build(name, progress)
+        changes = self._changes
+        change = partial(changes.roll_back, request.generation) if request.rollback else partial(changes.build, name)
+        done = change(progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch
@@ -489,8 +488,9 @@ class IndexService:
 
     def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
         """Open the ledgers of the generations that do not serve; each with its generation."""
-        others = [one for one in generation_states.stored(self._database.read()) if one.state == "kept"]
-        return [partial(self._ledger_for_reading, one) for one in others]
+        db = self._database.read()
+        others = [one for one in generation_states.stored(db) if one.state == "kept"]
+        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
 
     def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
         return generation.id, generations.ledger_for_reading(self._home, self._database, generation)

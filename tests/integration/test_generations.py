@@ -364,6 +364,14 @@ def test_damaged_old_vectors_are_told_and_dropped(filled: Appliance, other: Coun
     assert not filled.verify().problems
 
 
+def test_a_generation_that_was_never_embedded_lacks_no_vectors(memory: Appliance, other: CountingEmbedder) -> None:
+    memory.sessions.create().add("user", TEXTS[0])
+    memory.reindex(model="other")
+    assert states(memory) == [("hash", "kept"), ("other", "active")] and not ledger_path(memory.home, 1).exists()
+    assert not memory.verify().problems
+    assert memory.reindex(rollback=True) == 1 and not memory.verify().problems
+
+
 def test_a_running_change_is_neither_a_trouble_nor_dropped(filled: Appliance, other: CountingEmbedder) -> None:
     seen: list[str] = []
 
