@@ -2,7 +2,7 @@
 
     python -m tests.loopback_servers
 
-It prints settings for a shell, and the URL of the Qdrant server, and serves until Ctrl-C, or until its input ends. A line
+It prints settings for a shell and the URL of the Qdrant server. It serves until Ctrl-C, or until its input ends. A line
 of input prints how often each was asked. Nothing leaves the machine, and nothing is kept. Beside them it writes a tiny
 model that 'appliance models import' takes.
 """
