@@ -200,7 +200,8 @@ def _troubles(
         yield "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured and not _is_former_default(generation, configured):
         yield (
-            f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
+            f"the settings name the model {configured}, but the memory uses {generation.model}:"
+            f" 'appliance reindex --model {configured}' moves it, 'appliance models use {generation.model}' keeps it"
         )
     if not is_building and (building := generation_states.building(db)) is not None:
         yield (

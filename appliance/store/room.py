@@ -75,5 +75,7 @@ def allocated_bytes(stat: os.stat_result) -> int:
 
 
 def megabytes(size: int) -> str:
-    """ "1.2 MB"."""
+    """ "1.2 MB", "24.6 KB"."""
+    if size < 1e6:
+        return f"{size / 1e3:,.1f} KB"
     return f"{size / 1e6:,.1f} MB"

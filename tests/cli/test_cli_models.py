@@ -69,6 +69,14 @@ def test_an_imported_model_is_compared_with_the_present_one(run: Run, harbour: P
     assert list((boat / "uploads").iterdir()) == []
 
 
+def test_messages_longer_than_the_model_reads_are_measured_too(run: Run, harbour: Path, boat: Path) -> None:
+    run("add", " ".join(f"The mast number {number} was varnished twice." for number in range(60)))
+    result = run("models", "import", harbour / "tiny", "--json")
+    measures = document(result)["measures"]
+    assert measures is not None, result.stderr
+    assert measures["candidate"]["chunks"] > measures["messages"] == len(TALK) + 1
+
+
 def test_a_comparison_is_printed_and_can_be_left_out(run: Run, harbour: Path, boat: Path) -> None:
     printed = run("models", "import", harbour / "tiny")
     assert "by meaning alone, recall@10" in printed.stdout.lower()

@@ -151,7 +151,7 @@ def test_a_choice_that_can_not_be_made_lists_what_is_kept(three: Appliance) -> N
         with pytest.raises(NotFound, match="no generation 7") as refused:
             three.reindex(**way, generation=7)
         assert re.fullmatch(
-            r"Kept: 2 \(small, 16 dimensions, 5 messages, [\d.]+ MB, complete until \d{4}-\d\d-\d\d\);"
+            r"Kept: 2 \(small, 16 dimensions, 5 messages, [\d.]+ [KM]B, complete until \d{4}-\d\d-\d\d\);"
             r" 1 \(hash, 32 dimensions, 4 messages, .*\)\.",
             str(refused.value.hint),
         ), refused.value.hint
