@@ -18,6 +18,7 @@ from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.search_access import SearchAccess
+from appliance.engine.segment_merge import SegmentMerge
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, index_build, indexer, token_filler
@@ -108,6 +109,9 @@ class IndexService:
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
         )
         self.no_build = self._changes.no_build
+        self.segment_merge = SegmentMerge(
+            home, database, self.serving, admission.is_idle, self._without_drains, self.exclusive, self._rebuild_lock
+        )
         if not database.is_read_only:
             index_build.discard_leftovers(home)
 
