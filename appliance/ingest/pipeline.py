@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
@@ -19,12 +20,22 @@ import msgspec
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import dedup, sources
+from appliance.ingest import attached_files, dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state_import, tombstones
+from appliance.store import (
+    attachments,
+    chunks,
+    lexical,
+    messages,
+    neighbours,
+    secrets,
+    sessions,
+    state_import,
+    tombstones,
+)
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
@@ -32,6 +43,7 @@ from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.sql import to_json
 from appliance.store.tombstones import MessageOrigin
 from appliance.types import (
+    AttachedFile,
     Event,
     FileReport,
     FileStatus,
@@ -133,6 +145,8 @@ class MessageBatch:
     progress_by_session: dict[str, SessionProgress]
     messages: dict[str, list[MessageInsert]]
     state: list[StateRecord] = field(default_factory=list)
+    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
+    """What is known of attached files, by session and by the external id of the message."""
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -158,7 +172,9 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     tally = FileTally(document.name, detected.format)
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
-            for batch in batches(detected.parser.parse(document), tally, context.yield_to_queries, context.is_idle):
+            digests = partial(attachments.known_digests, context.database.read(), document.name)
+            records = attached_files.with_files(detected.parser.parse(document), document, digests)
+            for batch in batches(records, tally, context.yield_to_queries, context.is_idle):
                 store(batch, document, context, tally)
                 context.progress(document.name, tally.messages)
     except InputError as error:
@@ -202,6 +218,7 @@ def batches(
     progress_by_session: dict[str, SessionProgress] = {}
     batch: dict[str, list[MessageInsert]] = {}
     other: list[StateRecord] = []
+    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = {}
     count = characters = 0
     for record in records:
         yield_to_queries()
@@ -215,17 +232,20 @@ def batches(
             if isinstance(record, StateRecord):
                 other.append(record)
             else:
-                batch.setdefault(record.session, []).append(normalize(record, progress_by_session[record.session]))
+                message = normalize(record, progress_by_session[record.session])
+                batch.setdefault(record.session, []).append(message)
+                if record.files:
+                    files.setdefault(record.session, {})[message.external_id] = record.files
                 characters += len(record.text)
             count += 1
             limit = BATCH_MESSAGES if is_idle() else BATCH_MESSAGES_DURING_QUERIES
             if count >= limit or characters >= BATCH_CHARACTERS:
                 tally.messages += count - len(other)
-                yield MessageBatch(progress_by_session, batch, other)
-                batch, other, count, characters = {}, [], 0, 0
+                yield MessageBatch(progress_by_session, batch, other, files)
+                batch, other, files, count, characters = {}, [], {}, 0, 0
     tally.messages += count - len(other)
     if batch or other:
-        yield MessageBatch(progress_by_session, batch, other)
+        yield MessageBatch(progress_by_session, batch, other, files)
 
 
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
@@ -251,6 +271,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged
                 is_new = False
+            attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
                 user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)

@@ -12,11 +12,12 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase
+from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
@@ -33,6 +34,9 @@ _UTF8_NAME = 0x800
 # Chats compress to a twentieth of their size, very monotonous ones to a hundredth.
 _MAX_COMPRESSION_RATIO = 250
 _ALWAYS_UNPACKED_BYTES = 64 << 20
+
+MAX_LISTED_FILES = 100_000
+"""How many files beside a document can be its attachments; to list so many takes a second."""
 
 _IGNORED_SUFFIXES = (".part", ".crdownload", ".tmp", ".partial", ".download", ".swp", ".bak~")
 _IGNORED_NAMES = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"})
@@ -131,7 +135,14 @@ class _SourceRoot:
     memory: dict[Hashable, object] = field(default_factory=dict)
 
     def context_of(self, path: Path) -> DocumentContext:
-        return DocumentContext(partial(self._find, path.parent), self.me, self.memory)
+        names = partial(self._names, path.parent)
+        return DocumentContext(partial(self._find, path.parent), self.me, names, self.memory)
+
+    def _names(self, folder: Path) -> Sequence[str]:
+        key = ("names", folder)
+        if key not in self.memory:
+            self.memory[key] = tuple(islice(_paths_below(folder), MAX_LISTED_FILES))
+        return cast("Sequence[str]", self.memory[key])
 
     def _find(self, folder: Path, relative: str) -> Document | None:
         path = Path(os.path.normpath(folder / relative))
@@ -141,6 +152,13 @@ class _SourceRoot:
             return None
         file = _first_match(path) if "*" in relative else path if path.is_file() else None
         return None if file is None else _document(file, self, file.stat().st_size, explicit=False)
+
+
+def _paths_below(folder: Path) -> Iterator[str]:
+    for inner, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            yield _display_path(os.path.relpath(os.path.join(inner, name), folder)).replace(os.sep, "/")
 
 
 def _first_match(pattern: Path) -> Path | None:
@@ -256,8 +274,13 @@ class _ZipContents:
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
         find = partial(self._find, _parent(_member_name(member)))
         open_stream = partial(_open_member, self._archive, self._path, member)
-        context = DocumentContext(find, self._me, self._memory)
+        names = partial(self._names, _parent(_member_name(member)))
+        context = DocumentContext(find, self._me, names, self._memory)
         return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
+
+    def _names(self, folder: str) -> Sequence[str]:
+        prefix = f"{folder}/" if folder else ""
+        return [name.removeprefix(prefix) for name in self._members if name.startswith(prefix)]
 
     def _find(self, folder: str, relative: str) -> Document | None:
         name = posixpath.normpath(posixpath.join(folder, relative))
@@ -268,6 +291,12 @@ class _ZipContents:
         if member is None or member.flag_bits & _ENCRYPTED:
             return None
         return self.document(f"{_display_path(self._path)}/{name}", member)
+
+
+def zip_member(archive: Path, name: str) -> Document | None:
+    """Return a member of a zip by its name; None if there is none, or if it is encrypted."""
+    with zipfile.ZipFile(archive) as opened:
+        return _ZipContents(opened, archive, _SourceRoot(archive, None))._find("", name)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:

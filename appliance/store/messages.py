@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
-from appliance.store import branches, digests, sessions
+from appliance.store import branches, digests, message_parts, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -267,6 +267,7 @@ def insert(
         ((*row, score) for row, score in zip(rows, scores, strict=True)),
     )
     digests.add(tx, rows)
+    message_parts.add(tx, enumerate(messages, first))
     return list(range(first, first + len(messages)))
 
 
@@ -291,6 +292,7 @@ def revise(
     )  # fmt: skip
     digests.refresh_revisions(tx, intact)
     digests.refresh(tx, [key])
+    message_parts.refresh(tx, key, message)
 
 
 # --- reading -----------------------------------------------------------------------------------------

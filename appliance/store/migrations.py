@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
+from appliance.store import text_frames
+from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -311,7 +313,7 @@ _CHUNKINGS = (
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, ATTACHMENTS_AND_TAGS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 
@@ -362,6 +364,7 @@ def _new_store(migrations: tuple[tuple[str, ...], ...]) -> bytes:
     """A store that all ``migrations`` were applied to. To apply them takes 20 ms, and to copy their result, one: for
     every private session, and every new home in a process that makes many."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        text_frames.register(connection)
         _apply_missing(connection)
         return connection.serialize()
 
