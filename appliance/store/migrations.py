@@ -364,7 +364,6 @@ def _new_store(migrations: tuple[tuple[str, ...], ...]) -> bytes:
     """A store that all ``migrations`` were applied to. To apply them takes 20 ms, and to copy their result, one: for
     every private session, and every new home in a process that makes many."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        text_frames.register(connection)
         _apply_missing(connection)
         return connection.serialize()
 
@@ -372,6 +371,7 @@ def _new_store(migrations: tuple[tuple[str, ...], ...]) -> bytes:
 def _apply_missing(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database, Migrations
 
+    text_frames.register(connection)  # a migration reads archived texts
     numbered = Migrations("recall")
     for number, migration in enumerate((tuple(schema()), *MIGRATIONS), FIRST):
 
