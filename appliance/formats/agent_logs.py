@@ -15,7 +15,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Literal
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, decode_object, first_text, wrong_type
@@ -38,6 +38,10 @@ _RESULTS = frozenset(
     {"tool_result", "toolResult", "tool-result", "function_call_output", "functionResponse", "function_response"}
 )
 _FILES = frozenset({"image", "image_url", "input_image", "file", "document", "audio", "video_url", "audio_url"})
+# Marks of a program within a message, which say nothing.
+SILENT = frozenset(
+    {"redacted_thinking", "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
+)
 _ARGUMENT_KEYS = ("input", "arguments", "args", "parameters")
 _NAMES = ("filename", "file_name", "name", "displayName", "title", "fileUri")
 
@@ -239,17 +243,24 @@ def split_reminders(text: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ContentBlock:
-    """One part of a message. ``arguments`` are those of a call; ``call_id`` joins a call to its result."""
+    """One part of a message. ``arguments`` are those of a call; ``call_id`` joins a call to its result. ``is_unknown``
+    says that the part has an unknown shape, of which every string is kept."""
 
     kind: Literal["words", "reasoning", "call", "result", "file"]
     text: str
     name: str = ""
     call_id: str | None = None
     arguments: Any = None
+    is_unknown: bool = False
+
+
+def unknown_notes(blocks: Iterable[ContentBlock], where: str) -> Iterator[InputProblem]:
+    """The notes on parts of a message in an unknown shape."""
+    return (unknown_text.kept(where, block.name) for block in blocks if block.is_unknown)
 
 
 def blocks_of(content: Any) -> Iterator[ContentBlock]:
-    """The parts of ``content`` in their order; parts of unknown types without text are left out."""
+    """The parts of ``content`` in their order; parts of unknown types without any string are left out."""
     for item in content if isinstance(content, list) else [content]:
         if isinstance(item, str):
             yield ContentBlock("words", item)
@@ -293,8 +304,10 @@ def _block(item: dict[str, Any]) -> ContentBlock | None:
     if kind in _FILES or data:
         name = next((name for key in _NAMES if (name := as_text(data.get(key)) or as_text(item.get(key)))), "")
         return ContentBlock("file", "", name or kind or as_text(data.get("mimeType")) or "file")
-    text = as_text(item.get("text"))
-    return ContentBlock("words", text) if text else None
+    if text := as_text(item.get("text")):
+        return ContentBlock("words", text)
+    text = "" if kind in SILENT else unknown_text.text_of(item)
+    return ContentBlock("words", text, kind, is_unknown=True) if text else None
 
 
 def _call_id(item: dict[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import ContentBlock, EchoFilter, LogSession, blocks_of, call_of, result_of
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, parse_time, with_attachments
@@ -29,6 +29,7 @@ _ROLES = json_fields.role_table(
 # The program's markup around the person's text, and around the text that it adds.
 _USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query)>\n?(.*?)\n?</\1>", re.DOTALL)
 _INJECTED = re.compile(r"\s*<(qwen:[\w-]+|environment_details|user_info|system_info|hook_context)\b.*", re.DOTALL)
+_KNOWN_KEYS = frozenset({"summary", "sessionTitle", "systemPayload", "cwd", "directory", "gitBranch", "version"})
 _ANSWERS = frozenset({"PLANNER_RESPONSE", "NOTIFY_USER"})
 
 
@@ -161,6 +162,10 @@ def _dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], _AgentTurn |
 def _plain_or_none(data: dict[str, Any]) -> _AgentTurn | None:
     """A record with a role of its own or of its message; other records are bookkeeping."""
     turn = _plain(data)
+    if not turn.blocks and turn.role in ("user", "assistant"):
+        # The words stand under a key that no dialect has.
+        text = unknown_text.text_of(as_dict(data.get("message")) or data, _KNOWN_KEYS)
+        return replace(turn, blocks=(ContentBlock("words", text, is_unknown=True),)) if text else None
     return turn if turn.blocks else None
 
 
@@ -303,6 +308,7 @@ def _messages(log: _AgentLog, turn: _AgentTurn, where: str) -> Iterator[Record]:
     log_session = _session(log, turn, words)
     sent, notes = parse_time(turn.time, where)
     yield from notes if turn.blocks else ()
+    yield from agent_logs.unknown_notes(turn.blocks, where)
     sidechain = {"sidechain": True} if turn.agent else {}
     parent = log.nearest.get(turn.parent or "")
     first: str | None = None

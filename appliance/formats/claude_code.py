@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import LogEntry, LogSession
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, tool_metadata, with_attachments
@@ -40,6 +40,11 @@ _VISIBLE_MARKUP = re.compile(
     r"|bash-stdout|bash-stderr|task-notification)>|\[Request interrupted by user)"
 )
 _INJECTED = re.compile(r"\s*(?:Caveat: The messages below|<local-command-caveat>|<user-prompt-submit-hook>)")
+# What a record without content says besides; "message" is not among them, as it may hold the words in another shape.
+_RECORD_KEYS = frozenset(
+    "version slug permissionMode toolUseResult requestId logicalParentUuid error isApiErrorMessage origin promptSource"
+    " container context_management attribution caller toolUseID sourceToolAssistantUUID planContent todos".split()
+)
 _SYNTHETIC = "<synthetic>"
 
 
@@ -232,9 +237,9 @@ def _content(data: dict[str, Any]) -> Any:
     if data.get("type") == "attachment":
         return as_dict(data.get("attachment")).get("prompt")
     message = data.get("message")
-    if isinstance(message, str | list):
-        return message
-    return message.get("content") if isinstance(message, dict) else data.get("content")
+    if isinstance(message, dict):
+        return message.get("content")
+    return message if isinstance(message, str | list) and message else data.get("content")
 
 
 def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], kind: str) -> Iterator[Record]:
@@ -244,7 +249,13 @@ def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], ki
         yield from turn.emit("system", as_text(data.get("content")), "", hidden)
         return
     content = _content(data)
-    if content is not None and not isinstance(content, str | list):
+    if isinstance(content, dict):
+        content = [content]
+    if content in (None, "", []) and kind in _MESSAGE_TYPES:
+        if text := unknown_text.text_of(data, _RECORD_KEYS):
+            yield unknown_text.kept(turn.where)
+            content = text
+    elif content is not None and not isinstance(content, str | list):
         yield InputProblem(turn.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
@@ -270,6 +281,11 @@ def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], ki
             attachments.append({"name": as_text(block.get("title")) or name})
         elif text := as_text(block.get("text")):
             texts.append(text)
+        elif name not in agent_logs.SILENT and (text := unknown_text.text_of(block)):
+            texts.append(text)
+            yield unknown_text.kept(f"{turn.where}, block {n}", name)
+    if kind in _MESSAGE_TYPES and not (texts or attachments or before or after):
+        yield unknown_text.lost(turn.where)
     if attachments and not texts and before:
         # The tool returned these together with its text.
         before[0][2]["attachments"] = attachments

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import EchoFilter, LogSession, hash_words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
@@ -27,6 +27,8 @@ _CALLS = dict.fromkeys(("function_call", "custom_tool_call", "mcp_tool_call"), "
 _OUTPUTS = frozenset(
     {"function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output"}
 )
+_CALL_KEYS = frozenset({"tool_calls", "function_call", "function"})
+_PAYLOAD_KEYS = frozenset({"content", "phase", "internal_chat_message_metadata_passthrough"})
 _ARGUMENTS = ("arguments", "input", "action", "summary", "revised_prompt")
 _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 
@@ -166,14 +168,29 @@ def _typed_text(record: _CodexRecord) -> str | None:
     """The person's text in a record of the shown stream; None in any other record."""
     if record.stream == "event_msg" and record.kind == "user_message":
         if as_text(record.payload.get("kind")) in ("", "plain"):
-            return as_text(record.payload.get("message"))
+            return _event_text(record.payload)
     elif record.stream == "item" and record.kind == "UserMessage":
         return agent_logs.words_of(record.payload.get("content"))
     return None
 
 
+def _event_text(payload: dict[str, Any]) -> str:
+    """The text of an event; of one in an unknown shape, every string."""
+    text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
+    return text or unknown_text.text_of({key: payload[key] for key in unknown_text.TEXT_KEYS if key in payload})
+
+
 def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
     payload, kind, stream = record.payload, record.kind, record.stream
+    if (
+        stream == "event_msg"
+        and kind in ("user_message", "agent_message")
+        and as_text(payload.get("kind")) != "context"
+    ):
+        if not _event_text(payload):
+            yield unknown_text.lost(record.where)
+        elif not as_text(payload.get("message")):
+            yield unknown_text.kept(record.where)
     identity = agent_logs.own_id(payload.get("id"))
     if stream == "response_item" and kind == "message":
         yield from _response(log, record, identity)
@@ -193,8 +210,7 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         if not log.echoes.is_echo(stream, "user", text):
             yield from _user_message(log, record, text, pictures, identity)
     elif kind in ("agent_message", "AgentMessage") and stream != "response_item":
-        text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
-        yield from _answer(log, record, text, identity)
+        yield from _answer(log, record, _event_text(payload), identity)
     elif kind == "agent_message":
         author = as_text(payload.get("author")) or None
         sent, _ = parse_time(record.time, record.where)
@@ -217,6 +233,8 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
     payload = record.payload
     role = as_text(payload.get("role"))
     content = payload.get("content", payload.get("message"))
+    if isinstance(content, dict):
+        content = [content]
     if content is not None and not isinstance(content, str | list):
         yield InputProblem(record.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
@@ -226,8 +244,17 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
         fields = {"text": block} if isinstance(block, str) else as_dict(block)
         if as_text(fields.get("type")) in _BLOCKS and (text := as_text(fields.get("text"))):
             texts.append(text)
-        elif fields.get("type") == "input_image" and fields.get("image_url"):
-            pictures.append({"name": "image"})
+        elif "image" in as_text(fields.get("type")):
+            pictures += [{"name": "image"}] if fields.get("image_url") else []
+        elif text := unknown_text.text_of(fields):
+            texts.append(text)
+            yield unknown_text.kept(record.where, as_text(fields.get("type")))
+    if role in ("user", "assistant") and not texts and not pictures and not _CALL_KEYS & payload.keys():
+        if text := unknown_text.text_of(payload, _PAYLOAD_KEYS):
+            texts.append(text)
+            yield unknown_text.kept(record.where)
+        else:
+            yield unknown_text.lost(record.where)
     text = "\n\n".join(texts)
     if role in ("tool", "function"):
         yield from _output(log, record, payload.get("tool_call_id"), text, identity, as_text(payload.get("name")))

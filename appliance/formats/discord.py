@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.json_stream import JsonPart
@@ -101,6 +101,8 @@ def _message(channel: _DiscordChannel, part: JsonPart) -> Iterator[Record]:
     if not text:
         # A bot's text often stands in embeds only; elsewhere embeds are previews of links.
         text = "\n\n".join(embed for embed in embeds if embed)
+        if not text and not files and (text := unknown_text.text_under_text_keys(data)):
+            yield unknown_text.kept(where)
     elif author.get("isBot") is True:
         files += [{"name": "embed", "text": embed} for embed in embeds if embed]
     text = with_attachments(text, files)

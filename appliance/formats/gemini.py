@@ -18,7 +18,7 @@ from itertools import chain, islice, pairwise
 from typing import Any
 
 from appliance.formats import gemini_words as words
-from appliance.formats import json_fields, json_stream, markup
+from appliance.formats import json_fields, json_stream, markup, unknown_text
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, object_problem, unreadable_time, with_attachments
@@ -224,12 +224,20 @@ def _records(document: Document) -> Iterator[_ActivityRow | InputProblem]:
 def _record(data: dict[str, Any], where: str) -> Iterator[_ActivityRow | InputProblem]:
     title = data.get("title")
     if title is not None and not isinstance(title, str):
-        yield InputProblem(where, f"the title is {json_fields.json_type(title)}, not a string; left out")
+        if title := unknown_text.text_of(title):
+            yield unknown_text.kept(where, "title")
+        else:
+            yield InputProblem(where, "the title is no text; left out")
     items = data.get("safeHtmlItem")
     if items is not None and not isinstance(items, list | str | dict):
         yield InputProblem(where, f"safeHtmlItem is {json_fields.json_type(items)}, not a list; left out")
     items = items if isinstance(items, list) else [items]
-    answers = [item if isinstance(item, str) else as_text(as_dict(item).get("html")) for item in items]
+    answers: list[str] = []
+    for item in items:
+        answer = item if isinstance(item, str) else as_text(as_dict(item).get("html"))
+        if not answer and (answer := unknown_text.text_of(item)):
+            yield unknown_text.kept(where, "safeHtmlItem")
+        answers.append(answer)
     images = _unique(name for answer in answers for name in _image_names(answer))
     files = [_file_name(as_text(as_dict(sub).get("url"))) for sub in as_list(data.get("subtitles"))]
     files += [as_text(name) for name in (*as_list(data.get("attachedFiles")), data.get("imageFile"))]

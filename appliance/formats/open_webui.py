@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import Any
 
-from appliance.formats import agent_records, json_stream
+from appliance.formats import agent_records, json_stream, unknown_text
 from appliance.formats import sqlite as databases
 from appliance.formats import text as texts
 from appliance.formats.agent_records import AgentContentPart, ConversationPlace
@@ -203,6 +203,9 @@ def _message(session: str, message: dict[str, Any], placed: OrderedNode, where: 
         if not any(part.text.strip() for part in content.parts):
             content.parts = list(_from_output(as_list(message.get("output"))))
     content.attachments += agent_records.attachments_of(as_list(message.get("files")))
+    if content.is_empty and not message.get("error") and (rest := unknown_text.text_under_text_keys(message)):
+        content.parts.append(AgentContentPart("text", rest))
+        content.unknown_types.append("")
     metadata = agent_records.model_of(message.get("model")) if role == "assistant" else {}
     if role == "system":
         metadata["hidden"] = True

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import json_stream
+from appliance.formats import json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import (
     as_dict,
@@ -108,6 +108,10 @@ def _json(document: Document) -> Iterator[Record]:
             first = "\x1f".join((str(data.get("date")), as_text(data.get("sender")), as_text(data.get("body"))))
             session = _session(document, first, sent)
             yield session
+        if not any(data.get(key) for key in ("attachments", "sticker")) and not isinstance(data.get("body"), str):
+            text = unknown_text.text_under_text_keys(data)
+            yield from [unknown_text.kept(where)] if text else ()
+            data = data | {"body": text}
         yield _message(session.external_id, data, sent, where, document.context.me)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.people_chats import PeopleMessageIds
@@ -104,6 +104,8 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
         # Blocks repeat the text; bots often have their whole text in attachments.
         text = _block_text(data.get("blocks"), day) or "\n\n".join(content for _, content, _ in attachments if content)
         attachments = []
+    if not text and not data.get("files") and (text := unknown_text.text_under_text_keys(data)):
+        yield unknown_text.kept(where)
     files = [file for entry in as_list(data.get("files")) or [data.get("file")] if (file := _file(as_dict(entry)))]
     files += [{"name": name, "text": content} for name, content, preview in attachments if content and not preview]
     text = with_attachments(text, files)

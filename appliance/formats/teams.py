@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_records, json_fields, markup
+from appliance.formats import agent_records, json_fields, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.records import best_score, counted, metadata_of, parse_objects, repeated_id
@@ -136,7 +136,10 @@ def _message(
     if sent is None and created not in (None, ""):
         yield agent_records.unreadable_time(where, created)
     author, (attachments, quoted) = _author(message), _attachments(message)
-    text = with_attachments(_words(message) or _event(message), attachments)
+    words = _words(message) or _event(message)
+    if not words and not attachments and (words := unknown_text.text_under_text_keys(message)):
+        yield unknown_text.kept(where)
+    text = with_attachments(words, attachments)
     if not text.strip():
         skipped["deleted message" if message.get("deletedDateTime") else "event or message"] += 1
         return

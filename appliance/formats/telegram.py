@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from appliance.formats import html_pages, json_fields, json_stream, telegram_html
+from appliance.formats import html_pages, json_fields, json_stream, telegram_html, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.json_stream import JsonPart
@@ -165,7 +165,10 @@ def _message(chat: _TelegramChat, data: Any, where: str, trailing_fields: _Trail
         yield _begin_chat(chat, data, trailing_fields)
     is_service = data.get("type") == "service"
     files = [] if is_service else _files(data)
-    text = with_attachments(_notice(data) if is_service else _message_text(data), files)
+    text = _notice(data) if is_service else _message_text(data)
+    if not text and not is_service and (text := unknown_text.text_under_text_keys(data)):
+        yield unknown_text.kept(where)
+    text = with_attachments(text, files)
     if not text.strip():
         chat.empty += 1
         return

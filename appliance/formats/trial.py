@@ -1,0 +1,164 @@
+"""Detection by reading: a document without the marks of any format belongs to the parser that reads all of it.
+
+The marks by which ``matches`` knows a format are optional in many files. A parser that finds every sentence at the
+beginning of a document, with a speaker for each message and without a problem, can read the document.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from appliance.formats import json_stream, markup, unknown_text
+from appliance.formats.base import Document, DocumentHead, Parser
+from appliance.types import InputProblem, MessageRecord
+
+_MAX_RECORDS = 400
+# So much of the sentences must be found in the messages. Titles and captions of a page are none.
+_MIN_JSON_COVERAGE = 0.9
+_MIN_HTML_COVERAGE = 0.5
+_MIN_PAGE_MESSAGES = 2
+_SPEAKER_KEYS = ("role", "sender", "from", "speaker", "type", "author", "kind")
+_SPEAKERS = frozenset(
+    "user human person prompter assistant model gpt ai bot gemini chatgpt claude request response".split()
+)
+_PERSON_KEYS = frozenset(
+    "role sender from from_id actor author user speaker creator sender_name sendername iscreatedbyuser username handle"
+    " fragments".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a parser made of the beginning of a document; better ones compare greater."""
+
+    coverage: float
+    timed: float
+    messages: int
+    confidence: float
+
+    @property
+    def rank(self) -> tuple[float, float, int, float]:
+        return round(self.coverage, 2), round(self.timed, 2), self.messages, self.confidence
+
+
+def best_reading(head: DocumentHead, parsers: Mapping[str, Parser]) -> list[str]:
+    """The names of the parsers that read the beginning of a document best, and equally well; empty if none reads it."""
+    text = head.text.lstrip("\ufeff \t\r\n")
+    is_page = text.startswith("<")
+    if head.tables or not (is_page or text.startswith(("{", "["))):
+        return []
+    if is_page:
+        sentences = [markup.text_of(head.text)]
+    else:
+        values = list(_values(head))
+        if not any(map(_has_person, values)):
+            return []
+        sentences = [text for text in unknown_text.strings_of(values) if len(text.split()) > 1]
+    data = head.text.encode("utf-8", "replace")
+    found: dict[str, Reading] = {}
+    for name, parser in parsers.items():
+        document = Document(head.name, len(data), lambda: io.BytesIO(data))
+        if reading := _reading(parser, document, head, sentences, is_page):
+            found[name] = reading
+    best = max((reading.rank for reading in found.values()), default=None)
+    return [name for name, reading in found.items() if reading.rank == best]
+
+
+def _reading(
+    parser: Parser, document: Document, head: DocumentHead, sentences: list[str], is_page: bool
+) -> Reading | None:
+    """What the parser makes of a document; None if it does not read all of it."""
+    messages: list[MessageRecord] = []
+    problems = 0
+    for record in islice(parser.parse(document), _MAX_RECORDS):
+        if isinstance(record, InputProblem):
+            if unknown_text.NOTE in record.message:
+                return None
+            problems += not record.harmless
+        elif isinstance(record, MessageRecord):
+            messages.append(record)
+    # The end of the beginning is cut off.
+    if problems > (1 if head.truncated else 0):
+        return None
+    said = [m for m in messages if m.role in ("user", "assistant") and not m.metadata.get("hidden")]
+    has_assistant = any(m.role == "assistant" for m in said)
+    if not said or not all(m.author or has_assistant or m.role == "assistant" for m in said):
+        return None
+    if is_page:
+        total = sum(len(text.split()) for text in sentences)
+        coverage = sum(len(m.text.split()) for m in said) / max(1, total)
+        if coverage < _MIN_HTML_COVERAGE or len(said) < _MIN_PAGE_MESSAGES or not all(m.sent_at for m in said):
+            return None
+    else:
+        coverage = _coverage(sentences, messages)
+        if coverage < _MIN_JSON_COVERAGE:
+            return None
+    timed = sum(m.sent_at is not None for m in said) / len(said)
+    return Reading(coverage, timed, len(said), parser.matches(head))
+
+
+def _coverage(sentences: list[str], messages: list[MessageRecord]) -> float:
+    """How much of the sentences, by their characters, stands in the messages."""
+    texts = "\n".join(part for m in messages for part in (m.text, m.author or "", str(dict(m.metadata))))
+    stored = "".join(texts.split())
+    total = found = 0
+    for sentence in sentences:
+        words = "".join(sentence.split())
+        total += len(words)
+        found += len(words) if words in stored else 0
+    return found / total if total else 1.0
+
+
+def turn_count(head: DocumentHead) -> int:
+    """The number of objects at the beginning of a document that name a person or an assistant as their speaker."""
+    return sum(1 for value in _values(head) for _ in _turns(value))
+
+
+def _values(head: DocumentHead) -> Iterator[Any]:
+    """The JSON values at the beginning of a document."""
+    values = json_stream.preview(head.text)
+    if len(values) == 1 and isinstance(values[0], dict):
+        # An object a line: the preview has the first one alone.
+        first, _, rest = head.text.lstrip("\ufeff \t\r\n").partition("\n")
+        if rest.startswith("{") and json_stream.split_values(first)[0]:
+            lines = rest.split("\n")
+            values += tuple(v for line in lines[: -1 if head.truncated else None] for v in json_stream.preview(line))
+    yield from values
+
+
+def _has_person(value: Any) -> bool:
+    return any(_PERSON_KEYS & {key.lower() for key in item} for item in _objects(value))
+
+
+def _turns(value: Any) -> Iterator[dict[str, Any]]:
+    for item in _objects(value, stops=_is_turn):
+        if _is_turn(item):
+            yield item
+
+
+def _is_turn(item: dict[str, Any]) -> bool:
+    for key in _SPEAKER_KEYS:
+        speaker = item.get(key)
+        if isinstance(speaker, dict):
+            speaker = speaker.get("role")
+        if isinstance(speaker, str) and speaker.strip().lower() in _SPEAKERS:
+            return True
+    return False
+
+
+def _objects(value: Any, stops: Any = None) -> Iterator[dict[str, Any]]:
+    """The objects of a value; those within an object that ``stops`` accepts are left out."""
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        inside: Iterable[Any] = ()
+        if isinstance(item, dict):
+            yield item
+            inside = () if stops and stops(item) else item.values()
+        elif isinstance(item, list):
+            inside = item
+        stack.extend(inner for inner in inside if isinstance(inner, dict | list))
