@@ -178,7 +178,8 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
     scores = sorted(((parser_of(name).matches(head), name) for name in formats()), reverse=True)
     best, chosen = scores[0]
     if best < _MIN_CONFIDENCE:
-        if len(readers := trial.best_reading(head, {name: parser_of(name) for name in formats()})) == 1:
+        hinted = [name for name, spec in formats().items() if re.search(spec.name, document.name, re.I)]
+        if len(readers := trial.best_reading(head, {name: parser_of(name) for name in formats()}, hinted)) == 1:
             note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
             return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
         excerpt = head.text.lstrip()[:40]

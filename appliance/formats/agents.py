@@ -30,6 +30,8 @@ _ROLES = json_fields.role_table(
 _USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query)>\n?(.*?)\n?</\1>", re.DOTALL)
 _INJECTED = re.compile(r"\s*<(qwen:[\w-]+|environment_details|user_info|system_info|hook_context)\b.*", re.DOTALL)
 _KNOWN_KEYS = frozenset({"summary", "sessionTitle", "systemPayload", "cwd", "directory", "gitBranch", "version"})
+# Claude Code writes records of this shape with these keys.
+_CLAUDE_CODE_KEYS = frozenset({"uuid", "parentUuid", "isSidechain"})
 _ANSWERS = frozenset({"PLANNER_RESPONSE", "NOTIFY_USER"})
 
 
@@ -85,6 +87,8 @@ def _confidence(record: dict[str, Any]) -> float:
         return 0.95
     if kind == "message" and as_text(message.get("role")) in _ROLES and "id" in record:
         return 0.9
+    if kind == "message" and as_text(message.get("role")) in _ROLES and "content" in message:
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.85
     if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
         return 0.85
     if not kind and as_text(record.get("role")) in _ROLES and "content" in message:
@@ -92,6 +96,8 @@ def _confidence(record: dict[str, Any]) -> float:
     messages = [as_dict(item) for item in as_list(record.get("messages"))]
     if any("info" in item and "parts" in item for item in messages):
         return 0.9
+    if not kind and as_text(message.get("role")) in _ROLES and {"content", "parts"} & message.keys():
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.8
     return 0.85 if "session_id" in record and any(as_text(item.get("role")) in _ROLES for item in messages) else 0.0
 
 
@@ -113,6 +119,11 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
                 yield from _messages(log, dialect(message), place)
         return
     turn = _dialect_of(data)(data)
+    message = as_dict(data.get("message"))
+    if turn is None and (words := unknown_text.text_of(message.get("content", message.get("parts")))):
+        yield InputProblem(where, "the role is missing or unknown; imported as system")
+        blocks = (ContentBlock("words", words),)
+        turn = _AgentTurn("system", blocks, agent_logs.own_id(data.get("id")), time=data.get("timestamp"))
     if turn is None:
         _update_session_facts(log, data)
         parent = log.nearest.get(agent_logs.own_id(data.get("parentId", data.get("parentUuid"))) or "")

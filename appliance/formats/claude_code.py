@@ -32,6 +32,7 @@ _BOOKKEEPING = frozenset(
     "permission-mode mode queue-operation file-history-snapshot custom-title ai-title last-prompt"
     " worktree-state attachment progress".split()
 )
+_NOTICES = frozenset({"", "message", "system", "summary"})
 _OWN_FIELDS = {"summary": "leafUuid", "file-history-snapshot": "snapshot"}
 
 # Texts that the program writes in the person's name: those that the person sees, and those that stay hidden.
@@ -56,7 +57,10 @@ def matches(head: DocumentHead) -> float:
             return 0.95
         kind = as_text(record.get("type"))
         message = record.get("message")
-        if kind in _MESSAGE_TYPES and isinstance(message, dict) and "content" in message:
+        if kind in ("", "message") and isinstance(message, dict) and message.get("role") in _MESSAGE_TYPES:
+            is_own = "sessionId" in record and {"uuid", "parentUuid", "isSidechain"} & record.keys()
+            best = max(best, 0.95 if is_own else 0.0)
+        if kind in _MESSAGE_TYPES and isinstance(message, dict | str | list) and _content(record) is not None:
             linked = {"uuid", "parentUuid", "sessionId", "isSidechain"} & record.keys()
             best = max(best, 0.95 if linked else 0.8 if "timestamp" in record else 0.6)
         elif (kind in _BOOKKEEPING and "sessionId" in record) or (kind in _OWN_FIELDS and _OWN_FIELDS[kind] in record):
@@ -208,6 +212,8 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
         log_session = _session(log, data)
         sent, notes = json_fields.parse_time(data.get("timestamp"), where)
         yield from notes
+        if _is_unknown_kind(as_text(data.get("type"))):
+            yield unknown_text.kept(where, as_text(data.get("type")))
         flags = {"sidechain": True} if log_session.session.metadata.get("sidechain") else {}
         if uuid in log.overview.branches:
             flags["branch"] = True
@@ -218,19 +224,26 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
             if isinstance(record, MessageRecord) and (first is None or record.external_id == uuid):
                 first = record.external_id
             yield record
+    elif _is_unknown_kind(kind) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
+        yield InputProblem(where, f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out")
     if uuid is not None and (message_id := first or parent):
         log.nearest.setdefault(uuid, message_id)
 
 
 def _kind(data: dict[str, Any]) -> str:
     kind = as_text(data.get("type"))
-    if kind in ("", "message"):
-        kind = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    role = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    if kind in ("", "message") or (_is_unknown_kind(kind) and role in _MESSAGE_TYPES):
+        kind = role
     queued = as_dict(data.get("attachment"))
     if kind == "attachment" and queued.get("type") == "queued_command" and queued.get("commandMode") == "prompt":
         # The person typed it while the assistant was at work; no other record has it.
         return "user"
     return kind
+
+
+def _is_unknown_kind(kind: str) -> bool:
+    return kind not in _MESSAGE_TYPES and kind not in _TOOL_BLOCKS and kind not in _BOOKKEEPING and kind not in _NOTICES
 
 
 def _content(data: dict[str, Any]) -> Any:

@@ -29,6 +29,12 @@ _OUTPUTS = frozenset(
 )
 _CALL_KEYS = frozenset({"tool_calls", "function_call", "function"})
 _PAYLOAD_KEYS = frozenset({"content", "phase", "internal_chat_message_metadata_passthrough"})
+# Events whose message is the program's.
+_NOTICES = frozenset(
+    "error warning stream_error background_event deprecation_notice turn_aborted guardian_warning"
+    " mcp_startup_update skills_update_available model_reroute".split()
+)
+_KINDS = frozenset({"message", "reasoning", "agent_message", *_CALLS, *_OUTPUTS})
 _ARGUMENTS = ("arguments", "input", "action", "summary", "revised_prompt")
 _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 
@@ -108,6 +114,12 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
             outer = "session_meta"
         time = data.get("timestamp") or data.get("created_at")
     kind = as_text(payload.get("type"))
+    if outer not in _ENVELOPES:
+        # The envelope says nothing, or something new.
+        is_event = kind.endswith(("_message", "_reasoning")) or kind == "item_completed"
+        outer = "event_msg" if is_event else "response_item" if kind or "role" in payload else outer
+    if outer == "response_item" and payload.get("role") in ("user", "assistant") and kind not in _KINDS:
+        kind = "message"
     if outer == "event_msg" and kind == "item_completed":
         payload = as_dict(payload.get("item"))
         return _CodexRecord("item", as_text(payload.get("type")), payload, time, where)
@@ -224,6 +236,14 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         )
     elif kind == "compacted":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {"hidden": True})
+    elif stream == "event_msg" and not kind and (text := unknown_text.text_of(payload)):
+        yield InputProblem(record.where, "the record has no type; imported as system")
+        yield from _emit(log, record, "system", text, identity, {})
+    elif (stream == "event_msg" and kind not in _NOTICES and as_text(payload.get("message"))) or (
+        stream == "response_item" and kind not in _KINDS and unknown_text.text_under_text_keys(payload)
+    ):
+        note = f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out"
+        yield InputProblem(record.where, note, harmless=True)
     elif kind == "error" and stream == "event_msg":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {})
 

@@ -139,7 +139,10 @@ def _read(message: dict[str, Any], depth: int) -> _FragmentContent:
         text = content.text(fragment.get("content"))
         if not text and (kind in _MESSAGE_TYPES or kind in _REASONING):
             text = content.text({key: value for key, value in fragment.items() if key not in _FRAGMENT_KEYS})
-        if kind in _MESSAGE_TYPES:
+        if not kind and text:
+            content.texts.setdefault("user" if depth % 2 else "assistant", []).append(text)
+            content.unknown = True
+        elif kind in _MESSAGE_TYPES:
             content.texts.setdefault(_MESSAGE_TYPES[kind], []).append(text)
         elif kind in _REASONING:
             content.tools.append(("reasoning", "", text))

@@ -24,6 +24,7 @@ _FIRST_KEYS = (("id", "type"),)
 _MESSAGE_TYPES = frozenset(
     "default reply chatinputcommand contextmenucommand threadstartermessage 0 19 20 21 23".split()
 )
+_AUTHOR_KEYS = frozenset({"isBot", "nickname", "discriminator", "avatarUrl"})
 _DIRECT = "Direct Messages"
 
 
@@ -36,6 +37,8 @@ def matches(head: DocumentHead) -> float:
     has_guild = has_channel and isinstance(data.get("guild"), dict)
     if has_guild and (has_messages or {"dateRange", "messageCount", "exportedAt"} & data.keys()):
         return 0.95
+    if any({"author", "content"} <= m.keys() and _AUTHOR_KEYS & as_dict(m["author"]).keys() for m in messages):
+        return 0.85
     return 0.6 if has_messages and has_channel else 0.5 if has_guild and messages else 0.0
 
 

@@ -86,9 +86,15 @@ def matches(head: DocumentHead) -> float:
         return 0.95 if _PRODUCT.search(head.text, cell.start()) else 0.6 if named else 0.3
     best = 0.0
     for record in json_stream.preview(head.text):
-        if isinstance(record, dict) and record.keys() >= _ROW_KEYS and _SIDE_KEYS & record.keys():
-            labels = [as_text(label) for label in (record["header"], *as_list(record.get("products")))]
-            best = max(best, 0.95 if _is_gemini(labels) else 0.6 if named else 0.3)
+        if (
+            isinstance(record, dict)
+            and _ROW_KEYS & record.keys()
+            and _SIDE_KEYS & record.keys()
+            and len((_ROW_KEYS | _SIDE_KEYS) & record.keys()) > 2
+        ):
+            labels = [as_text(label) for label in (record.get("header"), *as_list(record.get("products")))]
+            is_sure = _is_gemini(labels) and record.keys() >= _ROW_KEYS
+            best = max(best, 0.95 if is_sure else 0.8 if _is_gemini(labels) else 0.6 if named else 0.3)
     return best
 
 
@@ -223,11 +229,11 @@ def _records(document: Document) -> Iterator[_ActivityRow | InputProblem]:
 
 def _record(data: dict[str, Any], where: str) -> Iterator[_ActivityRow | InputProblem]:
     title = data.get("title")
-    if title is not None and not isinstance(title, str):
-        if title := unknown_text.text_of(title):
+    if not isinstance(title, str) and (title is not None or data.keys() & set(unknown_text.TEXT_KEYS)):
+        if title := unknown_text.text_of(title) or unknown_text.text_under_text_keys(data):
             yield unknown_text.kept(where, "title")
         else:
-            yield InputProblem(where, "the title is no text; left out")
+            yield unknown_text.lost(where, "title")
     items = data.get("safeHtmlItem")
     if items is not None and not isinstance(items, list | str | dict):
         yield InputProblem(where, f"safeHtmlItem is {json_fields.json_type(items)}, not a list; left out")

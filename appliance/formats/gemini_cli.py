@@ -30,6 +30,9 @@ def matches(head: DocumentHead) -> float:
     for record in agent_logs.first_objects(head):
         if "sessionId" in record and {"projectHash", "startTime"} & record.keys() and "type" not in record:
             return 0.95
+        messages = [as_dict(item) for item in as_list(record.get("messages"))]
+        if any(item.get("type") == "gemini" and "content" in item for item in messages):
+            best = max(best, 0.9)
         history = as_list(record.get("history"))
         if any(_is_content(item) for item in history):
             best = max(best, 0.85)

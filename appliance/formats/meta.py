@@ -38,6 +38,8 @@ def _score(record: Any) -> float:
         return 0.95
     if "threadName" in data and any({"senderName", "timestamp"} <= message.keys() for message in messages):
         return 0.95
+    if any({"sender_name", "content"} <= message.keys() for message in messages):
+        return 0.85
     is_thread = {"participants", "thread_path", "title"} <= data.keys() or {"participants", "threadName"} <= data.keys()
     return 0.9 if is_thread else 0.0
 

@@ -57,8 +57,10 @@ def matches(head: DocumentHead) -> float:
     """The confidence that this is a file of the program: the keys of a message, or its lines."""
     if head.text.lstrip("\ufeff \t\r\n").startswith("{"):
         for record in json_stream.preview(head.text):
-            if not isinstance(record, dict) or not {"date", "sender", "body"} <= record.keys():
+            if not isinstance(record, dict) or len({"date", "sender", "body"} & record.keys()) < 2:
                 return 0.0
+            if not {"date", "sender", "body"} <= record.keys():
+                return 0.8 if sum(key in record for key in _SIDE_KEYS) > 2 else 0.0
             return 0.95 if sum(key in record for key in _SIDE_KEYS) >= 2 else 0.6
     lines = [line for line in head.text.lstrip("\ufeff").split("\n")[:400] if line.strip()]
     first = lines[0] if lines else ""

@@ -51,7 +51,9 @@ def _score_message(message: dict[str, Any]) -> float:
         if {"messageType", "chatId", "channelIdentity", "replyToId"} & keys:
             return 0.95
         return 0.7 if "from" in keys and "subject" not in keys else 0.0
-    return 0.9 if {"messageType", "createdDateTime"} <= keys else 0.0
+    if {"messageType", "createdDateTime"} <= keys:
+        return 0.9
+    return 0.8 if {"messageType", "body", "from"} <= keys and isinstance(message["body"], dict | str) else 0.0
 
 
 def _page(fields: dict[str, Any]) -> list[Any] | None:
@@ -156,7 +158,9 @@ def _message(
         reactions=_reactions(message),
     )
     reply_to = quoted or as_id(message.get("replyToId"))
-    role: Role = "user" if author is not None and not _is_event(message) else "system"
+    # Without a sender, a message is the program's; one that lost it, or names nobody in it, is a person's.
+    is_said = author is not None or message.get("from", message) is not None
+    role: Role = "user" if is_said and not _is_event(message) else "system"
     yield MessageRecord(session, role, text, identity, author, sent, reply_to, metadata, where)
 
 

@@ -7,7 +7,7 @@ beginning of a document, with a speaker for each message and without a problem, 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -36,17 +36,23 @@ class Reading:
     """What a parser made of the beginning of a document; better ones compare greater."""
 
     coverage: float
+    is_named: bool
     timed: float
     messages: int
     confidence: float
 
     @property
-    def rank(self) -> tuple[float, float, int, float]:
-        return round(self.coverage, 2), round(self.timed, 2), self.messages, self.confidence
+    def rank(self) -> tuple[float, bool, float, int, float]:
+        return round(self.coverage, 2), self.is_named, round(self.timed, 2), self.messages, self.confidence
 
 
-def best_reading(head: DocumentHead, parsers: Mapping[str, Parser]) -> list[str]:
-    """The names of the parsers that read the beginning of a document best, and equally well; empty if none reads it."""
+def best_reading(head: DocumentHead, parsers: Mapping[str, Parser], named: Collection[str] = ()) -> list[str]:
+    """The names of the parsers that read the beginning of a document best, and equally well; empty if none reads it.
+
+    Args:
+        parsers: The parsers by format.
+        named: The formats whose files have names like the document's: their messages need no speakers.
+    """
     text = head.text.lstrip("\ufeff \t\r\n")
     is_page = text.startswith("<")
     if head.tables or not (is_page or text.startswith(("{", "["))):
@@ -55,21 +61,21 @@ def best_reading(head: DocumentHead, parsers: Mapping[str, Parser]) -> list[str]
         sentences = [markup.text_of(head.text)]
     else:
         values = list(_values(head))
-        if not any(map(_has_person, values)):
+        if not named and not any(map(_has_person, values)):
             return []
         sentences = [text for text in unknown_text.strings_of(values) if len(text.split()) > 1]
     data = head.text.encode("utf-8", "replace")
     found: dict[str, Reading] = {}
     for name, parser in parsers.items():
         document = Document(head.name, len(data), lambda: io.BytesIO(data))
-        if reading := _reading(parser, document, head, sentences, is_page):
+        if reading := _reading(parser, document, head, sentences, is_page, name in named):
             found[name] = reading
     best = max((reading.rank for reading in found.values()), default=None)
     return [name for name, reading in found.items() if reading.rank == best]
 
 
 def _reading(
-    parser: Parser, document: Document, head: DocumentHead, sentences: list[str], is_page: bool
+    parser: Parser, document: Document, head: DocumentHead, sentences: list[str], is_page: bool, is_named: bool
 ) -> Reading | None:
     """What the parser makes of a document; None if it does not read all of it."""
     messages: list[MessageRecord] = []
@@ -86,7 +92,7 @@ def _reading(
         return None
     said = [m for m in messages if m.role in ("user", "assistant") and not m.metadata.get("hidden")]
     has_assistant = any(m.role == "assistant" for m in said)
-    if not said or not all(m.author or has_assistant or m.role == "assistant" for m in said):
+    if not said or not (is_named or all(m.author or has_assistant for m in said)):
         return None
     if is_page:
         total = sum(len(text.split()) for text in sentences)
@@ -98,7 +104,7 @@ def _reading(
         if coverage < _MIN_JSON_COVERAGE:
             return None
     timed = sum(m.sent_at is not None for m in said) / len(said)
-    return Reading(coverage, timed, len(said), parser.matches(head))
+    return Reading(coverage, is_named, timed, len(said), parser.matches(head))
 
 
 def _coverage(sentences: list[str], messages: list[MessageRecord]) -> float:
@@ -107,7 +113,7 @@ def _coverage(sentences: list[str], messages: list[MessageRecord]) -> float:
     stored = "".join(texts.split())
     total = found = 0
     for sentence in sentences:
-        words = "".join(sentence.split())
+        words = "".join((markup.text_of(sentence) if "<" in sentence else sentence).split())
         total += len(words)
         found += len(words) if words in stored else 0
     return found / total if total else 1.0
@@ -119,15 +125,13 @@ def turn_count(head: DocumentHead) -> int:
 
 
 def _values(head: DocumentHead) -> Iterator[Any]:
-    """The JSON values at the beginning of a document."""
-    values = json_stream.preview(head.text)
-    if len(values) == 1 and isinstance(values[0], dict):
-        # An object a line: the preview has the first one alone.
-        first, _, rest = head.text.lstrip("\ufeff \t\r\n").partition("\n")
-        if rest.startswith("{") and json_stream.split_values(first)[0]:
-            lines = rest.split("\n")
-            values += tuple(v for line in lines[: -1 if head.truncated else None] for v in json_stream.preview(line))
-    yield from values
+    """The JSON values at the beginning of a document; all of a log's, of which a preview has the first ones."""
+    first, *rest = head.text.lstrip("\ufeff \t\r\n").split("\n")
+    if len(rest) > 1 and json_stream.split_values(first)[0]:
+        for line in (first, *rest):
+            yield from json_stream.split_values(line)[0]
+    else:
+        yield from json_stream.preview(head.text)
 
 
 def _has_person(value: Any) -> bool:

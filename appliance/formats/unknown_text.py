@@ -36,7 +36,7 @@ _DESCRIBING = frozenset(
     tags label labels reactions emoji avatar
     """.split()
 )
-_ID_SUFFIXES = ("id", "uuid", "at", "time", "timestamp", "hash", "url", "uri", "type")
+_ID_SUFFIXES = ("id", "uuid", "at", "time", "date", "timestamp", "hash", "url", "uri", "type")
 _KEY_LETTERS = re.compile(r"[^a-z0-9]+")
 _ID_LIKE = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{9,}|[0-9a-fA-F]{24,}"

@@ -1,0 +1,120 @@
+"""Every parser recognises what it reads completely, and no word is lost without a word: mutants of each format."""
+
+from __future__ import annotations
+
+import random
+import zipfile
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from appliance.errors import InputError
+from appliance.formats import FORMATS
+from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.types import MessageRecord
+from tests.fuzz import mutations, parsers, reading
+from tests.fuzz.samples import SAMPLES, Sample, encoded, marks
+
+# A database has no text to mutate; its own tests cut it.
+BINARY = {"imessage"}
+JSON_SAMPLES = [sample for sample in SAMPLES if sample.value is not None]
+MUTANTS = 40
+
+
+def identify(sample: Sample) -> str:
+    return f"{sample.format}-{sample.name.rpartition('.')[2][:5]}"
+
+
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=identify)
+each_json_sample = pytest.mark.parametrize("sample", JSON_SAMPLES, ids=identify)
+
+
+def test_every_format_has_a_sample() -> None:
+    assert {sample.format for sample in SAMPLES} | BINARY == FORMATS.keys()
+
+
+@each_sample
+def test_a_sample_is_read_completely(sample: Sample) -> None:
+    outcome = reading.detected(sample.data, sample.name)
+    assert outcome.format == sample.format
+    assert outcome.said == marks(sample.data.decode())
+    assert outcome.problems == outcome.notes == []
+
+
+def assert_recognised(sample: Sample, data: bytes, name: str) -> None:
+    """A reading with ``--format`` that is complete needs no ``--format``."""
+    words = marks(sample.data.decode())
+    forced = reading.forced(data, name, sample.format)
+    is_complete = words <= forced.said and not forced.problems and not forced.is_guess
+    try:
+        outcome = reading.detected(data, name)
+    except InputError:
+        assert not is_complete, "it is read completely, and not recognised"
+        return
+    assert not is_complete or outcome.format == sample.format
+    assert words <= outcome.stored or outcome.problems or outcome.notes, words - outcome.stored
+
+
+@each_json_sample
+@pytest.mark.parametrize("name", ["", "upload"], ids=["named", "unnamed"])
+def test_optional_keys_may_be_missing(sample: Sample, name: str) -> None:
+    for key in mutations.optional_keys(sample.value):
+        data = encoded(mutations.without_key(sample.value, key), sample.is_log)
+        assert_recognised(sample, data, name or sample.name)
+
+
+@pytest.mark.slow
+@each_json_sample
+def test_two_optional_keys_may_be_missing(sample: Sample) -> None:
+    for first, second in combinations(mutations.optional_keys(sample.value), 2):
+        value = mutations.without_key(mutations.without_key(sample.value, first), second)
+        assert_recognised(sample, encoded(value, sample.is_log), sample.name)
+
+
+@each_sample
+def test_mutants(sample: Sample) -> None:
+    rng = random.Random(sample.name)
+    for _ in range(MUTANTS):
+        finding, _ = parsers.check_gentle(sample, rng)
+        assert finding is None, finding
+        assert (damage := parsers.check_damaged(sample, rng)) is None, damage
+
+
+@each_sample
+@pytest.mark.parametrize("encoding", mutations.ENCODINGS)
+def test_encodings(sample: Sample, encoding: str) -> None:
+    if sample.format == "mail":
+        pytest.skip("a mailbox is bytes of mail, never UTF-16")
+    outcome = reading.detected(sample.data.decode().encode(encoding), sample.name)
+    assert (outcome.format, outcome.said) == (sample.format, marks(sample.data.decode()))
+
+
+def test_pages_whose_classes_have_other_names() -> None:
+    (page,) = (sample for sample in SAMPLES if sample.format == "meta" and sample.text)
+    outcome = reading.detected(mutations.renamed_classes(page.text).encode(), page.name)
+    assert (outcome.format, outcome.said) == ("meta", marks(page.text))
+    outcome = reading.detected(mutations.renamed_classes(page.text).encode(), "upload.html")
+    assert (outcome.format, outcome.said) == ("meta", marks(page.text))
+
+
+@pytest.mark.parametrize("wrapping", ["folder", "zip", "top folder in a zip"])
+def test_all_samples_in_one_folder_or_zip(tmp_path: Path, wrapping: str) -> None:
+    # An export that exists as JSON and as pages is read once.
+    samples = [sample for sample in SAMPLES if not sample.name.endswith(".html")]
+    root = tmp_path / "exports"
+    if wrapping == "folder":
+        for sample in samples:
+            path = root / sample.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sample.data)
+    else:
+        root = tmp_path / "exports.zip"
+        top = "some person/" if "top" in wrapping else ""
+        with zipfile.ZipFile(root, "w") as archive:
+            for sample in samples:
+                archive.writestr(top + sample.name, sample.data)
+    found = [item for item in detect_documents([root]) if isinstance(item, DetectedDocument)]
+    assert sorted(str(item.format) for item in found) == sorted(sample.format for sample in samples)
+    texts = [r.text for item in found for r in item.parser.parse(item.document) if isinstance(r, MessageRecord)]
+    assert marks("\n".join(texts)) == set.union(*(marks(sample.data.decode()) for sample in samples))
