@@ -183,8 +183,9 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
             note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
             return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
         excerpt = head.text.lstrip()[:40]
-        is_text = bool(excerpt.strip("\ufffd\x00"))
-        beginning = repr(excerpt) if is_text else "bytes that are not text"
+        is_json_name = document.name.lower().endswith((".json", ".jsonl"))
+        is_text = bool(excerpt.strip("\ufffd\x00")) and (not is_json_name or excerpt.startswith(("{", "[")))
+        beginning = repr(excerpt) if excerpt.strip("\ufffd\x00") else "bytes that are not text"
         if not document.explicit and (has_export_name or (has_usual_name and not is_text)):
             reason = f"it has the name of an export, but no known one begins with {beginning}"
             raise InputError(reason, where=document.name, hint=_UNFINISHED)

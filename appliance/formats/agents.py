@@ -75,8 +75,10 @@ def matches(head: DocumentHead) -> float:
 
 def _confidence(record: dict[str, Any]) -> float:
     kind, message = as_text(record.get("type")), as_dict(record.get("message"))
-    if {"step_index", "source", "type", "status"} <= record.keys():
+    if "step_index" in record and len({"source", "type", "status"} & record.keys()) > 1:
         return 0.95
+    if "step_index" in record and kind in ("USER_INPUT", *_ANSWERS):
+        return 0.9
     if "." in kind and isinstance(record.get("data"), dict) and {"id", "parentId"} & record.keys():
         return 0.95
     if kind in ("turn.prompt", "context.append_message", "context.append_loop_event"):
@@ -88,7 +90,7 @@ def _confidence(record: dict[str, Any]) -> float:
     if kind == "message" and as_text(message.get("role")) in _ROLES and "id" in record:
         return 0.9
     if kind == "message" and as_text(message.get("role")) in _ROLES and "content" in message:
-        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.85
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.7
     if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
         return 0.85
     if not kind and as_text(record.get("role")) in _ROLES and "content" in message:

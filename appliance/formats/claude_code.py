@@ -57,7 +57,7 @@ def matches(head: DocumentHead) -> float:
             return 0.95
         kind = as_text(record.get("type"))
         message = record.get("message")
-        if kind in ("", "message") and isinstance(message, dict) and message.get("role") in _MESSAGE_TYPES:
+        if kind in ("", "message") and as_text(as_dict(message).get("role")) in _MESSAGE_TYPES:
             is_own = "sessionId" in record and {"uuid", "parentUuid", "isSidechain"} & record.keys()
             best = max(best, 0.95 if is_own else 0.0)
         if kind in _MESSAGE_TYPES and isinstance(message, dict | str | list) and _content(record) is not None:

@@ -53,6 +53,9 @@ def matches(head: DocumentHead) -> float:
         kind = as_text(record.get("type"))
         if kind in _ENVELOPES and isinstance(record.get("payload"), dict):
             return 0.95
+        payload = as_dict(record.get("payload"))
+        if "timestamp" in record and payload.get("role") in ("user", "assistant") and "content" in payload:
+            best = max(best, 0.9)
         if "record_type" in record or ({"id", "timestamp", "instructions"} <= record.keys() and not kind):
             best = max(best, 0.7)
         elif (kind in ("function_call", "function_call_output") and "call_id" in record) or (
@@ -116,7 +119,7 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
     kind = as_text(payload.get("type"))
     if outer not in _ENVELOPES:
         # The envelope says nothing, or something new.
-        is_event = kind.endswith(("_message", "_reasoning")) or kind == "item_completed"
+        is_event = kind.endswith(("_message", "_reasoning")) or kind == "item_completed" or "message" in payload
         outer = "event_msg" if is_event else "response_item" if kind or "role" in payload else outer
     if outer == "response_item" and payload.get("role") in ("user", "assistant") and kind not in _KINDS:
         kind = "message"

@@ -59,9 +59,11 @@ def _score(record: Any) -> float:
 
 
 def _is_message(data: dict[str, Any]) -> bool:
+    if {"date_unixtime", "text_entities"} <= data.keys() and "text" in data:
+        return True
     return data.get("type") in _KINDS and bool(
         {"date_unixtime", "from_id", "actor_id", "text_entities"} & data.keys()
-        or {"from", "text", "date"} <= data.keys()
+        or ({"id", "text"} <= data.keys() and {"from", "date"} & data.keys())
     )
 
 
@@ -223,13 +225,11 @@ def _time(data: dict[str, Any], where: str) -> tuple[datetime | None, InputProbl
     local, local_note = json_fields.sent_at(data.get("date"), where)
     if sent is None:
         return local, None if local else note or local_note
-    if local is not None and local.tzinfo is None and abs(sent.replace(tzinfo=None) - local) > _FARTHEST_ZONE:
-        # One of the two is wrong: the one that the app can't have written.
-        if not _is_likely(sent) and _is_likely(local):
-            excerpt = str(data.get("date_unixtime"))[:40]
-            return local, InputProblem(
-                where, f"date_unixtime {excerpt!r} contradicts date; date was taken", harmless=True
-            )
+    is_far = local is not None and local.tzinfo is None and abs(sent.replace(tzinfo=None) - local) > _FARTHEST_ZONE
+    # One of the two is wrong: the one that the app can't have written.
+    if local is not None and is_far and not _is_likely(sent) and _is_likely(local):
+        excerpt = str(data.get("date_unixtime"))[:40]
+        return local, InputProblem(where, f"date_unixtime {excerpt!r} contradicts date; date was taken", harmless=True)
     return sent, None
 
 

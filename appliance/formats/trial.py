@@ -7,6 +7,7 @@ beginning of a document, with a speaker for each message and without a problem, 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,8 +15,10 @@ from typing import Any
 
 from appliance.formats import json_stream, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead, Parser
+from appliance.formats.salvage import is_whole
 from appliance.types import InputProblem, MessageRecord
 
+_JSON = re.compile(r"\{|\[\s*[{\[]")
 _MAX_RECORDS = 400
 # So much of the sentences must be found in the messages. Titles and captions of a page are none.
 _MIN_JSON_COVERAGE = 0.9
@@ -55,7 +58,7 @@ def best_reading(head: DocumentHead, parsers: Mapping[str, Parser], named: Colle
     """
     text = head.text.lstrip("\ufeff \t\r\n")
     is_page = text.startswith("<")
-    if head.tables or not (is_page or text.startswith(("{", "["))):
+    if head.tables or not (is_page or _JSON.match(text)):
         return []
     if is_page:
         sentences = [markup.text_of(head.text)]
@@ -120,7 +123,7 @@ def _coverage(sentences: list[str], messages: list[MessageRecord]) -> float:
 
 
 def turn_count(head: DocumentHead) -> int:
-    """The number of objects at the beginning of a document that name a person or an assistant as their speaker."""
+    """The number of whole objects at the beginning of a document that name a person or an assistant as speaker."""
     return sum(1 for value in _values(head) for _ in _turns(value))
 
 
@@ -139,8 +142,9 @@ def _has_person(value: Any) -> bool:
 
 
 def _turns(value: Any) -> Iterator[dict[str, Any]]:
+    # A record that is cut off is still being written, or has been reported.
     for item in _objects(value, stops=_is_turn):
-        if _is_turn(item):
+        if _is_turn(item) and is_whole(item):
             yield item
 
 
