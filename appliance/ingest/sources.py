@@ -102,7 +102,7 @@ def detect_documents(
             has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status == "failed"
             yield result
         if not has_outcome and within is None:
-            yield _failed(os.path.abspath(path), "no chat export found", "name the file itself, and its --format")
+            yield _failed(path, "no chat export found", "name the file itself, and its --format")
 
 
 def _unrecognised(document: Document, error: InputError) -> UnreadSource:
@@ -119,10 +119,8 @@ def expand(
     """Yield the documents at ``paths``, in order: a file, the files of a folder and its subfolders (sorted), or the
     members of a zip, whatever its name. A document can be opened any number of times."""
     for path in paths:
-        # A source is known by its path, whatever the folder is from which it was named.
-        full = Path(os.path.abspath(path))
-        root = _SourceRoot(within or full, me)
-        yield from _expand(full, root, explicit=within is None, seen=set())
+        root = _SourceRoot(within or Path(path), me)
+        yield from _expand(Path(path), root, explicit=within is None, seen=set())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import zipfile
 from itertools import combinations
@@ -19,7 +21,8 @@ from tests.fuzz.samples import SAMPLES, Sample, encoded, marks
 # A database has no text to mutate; its own tests cut it.
 BINARY = {"imessage"}
 JSON_SAMPLES = [sample for sample in SAMPLES if sample.value is not None]
-MUTANTS = 40
+# The campaign (`python -m tests.fuzz.parsers`) reads a million.
+MUTANTS = 15
 
 
 def identify(sample: Sample) -> str:
@@ -79,6 +82,15 @@ def test_mutants(sample: Sample) -> None:
         finding, _ = parsers.check_gentle(sample, rng)
         assert finding is None, finding
         assert (damage := parsers.check_damaged(sample, rng)) is None, damage
+
+
+def test_the_campaign_prints_json() -> None:
+    out = io.StringIO()
+    assert parsers.main(["--documents", "12", "--formats", "chatgpt,slack"], out) == 0
+    result = json.loads(out.getvalue())
+    assert (result["documents"], result["crashes"], result["findings"]) == (12, 0, {})
+    assert result["formats"].keys() == {"chatgpt", "slack"}
+    assert sum(result["words"].values()) == 12 - result["damaged"]
 
 
 @each_sample
