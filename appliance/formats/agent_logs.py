@@ -22,7 +22,6 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, deco
 from appliance.formats.salvage import is_whole, salvage
 from appliance.types import InputProblem, MessageRecord, Metadata, Record, Role, SessionRecord
 
-_MAX_DETECTION_LINES = 40
 # Two streams of a log repeat each other within a few records.
 _ECHO_WINDOW = 24
 _REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
@@ -99,19 +98,10 @@ def no_messages() -> InputProblem:
     return InputProblem("", "the file holds no messages", harmless=True)
 
 
-def first_objects(head: DocumentHead, limit: int = _MAX_DETECTION_LINES) -> list[dict[str, Any]]:
+def first_objects(head: DocumentHead) -> list[dict[str, Any]]:
     """The objects at the beginning of a document, one a line, as far as the head shows them."""
-    text = head.text.removeprefix("\ufeff").lstrip()
-    if not text.startswith(("{", "[")):
-        return []
-    lines = text.split("\n", limit)[:limit]
-    # Without a value, the first line begins a list or an object over many lines, is broken, or is longer than the head.
-    values = json_stream.split_values(lines[0])[0] or [salvage(text)]
-    values = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    for line in lines[1:]:
-        # Objects within objects are indented, or close in another line.
-        if line.startswith("{"):
-            values += json_stream.split_values(line)[0]
+    values = json_stream.preview(head.text)
+    values = tuple(item for value in values for item in (value if isinstance(value, list) else [value]))
     return [item for item in values if isinstance(item, dict)]
 
 

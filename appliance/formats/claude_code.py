@@ -224,7 +224,7 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
             if isinstance(record, MessageRecord) and (first is None or record.external_id == uuid):
                 first = record.external_id
             yield record
-    elif _is_unknown_kind(kind) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
+    elif (not kind or _is_unknown_kind(kind)) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
         yield InputProblem(where, f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out")
     if uuid is not None and (message_id := first or parent):
         log.nearest.setdefault(uuid, message_id)

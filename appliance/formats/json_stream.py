@@ -27,7 +27,7 @@ _MAX_SALVAGE_BYTES = 32 << 20
 _MAX_LINE_BYTES = 64 << 20
 _EXCERPT_CHARACTERS = 40
 # A log's first lines show what it is; the others are alike.
-_PREVIEW_LINES = 20
+_PREVIEW_LINES = 40
 
 _SURROGATE_NOTE = "half characters (lone surrogates) were replaced by U+FFFD"
 
@@ -279,11 +279,15 @@ def preview(head: str) -> tuple[Any, ...]:
     if not text.startswith(("[", "{")):
         return ()
     first, *rest = text.split("\n", _PREVIEW_LINES)[:_PREVIEW_LINES]
-    if rest and first.startswith("{") and (values := split_values(first))[0] and not values[1]:
-        lines = (split_values(line)[0] for line in rest if line.startswith("{"))
-        return (*values[0], *(value for line in lines for value in line))
-    value = salvage(head)
-    return tuple(value) if isinstance(value, list) else (value,)
+    # Objects within objects are indented, or close in another line.
+    logged = tuple(value for line in rest if line.startswith("{") for value in split_values(line)[0])
+    if first.startswith("{") and (values := split_values(first))[0] and not values[1]:
+        return (*values[0], *logged)
+    data = text.encode("utf-8", "replace")
+    value = _decode_plain(data)
+    if value is DAMAGED or _too_deep(data, value, MAX_DEPTH):
+        value = salvage(head)
+    return tuple(value) if isinstance(value, list) else (value, *logged)
 
 
 def error_text(error: Exception) -> str:
