@@ -54,7 +54,8 @@ def matches(head: DocumentHead) -> float:
         if kind in _ENVELOPES and isinstance(record.get("payload"), dict):
             return 0.95
         payload = as_dict(record.get("payload"))
-        if "timestamp" in record and payload.get("role") in ("user", "assistant") and "content" in payload:
+        is_dated = "timestamp" in record or "timestamp" in payload
+        if is_dated and payload.get("role") in ("user", "assistant") and "content" in payload:
             best = max(best, 0.9)
         if "record_type" in record or ({"id", "timestamp", "instructions"} <= record.keys() and not kind):
             best = max(best, 0.7)

@@ -15,11 +15,14 @@ from typing import Any
 
 from appliance.formats import json_stream, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead, Parser
+from appliance.formats.json_fields import as_json
 from appliance.formats.salvage import is_whole
 from appliance.types import InputProblem, MessageRecord
 
 _JSON = re.compile(r"\{|\[\s*[{\[]")
-_MAX_RECORDS = 400
+# Neither JSON nor pages.
+_LINE_FORMATS = frozenset({"whatsapp", "irc", "markdown", "mail", "imessage"})
+_MAX_RECORDS = 20_000
 # So much of the sentences must be found in the messages. Titles and captions of a page are none.
 _MIN_JSON_COVERAGE = 0.9
 _MIN_HTML_COVERAGE = 0.5
@@ -68,8 +71,14 @@ def best_reading(head: DocumentHead, parsers: Mapping[str, Parser], named: Colle
             return []
         sentences = [text for text in unknown_text.strings_of(values) if len(text.split()) > 1]
     data = head.text.encode("utf-8", "replace")
+    if not is_page and head.truncated:
+        # What is whole of the beginning, so that no parser has to search for the end of a record that is cut off.
+        lines = [as_json(values)] if text.startswith("[") else map(as_json, values)
+        data = "\n".join(lines).encode("utf-8", "replace")
     found: dict[str, Reading] = {}
     for name, parser in parsers.items():
+        if name in _LINE_FORMATS:
+            continue
         document = Document(head.name, len(data), lambda: io.BytesIO(data))
         if reading := _reading(parser, document, head, sentences, is_page, name in named):
             found[name] = reading
@@ -88,14 +97,15 @@ def _reading(
             if unknown_text.NOTE in record.message:
                 return None
             problems += not record.harmless
+            # The end of the beginning is cut off.
+            if problems > (1 if head.truncated else 0):
+                return None
         elif isinstance(record, MessageRecord):
             messages.append(record)
-    # The end of the beginning is cut off.
-    if problems > (1 if head.truncated else 0):
-        return None
     said = [m for m in messages if m.role in ("user", "assistant") and not m.metadata.get("hidden")]
     has_assistant = any(m.role == "assistant" for m in said)
-    if not said or not (is_named or all(m.author or has_assistant for m in said)):
+    # A person speaks: a parser may take everything for an assistant's that no key says to be a person's.
+    if not any(m.role == "user" for m in said) or not (is_named or all(m.author or has_assistant for m in said)):
         return None
     if is_page:
         total = sum(len(text.split()) for text in sentences)

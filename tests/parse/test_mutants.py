@@ -84,6 +84,16 @@ def test_mutants(sample: Sample) -> None:
         assert (damage := parsers.check_damaged(sample, rng)) is None, damage
 
 
+@pytest.mark.parametrize("is_list", [False, True])
+def test_a_long_document_without_marks_is_known_by_its_beginning(is_list: bool) -> None:
+    said = [{"creator": {"name": "Ana" if n % 2 else "Ben"}, "text": f"q{n}z said at noon"} for n in range(4000)]
+    value: object = [{"messages": said[:9]}, {"messages": said[9:]}] if is_list else {"messages": said}
+    data = json.dumps(value).encode()
+    outcome = reading.detected(data, "upload")
+    assert (outcome.format, len(outcome.said)) == ("google_chat", 4000)
+    assert ["reads all of its beginning" in note.message for note in outcome.notes] == [True]
+
+
 def test_the_campaign_prints_json() -> None:
     out = io.StringIO()
     assert parsers.main(["--documents", "12", "--formats", "chatgpt,slack"], out) == 0
