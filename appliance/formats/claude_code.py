@@ -60,8 +60,11 @@ def matches(head: DocumentHead) -> float:
         if kind in ("", "message") and as_text(as_dict(message).get("role")) in _MESSAGE_TYPES:
             is_own = "sessionId" in record and {"uuid", "parentUuid", "isSidechain"} & record.keys()
             best = max(best, 0.95 if is_own else 0.0)
-        if kind in _MESSAGE_TYPES and isinstance(message, dict | str | list) and _content(record) is not None:
-            linked = {"uuid", "parentUuid", "sessionId", "isSidechain"} & record.keys()
+        own = {"uuid", "parentUuid", "isSidechain"} & record.keys()
+        # Other programs' logs have a text under the same key.
+        has_content = isinstance(message, dict) or (bool(own) and isinstance(message, str | list))
+        if kind in _MESSAGE_TYPES and has_content and _content(record) is not None:
+            linked = own or "sessionId" in record
             best = max(best, 0.95 if linked else 0.8 if "timestamp" in record else 0.6)
         elif (kind in _BOOKKEEPING and "sessionId" in record) or (kind in _OWN_FIELDS and _OWN_FIELDS[kind] in record):
             best = max(best, 0.9)

@@ -26,7 +26,7 @@ _MAX_RECORDS = 20_000
 # So much of the sentences must be found in the messages. Titles and captions of a page are none.
 _MIN_JSON_COVERAGE = 0.9
 _MIN_HTML_COVERAGE = 0.5
-_MIN_PAGE_MESSAGES = 2
+_MIN_PAGE_MESSAGES = 3
 _SPEAKER_KEYS = ("role", "sender", "from", "speaker", "type", "author", "kind")
 _SPEAKERS = frozenset(
     "user human person prompter assistant model gpt ai bot gemini chatgpt claude request response".split()
@@ -110,7 +110,9 @@ def _reading(
     if is_page:
         total = sum(len(text.split()) for text in sentences)
         coverage = sum(len(m.text.split()) for m in said) / max(1, total)
-        if coverage < _MIN_HTML_COVERAGE or len(said) < _MIN_PAGE_MESSAGES or not all(m.sent_at for m in said):
+        # The comments on a page have the same shape, but their authors rarely come back.
+        is_talk = len(said) >= _MIN_PAGE_MESSAGES and len({m.author for m in said}) < len(said)
+        if coverage < _MIN_HTML_COVERAGE or not is_talk or not all(m.sent_at for m in said):
             return None
     else:
         coverage = _coverage(sentences, messages)

@@ -140,3 +140,19 @@ def test_all_samples_in_one_folder_or_zip(tmp_path: Path, wrapping: str) -> None
     assert sorted(str(item.format) for item in found) == sorted(sample.format for sample in samples)
     texts = [r.text for item in found for r in item.parser.parse(item.document) if isinstance(r, MessageRecord)]
     assert marks("\n".join(texts)) == set.union(*(marks(sample.data.decode()) for sample in samples))
+
+
+def test_other_programs_texts_are_no_records_of_claude_code() -> None:
+    prompts = [{"sessionId": "s", "messageId": n, "type": "user", "message": f"prompt {n}"} for n in range(3)]
+    with pytest.raises(InputError):
+        reading.detected(json.dumps(prompts).encode(), ".gemini/tmp/ab/logs.json")
+
+
+def test_the_comments_of_a_page_are_no_chat() -> None:
+    comment = (
+        "<div><div>{}</div><div>A fine ferry, and the pier was fine too.</div><div>Sep 1{}, 2020, 12:26 PM</div></div>"
+    )
+    comments = "".join(comment.format(name, n) for n, name in enumerate(("Ana", "Ben", "Cleo", "Dan")))
+    page = f"<html><head><title>Blog</title></head><body><div><div>{comments}</div></div></body></html>"
+    with pytest.raises(InputError):
+        reading.detected(page.encode(), "blog.html")
