@@ -20,6 +20,8 @@ from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, Record, SessionRecord
 
+# Programs with many conversations put an object around the list.
+_WRAPPER = "conversations"
 _FIRST_KEYS = (("role", "content"), ("content", "role"))
 _TURN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
@@ -37,6 +39,8 @@ def matches(head: DocumentHead) -> float:
     """The confidence that these are conversations of ``role`` and ``content`` and nothing else."""
     best = 0.0
     records = json_stream.preview(head.text)
+    if len(records) == 1 and isinstance(wrapped := as_dict(records[0]).get(_WRAPPER), list):
+        records = tuple(wrapped)
     for record in records:
         fields = as_dict(record)
         turns = [turn for turn in as_list(fields.get("messages")) if isinstance(turn, dict)]
@@ -55,7 +59,7 @@ def matches(head: DocumentHead) -> float:
 def parse(document: Document) -> Iterator[Record]:
     """The conversations, one at a time; a file of bare turns is one conversation."""
     id_counts: Counter[str] = Counter()
-    values = json_stream.records(document, _FIRST_KEYS)
+    values = json_stream.records(document, _FIRST_KEYS, within=_WRAPPER)
     for value in values:
         if isinstance(value, InputProblem):
             yield value

@@ -29,6 +29,8 @@ from appliance.formats.text_lines import text_lines
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
+# A message a line, or a list of them; a header of the text form begins with a bracket as well.
+_JSON = re.compile(r"\{|\[\s*(?:\{|$)")
 _FIRST_KEYS = (("date", "sender"),)
 _SIDE_KEYS = ("quote", "sticker", "reactions", "attachments")
 
@@ -55,7 +57,7 @@ _GENERIC_FOLDERS = frozenset({"signal", "export", "exports", "output", "chats", 
 
 def matches(head: DocumentHead) -> float:
     """The confidence that this is a file of the program: the keys of a message, or its lines."""
-    if head.text.lstrip("\ufeff \t\r\n").startswith("{"):
+    if _JSON.match(head.text.lstrip("\ufeff \t\r\n")):
         for record in json_stream.preview(head.text):
             if not isinstance(record, dict) or len({"date", "sender", "body"} & record.keys()) < 2:
                 return 0.0
@@ -82,7 +84,8 @@ def parse(document: Document) -> Iterator[Record]:
         yield InputProblem("", "skipped; the same chat is imported from data.json", harmless=True)
         return
     first = next((line for line in json_stream.lines(document) if not isinstance(line, InputProblem)), None)
-    yield from _json(document) if first and first[1].lstrip().startswith(b"{") else _text(document)
+    is_json = first is not None and _JSON.match(first[1].decode("utf-8", "replace").lstrip()) is not None
+    yield from _json(document) if is_json else _text(document)
 
 
 def _session(document: Document, first: str, created: datetime | None) -> SessionRecord:

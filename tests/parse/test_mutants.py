@@ -156,3 +156,15 @@ def test_the_comments_of_a_page_are_no_chat() -> None:
     page = f"<html><head><title>Blog</title></head><body><div><div>{comments}</div></div></body></html>"
     with pytest.raises(InputError):
         reading.detected(page.encode(), "blog.html")
+
+
+def test_a_list_in_place_of_lines_and_an_object_around_a_list() -> None:
+    by_format = {sample.format: sample for sample in JSON_SAMPLES}
+    signal, tuned = by_format["signal"], by_format["openai_jsonl"]
+    for data, sample in (
+        (encoded(signal.value, False), signal),
+        (encoded(signal.value, False, indent=1), signal),
+        (encoded({"conversations": tuned.value}, False), tuned),
+    ):
+        outcome = reading.detected(data, sample.name)
+        assert (outcome.format, outcome.said) == (sample.format, marks(sample.data.decode()))

@@ -99,6 +99,15 @@ def test_hidden_folders_in_a_zip_are_read(tmp_path):
     }
 
 
+def test_the_beginning_of_a_hidden_file_is_not_quoted(tmp_path):
+    (tmp_path / ".tool").mkdir()
+    for name in (".tool/settings.json", ".profile", "open.json"):
+        (tmp_path / name).write_text('{"key": "sk-secret"}')
+    reasons = outcomes(list(detect_documents([tmp_path])), tmp_path)
+    del reasons[str(tmp_path)]
+    assert {name for name, reason in reasons.items() if "sk-" in reason} == {"open.json"}
+
+
 def test_a_member_whose_name_leads_out_of_the_zip_is_read_with_a_note(tmp_path):
     path = zipped(tmp_path / "x.zip", [("../up/a.jsonl", LINE), ("b/../../c.jsonl", LINE)])
     found = list(detect_documents([path]))
