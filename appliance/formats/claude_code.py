@@ -60,6 +60,10 @@ def matches(head: DocumentHead) -> float:
         if kind in ("", "message") and as_text(as_dict(message).get("role")) in _MESSAGE_TYPES:
             is_own = "sessionId" in record and {"uuid", "parentUuid", "isSidechain"} & record.keys()
             best = max(best, 0.95 if is_own else 0.0)
+        if kind in ("", "message", *_MESSAGE_TYPES) and as_text(record.get("role")) in _MESSAGE_TYPES:
+            # The message's fields stand in the record itself.
+            is_own = {"uuid", "sessionId", "content"} <= record.keys()
+            best = max(best, 0.95 if is_own else 0.0)
         own = {"uuid", "parentUuid", "isSidechain"} & record.keys()
         # Other programs' logs have a text under the same key.
         has_content = isinstance(message, dict) or (bool(own) and isinstance(message, str | list))

@@ -32,6 +32,10 @@ _OWN_KEYS = frozenset(
 )
 _FOREIGN_KEYS = frozenset({"message", "uuid", "sessionId", "session_id", "payload", "timestamp_ms", "role"})
 _TYPES = frozenset({"system", "user", "assistant", "reasoning", "tool_result"})
+_RESPONSE_KEYS = frozenset(
+    "thinking_trace agent_thinking_traces web_search_results cited_web_search_results file_attachments error"
+    " image_attachments generated_image_urls card_attachments_json xpost_ids webpage_urls media_types _id".split()
+)
 _CLI_KEYS = frozenset({"synthetic_reason", "reasoning_effort", "model_fingerprint", "tool_calls", "summary"})
 _CLI_NAME = re.compile(r"(?:^|/)chat_history\.jsonl$", re.IGNORECASE)
 _MAX_DETECTION_LINES = 20
@@ -148,10 +152,10 @@ def _message(session: str, response: dict[str, Any], placed: OrderedNode, where:
         yield InputProblem(where, "the sender is missing; imported as system")
     message = response.get("message")
     text = as_text(message)
-    if not isinstance(message, str):
-        if text := unknown_text.text_of(message) or unknown_text.text_under_text_keys(response):
+    if not isinstance(message, str) or not message.strip():
+        if text := unknown_text.text_of(message) or unknown_text.text_of_record(response, _RESPONSE_KEYS):
             yield unknown_text.kept(where)
-        elif message is not None:
+        elif message is not None and not isinstance(message, str):
             yield InputProblem(where, f"the message is {json_fields.json_type(message)}, not a string; left out")
     if role != "user":
         text = _CARD.sub("", text)

@@ -28,6 +28,7 @@ _FIRST_KEYS = (("conversationId", "endpoint"), ("conversationId", "title"), ("ve
 _MAX_DEPTH = 20_000
 # The parent of a first message: empty, or zeros and dashes.
 _ROOT = re.compile(r"[0-]*")
+_KNOWN_KEYS = frozenset({"children", "files", "attachments", "plugin", "plugins", "feedback", "error"})
 _THOUGHT = re.compile(r":::thinking[ \t]*\n(.*?)\n?:::[ \t]*(?:\n+|$)", re.DOTALL)
 
 
@@ -150,7 +151,7 @@ def _message(session: str, node: _LibreChatNode, placed: OrderedNode, where: str
     content.attachments += agent_records.attachments_of(
         [*as_list(message.get("files")), *as_list(message.get("attachments"))]
     )
-    if content.is_empty and (rest := unknown_text.text_under_text_keys(message)):
+    if content.is_empty and (rest := unknown_text.text_of_record(message, _KNOWN_KEYS)):
         content.parts.append(AgentContentPart("text", rest))
         content.unknown_types.append("")
     metadata: dict[str, Any] = {}

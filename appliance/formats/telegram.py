@@ -27,6 +27,10 @@ _OPENED = frozenset(
 )
 _FIRST_KEYS = (("id", "type"), ("name", "type"))
 _KINDS = ("message", "service", "unsupported")
+_CHAT_TYPES = frozenset(
+    "saved_messages replies verification_codes personal_chat bot_chat private_group private_supergroup public_supergroup"
+    " private_channel public_channel".split()
+)
 _ACCOUNT = {"personal_information", "profile_pictures", "frequent_contacts", "contacts", "sessions"}
 
 # No zone is farther from UTC than 14 hours; a clock may be some hours wrong.
@@ -55,7 +59,8 @@ def _score(record: Any) -> float:
     if any(_is_message(as_dict(message)) for chat in [data, *chats] for message in as_list(chat.get("messages"))):
         return 0.95
     is_account = "Telegram" in as_text(data.get("about")) or len(_ACCOUNT & data.keys()) > 2
-    return 0.9 if is_account or any({"id", "type", "messages"} <= chat.keys() for chat in chats) else 0.0
+    is_chat = data.get("type") in _CHAT_TYPES and isinstance(data.get("messages"), list)
+    return 0.9 if is_account or is_chat or any({"id", "type", "messages"} <= chat.keys() for chat in chats) else 0.0
 
 
 def _is_message(data: dict[str, Any]) -> bool:

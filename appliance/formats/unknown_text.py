@@ -25,7 +25,7 @@ _DESCRIBING = frozenset(
     """
     id ids uuid guid hash sha digest checksum signature etag token tokens nonce key index version schema protocol
     type kind subtype mime mimetype mediatype contenttype format encoding lang language locale role sender author from
-    actor speaker recipient owner user username userid name displayname title status state channel source origin
+    actor speaker recipient owner user username userid name displayname status state channel source origin
     platform client agent agentid model modelid modelslug provider engine finishreason stopreason endturn
     time timestamp ts date datetime created createdat createtime updated updatedat updatetime inserted insertedat
     modified edited editedat sent sentat started ended finished start end duration timezone
@@ -33,7 +33,7 @@ _DESCRIBING = frozenset(
     parent parentid parentuuid parentmessageid children childrenids replyto thread threadid session sessionid
     conversationid chatid messageid requestid turnid callid toolcallid traceid spanid usertype entrypoint
     color colour style class level severity visibility weight metadata meta usage data64 base64 thoughtsignature
-    tags label labels reactions emoji avatar
+    reactions emoji avatar
     """.split()
 )
 _ID_SUFFIXES = ("id", "uuid", "at", "time", "date", "timestamp", "hash", "url", "uri", "type")
@@ -78,6 +78,13 @@ def text_of(value: Any, known: Collection[str] = ()) -> str:
 def text_under_text_keys(record: Mapping[str, Any]) -> str:
     """The strings under the keys of a record that usually hold words, for chats whose other fields say other things."""
     return text_of([record[key] for key in TEXT_KEYS if key in record])
+
+
+def text_of_record(record: Mapping[str, Any], known: Collection[str] = ()) -> str:
+    """The text of an assistant's record that has none where its format puts it: the strings under text keys, else those
+    of all lists and objects but ``known`` ones."""
+    blocks = {key: value for key, value in record.items() if isinstance(value, list | dict)}
+    return text_under_text_keys(record) or text_of(blocks, known)
 
 
 def kept(where: str, what: str = "") -> InputProblem:

@@ -168,3 +168,18 @@ def test_a_list_in_place_of_lines_and_an_object_around_a_list() -> None:
     ):
         outcome = reading.detected(data, sample.name)
         assert (outcome.format, outcome.said) == (sample.format, marks(sample.data.decode()))
+
+
+def test_records_with_the_fewest_keys_are_recognised() -> None:
+    chat = {"name": "Ferry", "type": "personal_chat", "id": 1}
+    records: dict[str, tuple[object, bool]] = {
+        "telegram": (chat | {"messages": [{"id": 1, "type": "message", "text": "q1z"}]}, False),
+        "claude_code": (
+            [{"type": "message", "uuid": "u", "sessionId": "s", "role": "user", "content": "q1z"}], True
+        ),
+        "codex": ([{"payload": {"timestamp": "2025-01-01T00:00:00Z", "role": "user", "content": "q1z"}}], True),
+        "discord": ({"messages": [{"author": {"name": "Ana", "isBot": False}, "content": "q1z"}]}, False),
+    }  # fmt: skip
+    for name, (value, is_log) in records.items():
+        outcome = reading.detected(encoded(value, is_log), "upload")
+        assert (outcome.format, outcome.said) == (name, {"q1z"})

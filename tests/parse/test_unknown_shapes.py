@@ -45,7 +45,11 @@ SHAPES: dict[str, list[Any]] = {
         [{"id": "c", "mapping": {"1": {"message": {"fragments": [{"type": "REQUEST", "content": shape}]}}}}]
         for shape in ({"value": WORDS}, [WORDS])
     ],
-    "grok": [grok({"message": {"value": WORDS}}), grok({"text": WORDS})],
+    "grok": [
+        grok({"message": {"value": WORDS}}),
+        grok({"text": WORDS}),
+        grok({"message": "", "steps": [{"label": WORDS}]}),
+    ],
     "claude_code": [
         claude_code({"value": WORDS}),
         claude_code([{"type": "note", "lines": [WORDS]}]),
