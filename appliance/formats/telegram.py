@@ -28,8 +28,8 @@ _OPENED = frozenset(
 _FIRST_KEYS = (("id", "type"), ("name", "type"))
 _KINDS = ("message", "service", "unsupported")
 _CHAT_TYPES = frozenset(
-    "saved_messages replies verification_codes personal_chat bot_chat private_group private_supergroup public_supergroup"
-    " private_channel public_channel".split()
+    "saved_messages replies verification_codes personal_chat bot_chat private_group private_supergroup"
+    " public_supergroup private_channel public_channel".split()
 )
 _ACCOUNT = {"personal_information", "profile_pictures", "frequent_contacts", "contacts", "sessions"}
 
