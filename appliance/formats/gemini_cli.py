@@ -141,7 +141,7 @@ def _message(
     sent, notes = parse_time(data.get("timestamp", data.get("ts")), where)
     yield from notes
     blocks = list(blocks_of(_content(data)))
-    if role in ("user", "assistant") and not (blocks or any(data.get(key) for key in _OTHER_CONTENT)):
+    if role != "system" and not (blocks or any(data.get(key) for key in _OTHER_CONTENT)):
         if text := unknown_text.text_of(data, _KNOWN_KEYS):
             blocks = [ContentBlock("words", text, is_unknown=True)]
         else:

@@ -136,3 +136,10 @@ def test_what_describes_a_record_is_not_its_text() -> None:
         "data": "QUJD" * 40,
     }  # fmt: skip
     assert list(unknown_text.strings_of(record)) == ["one", "two"]
+
+
+def test_a_record_without_a_speaker_and_with_words_under_an_unknown_key(read) -> None:
+    messages = [{"id": "1", "type": "user", "content": "hi"}, {"id": "2", "type": None, "utterance": WORDS}]
+    reading = read(json.dumps({"sessionId": "s", "startTime": "2025-01-01T00:00:00Z", "messages": messages}))
+    assert list(zip(reading.roles, reading.texts, strict=True)) == [("user", "hi"), ("system", WORDS)]
+    assert reading.problems[0].message == "unknown type ''; imported as system"
