@@ -57,14 +57,12 @@ def matches(head: DocumentHead) -> float:
             return 0.95
         kind = as_text(record.get("type"))
         message = record.get("message")
+        own = {"uuid", "parentUuid", "isSidechain"} & record.keys()
         if kind in ("", "message") and as_text(as_dict(message).get("role")) in _MESSAGE_TYPES:
-            is_own = "sessionId" in record and {"uuid", "parentUuid", "isSidechain"} & record.keys()
-            best = max(best, 0.95 if is_own else 0.0)
+            best = max(best, 0.95 if own and "sessionId" in record else 0.0)
         if kind in ("", "message", *_MESSAGE_TYPES) and as_text(record.get("role")) in _MESSAGE_TYPES:
             # The message's fields stand in the record itself.
-            is_own = {"uuid", "sessionId", "content"} <= record.keys()
-            best = max(best, 0.95 if is_own else 0.0)
-        own = {"uuid", "parentUuid", "isSidechain"} & record.keys()
+            best = max(best, 0.95 if {"uuid", "sessionId", "content"} <= record.keys() else 0.0)
         # Other programs' logs have a text under the same key.
         has_content = isinstance(message, dict) or (bool(own) and isinstance(message, str | list))
         if kind in _MESSAGE_TYPES and has_content and _content(record) is not None:
