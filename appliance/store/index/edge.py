@@ -26,6 +26,7 @@ from appliance.store.index import conditions, preallocation, sparse, validation
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
 from appliance.store.index.shard import REINDEX_HINT, close_shard, open_shard, translate_errors
+from appliance.store.index.trimming import Trim
 from appliance.store.room import free_bytes
 from appliance.types import LEVELS, Filters, Scope
 
@@ -63,9 +64,9 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
         DiskFull, OutOfMemory: There is too little room or memory to open it.
     """
     validation.check_dimension(dimension)
-    shard, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
+    shard, is_fresh, trims = open_shard(folder, dimension, prewarm=prewarm)
     try:
-        return EdgeIndex(shard, folder, dimension, is_fresh=is_fresh)
+        return EdgeIndex(shard, folder, dimension, is_fresh=is_fresh, trims=trims)
     except StoreError as error:
         with suppress(StoreError), translate_errors("close", folder):
             shard.close()
@@ -82,12 +83,15 @@ class EdgeIndex:
     lock of this class separates updates from searches.
     """
 
-    def __init__(self, shard: q.EdgeShard, folder: Path, dimension: int, *, is_fresh: bool) -> None:
+    def __init__(
+        self, shard: q.EdgeShard, folder: Path, dimension: int, *, is_fresh: bool, trims: Sequence[Trim] | None = None
+    ) -> None:
         self.folder = folder
         self.dimension = dimension
         self.is_fresh = is_fresh
         self._shard: q.EdgeShard | None = shard
         self._lock = threading.Lock()
+        self._trims = trims  # until the first change
         self._allocated_log_bytes = 0
         self._counts: dict[Filters | None, int] = {}  # until the next update: counting 20,000 of 100,000 takes 5 ms
         self._scopes = self._find_scopes()
@@ -110,6 +114,7 @@ class EdgeIndex:
                 self._take_room(preallocation.upsert_log_bytes(len(batch), self.dimension, characters))
                 self._track_points(batch)
                 self._counts.clear()
+                self._trims = None
                 shard.update(operation)
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -119,6 +124,7 @@ class EdgeIndex:
             with self._engine("delete points") as shard:
                 self._take_room(preallocation.deletion_log_bytes(len(batch)))
                 self._counts.clear()
+                self._trims = None
                 shard.update(operation)
 
     def flush(self) -> None:
@@ -141,6 +147,7 @@ class EdgeIndex:
             if free_bytes(self.folder) < preallocation.optimizing_bytes(self.folder):
                 return False
             self._allocated_log_bytes = 0  # the segments are others afterwards
+            self._trims = None
             changed = shard.optimize()
             shard.flush()
         return changed
@@ -227,7 +234,7 @@ class EdgeIndex:
         with self._lock:
             shard, self._shard = self._shard, None
             if shard is not None:
-                close_shard(shard, self.folder, self.dimension)
+                close_shard(shard, self.folder, self.dimension, self._trims)
 
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """The texts over which the inverse document frequency is computed; None for all texts, which is the same and

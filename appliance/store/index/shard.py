@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version as distribution_version
 from pathlib import Path
@@ -57,8 +57,11 @@ MAX_FILE_BYTES = 16_000_000_000
 terabytes, and read it."""
 
 
-def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
-    """Open the engine's shard in ``folder``, or create it; returns the shard and whether it is new.
+def open_shard(
+    folder: Path, dimension: int, *, prewarm: bool
+) -> tuple[q.EdgeShard, bool, Sequence[trimming.Trim] | None]:
+    """Open the engine's shard in ``folder``, or create it; returns the shard, whether it is new, and how its files were
+    cut, or None where the last process that opened it did not close it.
 
     Args:
         folder: The folder of the index.
@@ -73,17 +76,26 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
-        return _create(folder, dimension), True
+        return _create(folder, dimension), True, None
     lengths = _check_marker(folder / _MARKER, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
     with file_errors(shard, "opened"):
-        trimming.restore(shard, lengths)
-    return _load(shard), False
+        trims = trimming.restore(shard, lengths)
+    return _load(shard), False, trims if lengths and len(trims) == len(lengths) else None
 
 
-def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
+def close_shard(
+    shard: q.EdgeShard, folder: Path, dimension: int, unchanged: Sequence[trimming.Trim] | None = None
+) -> None:
     """Flush and close the shard in ``folder``, and cut its files behind their content.
+
+    Args:
+        shard: The shard, as ``open_shard`` returned it.
+        folder: The folder of the index.
+        dimension: The dimension of the vectors.
+        unchanged: How its files were cut before, if it was only read since: then they need not be looked through. Where
+            holes that are read take blocks, these are 60 MB of zeros.
 
     Raises:
         DiskFull, OutOfMemory, StoreError: The engine says so.
@@ -92,7 +104,10 @@ def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
         shard.flush()
         shard.close()
     with suppress(OSError):  # files that are not cut are only longer
-        trims = trimming.plan(folder / _SHARD_FOLDER)
+        if unchanged is not None and trimming.still_fit(folder / _SHARD_FOLDER, unchanged):
+            trims = list(unchanged)
+        else:
+            trims = trimming.plan(folder / _SHARD_FOLDER)
         _write_marker(folder / _MARKER, dimension, {trim.name: trim.length for trim in trims})
         trimming.cut(folder / _SHARD_FOLDER, trims)
 
