@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from appliance.engine.passage_vectors import is_late, spanned_text
 from appliance.errors import EmbeddingApiError
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
@@ -18,8 +19,9 @@ from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
 from appliance.settings import JINA_PREFIX, Settings
 from appliance.store import chunks, summary_chunks
-from appliance.store.chunks import ChunkableMessage, passage, text_digest
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
+from appliance.store.passages import chunk_digests, passage
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance.types import ReindexForecast
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from appliance.engine.index_service import IndexService
     from appliance.engine.model_cache import ModelCache
     from appliance.runtime.llm import LlmEndpoint
-    from appliance_models import Embedder
+    from appliance_models import Embedder, SpannedText
     from appliance_models.registry import RemoteEmbedder
 
 REDACTION = "masked/1"
@@ -54,14 +56,16 @@ def open_api_model(name: str, settings: Settings, account: FileTokenAccount, met
         appliance_models.ModelError: There is no such model, or the settings don't fit it.
     """
     from appliance_models.jina import JinaEmbedder, JinaOptions
-    from appliance_models.registry import split_name
+    from appliance_models.registry import split_late, split_name
 
-    base, dimensions = split_name(name)
+    name_and_late, dimensions = split_name(name)
+    base, is_late = split_late(name_and_late)
     jina, is_masked = settings.jina, settings.secrets.policy != "keep"
     options = JinaOptions(
         base.removeprefix(JINA_PREFIX), jina.url, dimensions, jina.requests_a_minute,
         jina.tokens_a_minute, jina.concurrency, jina.timeout, jina.query_timeout, name=name,
         redact=_mask_secrets if is_masked else str, redaction=REDACTION if is_masked else "",
+        late_chunking=is_late,
     )  # fmt: skip
     return JinaEmbedder(options, account, _RequestMetrics(metrics))
 
@@ -102,7 +106,7 @@ def forecast_rebuild(
     model = models.load(settings.model.full_name(name) if name else found.model if found else models.name)
     if not is_remote(model):
         return ReindexForecast(0, 0, 0, 0, 0.0, 0.0, "")
-    return _forecast(database, serving.chunker(model), settings, models.token_account)
+    return _forecast(database, model, serving.chunker(model), settings, models.token_account)
 
 
 def prepare_rebuild(
@@ -151,19 +155,28 @@ def network_status(home: Home, settings: Settings, model: str) -> dict[str, Any]
     return {"network": uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}
 
 
-def _forecast(database: Database, chunker: Chunker, settings: Settings, account: FileTokenAccount) -> ReindexForecast:
+def _forecast(
+    database: Database, model: RemoteEmbedder, chunker: Chunker, settings: Settings, account: FileTokenAccount
+) -> ReindexForecast:
     """What is sent to embed everything stored, equal texts once."""
     seen: set[bytes] = set()
     estimated = 0
-    for page in _pages(database):
-        spans_by_message = chunker.split(page)
-        new: dict[bytes, str] = {}
-        for message, spans in zip(page, spans_by_message, strict=True):
-            for span in spans:
-                text = passage(message.author, message.text[span.start : span.end])
-                new[text_digest(text)] = text
-        estimated += sum(chunker.count_tokens([text for digest, text in new.items() if digest not in seen]))
-        seen |= new.keys()
+    for are_messages, page in _pages(database):
+        texts: list[str] = []
+        split: list[SpannedText] = []
+        for message, spans in zip(page, chunker.split(page), strict=True):
+            late = are_messages and is_late(model) and len(spans) > 1
+            digests = chunk_digests(message.author, message.text, spans, is_late=late)
+            if late and not seen.issuperset(digests):
+                split.append(spanned_text(message.author, message.text, spans))
+            elif not late:
+                own = zip(spans, digests, strict=True)
+                new = {digest: span for span, digest in own if digest not in seen}
+                texts += [passage(message.author, message.text[span.start : span.end]) for span in new.values()]
+            seen.update(digests)
+        estimated += sum(chunker.count_tokens(texts))
+        if split:
+            estimated += sum(cast("Any", model).count_span_tokens(split))
     usage, jina = account.usage(), settings.jina
     tokens = round(estimated * usage.correction)
     return ReindexForecast(
@@ -177,10 +190,10 @@ def _forecast(database: Database, chunker: Chunker, settings: Settings, account:
     )
 
 
-def _pages(database: Database) -> Iterator[Sequence[ChunkableMessage]]:
-    """All messages and summaries with text."""
+def _pages(database: Database) -> Iterator[tuple[bool, Sequence[ChunkableMessage]]]:
+    """All messages and summaries with text; whether they are messages first."""
     for without_chunks in (chunks.messages_without_chunks, summary_chunks.summaries_without_chunks):
         after = 0
         while page := without_chunks(database.read(), NO_GENERATION, after):
-            yield page
+            yield without_chunks is chunks.messages_without_chunks, page
             after = page[-1].id

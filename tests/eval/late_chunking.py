@@ -35,7 +35,8 @@ from appliance.bench.ir_metrics import mean, message_measures
 from appliance.bench.recall import write_jsonl
 from appliance.ingest.chunk import Chunker
 from appliance.settings import ChunkSettings
-from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import ChunkSpan, passage
 from appliance_models import OnnxEmbedder
 from appliance_models.wordpieces import encode_spans
 from tests.eval.datasets import beam
