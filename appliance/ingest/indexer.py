@@ -87,7 +87,8 @@ class Throttle:
 @dataclass(frozen=True, slots=True)
 class IndexingContext:
     """The resources of the indexer: the stores of one generation and its model. ``tokens`` is None if no token vectors
-    are kept. ``texts_a_call`` is how many texts ``embed`` takes at once if it asks an API, else 0."""
+    are kept. If ``embed`` asks an API, ``texts_a_call`` is how many texts it takes at once, and ``texts_a_request`` how
+    many of them are one request; else they are 0."""
 
     database: Database
     generation: int
@@ -98,6 +99,7 @@ class IndexingContext:
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
     texts_a_call: int = 0
+    texts_a_request: int = 0
     has_point: Callable[[int, int], bool] = lambda ticket, chunk: False
     """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
     max_batch_chunks: int = 0
@@ -310,18 +312,24 @@ def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
 
 
 def _embedding_steps(context: IndexingContext, reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
-    """Yields what is read in steps of some vectors, each after yielding to queries. A message is never divided."""
+    """Yields what is read in steps of some vectors, each after yielding to queries. A message is never divided; to an
+    API it is a request of its own, and counts as a full one: if a step fails, all its requests are sent again."""
     idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
     at = 0
     while at < len(reads):
         context.throttle.yield_to_queries()
         size = idle_size if context.throttle.is_idle() else busy_size
-        end, vectors = at + 1, len(reads[at].digests)
-        while end < len(reads) and vectors + len(reads[end].digests) <= size:
-            vectors += len(reads[end].digests)
+        end, vectors = at + 1, _weight(context, reads[at])
+        while end < len(reads) and vectors + _weight(context, reads[end]) <= size:
+            vectors += _weight(context, reads[end])
             end += 1
         yield reads[at:end]
         at = end
+
+
+def _weight(context: IndexingContext, read: Read) -> int:
+    least = context.texts_a_request if isinstance(read.passage, SplitMessage) else 1
+    return max(len(read.digests), least)
 
 
 def append_tokens(context: IndexingContext, tokens: Mapping[bytes, Tokens]) -> dict[bytes, TokenPlace]:

@@ -128,6 +128,7 @@ class JinaEmbedder:
         self.late_chunking = options.late_chunking
         self.max_tokens = self.max_positions = MAX_TEXT_TOKENS
         self.texts_a_call = MAX_REQUEST_TEXTS * options.concurrency
+        self.texts_a_request = MAX_REQUEST_TEXTS
         self._redact = options.redact
         redaction = f" {options.redaction}" if options.redaction else ""
         self.identity = f"{base}@{self.dimension} {WORDING}{redaction}"

@@ -91,6 +91,10 @@ class RemoteEmbedder(Embedder, Protocol):
     def texts_a_call(self) -> int:
         """How many passages to embed in one call, so that requests are neither many nor large."""
 
+    @property
+    def texts_a_request(self) -> int:
+        """How many of them one request has. A text of which several spans are embedded is a request of its own."""
+
     def retry(self) -> None:
         """Ask the API again at once, however recently it has failed."""
 
