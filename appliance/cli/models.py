@@ -52,7 +52,7 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     found = find_home(home)
     settings = config.load(found)
     configured = settings.model.full_name()
-    named = {_base_name(name) for name in (configured, settings.rerank.model)}
+    named = {_base_name(name): name for name in (configured, settings.rerank.model)}
     in_use = _models_in_use(found)
     listed = [_model_document(info, named, in_use) for info in _packs(found)]
     if json:
@@ -327,7 +327,7 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _model_document(info: ModelInfo, configured: set[str], in_use: Mapping[str, str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: Mapping[str, str], in_use: Mapping[str, str]) -> dict[str, Any]:
     manifest = info.manifest
     states = {name: state for name, state in in_use.items() if _base_name(name) == info.name}
     return {
@@ -336,7 +336,8 @@ def _model_document(info: ModelInfo, configured: set[str], in_use: Mapping[str, 
         "configured": info.name in configured,
         "in_use": "active" in states.values(),
         "kept": "kept" in states.values(),
-        "used_as": {state: name for name, state in states.items()},
+        "used_as": {state: name for name, state in states.items()}
+        | ({"configured": configured[info.name]} if info.name in configured else {}),
         "shipped": info.shipped,
         "folder": output.display_path(info.folder),
         "dimension": manifest.dimension if manifest else None,
@@ -362,7 +363,7 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
 def _states(model: dict[str, Any]) -> list[str]:
     names = {"in_use": "in use", "kept": "kept for a rollback", "configured": "configured"}
     told = {field: name for field, name in names.items() if model[field]}
-    for field, state in (("in_use", "active"), ("kept", "kept")):
+    for field, state in (("in_use", "active"), ("kept", "kept"), ("configured", "configured")):
         used = model["used_as"].get(state, model["name"])
         if field in told and used != model["name"]:
             told[field] += f" as {used}"

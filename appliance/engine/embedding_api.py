@@ -21,7 +21,7 @@ from appliance.settings import JINA_PREFIX, Settings
 from appliance.store import chunks, summary_chunks
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
-from appliance.store.passages import chunk_digests, passage
+from appliance.store.passages import chunk_digests, passage, sections
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance.types import ReindexForecast
 
@@ -168,7 +168,7 @@ def _forecast(
             late = are_messages and is_late(model) and len(spans) > 1
             digests = chunk_digests(message.author, message.text, spans, is_late=late)
             if late and not seen.issuperset(digests):
-                split.append(spanned_text(message.author, message.text, spans))
+                split += [spanned_text(message.author, message.text, section) for section in sections(spans)]
             elif not late:
                 own = zip(spans, digests, strict=True)
                 new = {digest: span for span, digest in own if digest not in seen}

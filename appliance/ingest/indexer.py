@@ -288,8 +288,8 @@ class _Readable(Protocol):
 
 
 def reads_of(chunks: Iterable[_Readable], present: Collection[bytes]) -> list[Read]:
-    """What the model reads for those chunks whose digests are not ``present``, each passage once. A message whose
-    chunks are read together gives the vectors of all of them."""
+    """What the model reads for those chunks whose digests are not ``present``, each passage once. A section of a
+    message gives the vectors of all of its chunks."""
     reads: list[Read] = []
     seen = set(present)
     for chunk in chunks:
@@ -301,7 +301,7 @@ def reads_of(chunks: Iterable[_Readable], present: Collection[bytes]) -> list[Re
 
 
 def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
-    """The digests of what is read again for the sake of other chunks of its message, and has its vector."""
+    """The digests of what is read again for the sake of other chunks of its section, and has its vector."""
     messages = [read.passage for read in reads if isinstance(read.passage, SplitMessage)]
     return {
         digest
@@ -312,7 +312,7 @@ def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
 
 
 def _embedding_steps(context: IndexingContext, reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
-    """Yields what is read in steps of some vectors, each after yielding to queries. A message is never divided; to an
+    """Yields what is read in steps of some vectors, each after yielding to queries. A section is never divided; to an
     API it is a request of its own, and counts as a full one: if a step fails, all its requests are sent again."""
     idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
     at = 0

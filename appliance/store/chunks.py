@@ -114,7 +114,7 @@ class PendingChunk:
     archived: bool
     """Whether its message is archived: then it gets its vector, and no point."""
     split: SplitMessage | None = field(default=None, kw_only=True)
-    """Its message, if the chunks of that are read together."""
+    """Its message, if the chunks of that are read together, with those of its section."""
 
     @property
     def passage(self) -> Passage:
@@ -397,8 +397,8 @@ def _with_point_fields(
         texts = dict(db.execute(query, (json_keys({values[2] for values in rows}),)).fetchall())
         split = split_messages(db, generation, {values[2]: (values[5], texts[values[2]]) for values in rows})
     return [
-        PendingChunk(ticket, chunk, texts[message][start:stop], *values, split=split.get(message))
-        for ticket, chunk, message, start, stop, *values in rows
+        PendingChunk(ticket, chunk, texts[message][start:stop], author, digest, *values, split=split.get(digest))
+        for ticket, chunk, message, start, stop, author, digest, *values in rows
     ]
 
 

@@ -12,9 +12,11 @@ import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
+
+T = TypeVar("T")
 
 PASSAGE_FORMAT = "said/1"
 """The version of the text that the model gets for a chunk (see ``passage``). It is part of a generation's identity,
@@ -27,6 +29,10 @@ MAX_AUTHOR_CHARACTERS = 80
 
 DIGEST_BYTES = 16
 
+SECTION_CHUNKS = 128
+"""The most chunks that are read together. A longer message is read in sections of so many, which takes some three
+seconds: an interruption waits for that or loses it. A model on this machine gives the same vectors by sections."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpan:
@@ -38,8 +44,8 @@ class ChunkSpan:
 
 @dataclass(frozen=True, slots=True)
 class SplitMessage:
-    """A message of several chunks, which the model reads as a whole, with the chunks in order: the place of each, the
-    key of its vector, and whether it has a vector."""
+    """A message of several chunks, which the model reads together, with the chunks of a section of it in order: the
+    place of each, the key of its vector, and whether it has a vector."""
 
     author: str | None
     text: str
@@ -94,6 +100,11 @@ def chunk_digests(author: str | None, text: str, spans: Sequence[ChunkSpan], *, 
     return digests
 
 
+def sections(spans: Sequence[T]) -> list[Sequence[T]]:
+    """Return the chunks of a message, in order, in the runs that are read together."""
+    return [spans[start : start + SECTION_CHUNKS] for start in range(0, len(spans), SECTION_CHUNKS)]
+
+
 def has_late_chunking(db: sqlite3.Connection, generation: int) -> bool:
     """Whether a generation has late chunking."""
     row = db.execute("SELECT identity FROM generation WHERE id = ?", (generation,)).fetchone()
@@ -102,9 +113,10 @@ def has_late_chunking(db: sqlite3.Connection, generation: int) -> bool:
 
 def split_messages(
     db: sqlite3.Connection, generation: int, texts: Mapping[int, tuple[str | None, str]]
-) -> dict[int, SplitMessage]:
-    """Return those of the messages, given by key with author and text, whose chunks are read together: none in a
-    generation without late chunking. Called within the transaction that has read the texts."""
+) -> dict[bytes, SplitMessage]:
+    """Return, for each chunk that is read together with others, by its digest, the section that it is in. These are the
+    chunks of the messages, given by key with author and text, that have several; none in a generation without late
+    chunking. Called within the transaction that has read the texts."""
     if not texts or not has_late_chunking(db, generation):
         return {}
     chunks: dict[int, list[tuple[ChunkSpan, bytes, bool]]] = {}
@@ -115,8 +127,9 @@ def split_messages(
         (generation, json_keys(texts)),
     ):
         chunks.setdefault(message, []).append((ChunkSpan(start, stop), digest, bool(is_embedded)))
-    return {
-        message: SplitMessage(*texts[message], *zip(*found, strict=True))
-        for message, found in chunks.items()
-        if len(found) > 1
-    }
+    by_digest = {}
+    for message, found in chunks.items():
+        for section in sections(found) if len(found) > 1 else ():
+            split = SplitMessage(*texts[message], *zip(*section, strict=True))
+            by_digest.update(dict.fromkeys(split.digests, split))
+    return by_digest

@@ -102,7 +102,7 @@ def count_missing(db: sqlite3.Connection, generation: int) -> int:
 
 def next_missing(db: sqlite3.Connection, generation: int, limit: int, before: int) -> list[ChunkWithoutTokens]:
     """Return up to ``limit`` chunks with keys below ``before`` whose text has a vector and no token vectors, the newest
-    first; more if the last is read together with others of its message."""
+    first; more if the last is read together with others."""
     # One state of the database: a message that is edited between the queries must not get its new text under the digest
     # of the old one.
     with read_transaction(db):
@@ -111,13 +111,14 @@ def next_missing(db: sqlite3.Connection, generation: int, limit: int, before: in
         query = f"SELECT id, author, text FROM message WHERE id IN {JSON_KEYS_SQL}"
         texts = {key: (author, text) for key, author, text in db.execute(query, (json_keys({row[2] for row in rows}),))}
         split = split_messages(db, generation, texts)
-        if rows and rows[-1][2] in split:
+        if rows and (section := split.get(rows[-1][1])) is not None:
             query = f"SELECT c.id, c.digest, c.message_id, c.start, c.stop {_MISSING_SQL} AND c.message_id = ?"
             query += " AND c.id < ? ORDER BY c.id DESC"
-            rows += db.execute(query, (generation, rows[-1][2], rows[-1][0])).fetchall()
+            others = db.execute(query, (generation, rows[-1][2], rows[-1][0])).fetchall()
+            rows += [other for other in others if other[1] in section.digests]
     return [
         ChunkWithoutTokens(
-            chunk, digest, split.get(message) or passage(texts[message][0], texts[message][1][start:stop])
+            chunk, digest, split.get(digest) or passage(texts[message][0], texts[message][1][start:stop])
         )
         for chunk, digest, message, start, stop in rows
     ]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import appliance_models
 from appliance import Appliance
 from appliance.store import generations
-from appliance.store.passages import text_digest
+from appliance.store.passages import SECTION_CHUNKS, text_digest
 from appliance_models import HashEmbedder, SpannedText, UnknownModel
 from tests.engines import engine_of
 from tests.homes import holding
@@ -94,6 +94,15 @@ def check_vectors(memory: Appliance, author: str | None = None) -> None:
             assert vector @ expected[spans.index((start, stop))] > 0.999
 
 
+def exported(folder: Path, *texts: str) -> Path:
+    """A file of messages."""
+    lines = [
+        {"session_id": "s", "role": "user", "timestamp": "2020-01-01T00:00:00Z", "content": text} for text in texts
+    ]
+    (folder / "export.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder / "export.jsonl"
+
+
 def test_the_chunks_of_a_message_are_read_together(late: Appliance, model: LateEmbedder) -> None:
     session = late.sessions.create(title="notes")
     session.add("user", long_text("otter"), author="Ana")
@@ -122,12 +131,19 @@ def test_an_equal_chunk_of_two_messages_has_two_vectors(late: Appliance, model: 
     check_vectors(late)
 
 
-def test_a_message_longer_than_a_batch_is_read_once(late: Appliance, model: LateEmbedder) -> None:
-    session = late.sessions.create(title="notes")
-    session.add("user", long_text("otter", 1_000))
+def test_a_message_longer_than_a_batch_is_read_once(late: Appliance, model: LateEmbedder, tmp_path: Path) -> None:
+    late.ingest(exported(tmp_path, long_text("otter", 1_000)), wait=False)
     late.search("otter7")  # embeds some chunks at a time
     late.embed_pending()
     assert len(stored(late)) > 30 and len(model.read) == 1
+    check_vectors(late)
+
+
+def test_a_very_long_message_is_read_in_sections(late: Appliance, model: LateEmbedder) -> None:
+    late.sessions.create(title="notes").add("user", long_text("otter", 9_000))
+    late.embed_pending()
+    count = len(stored(late))
+    assert count > 2 * SECTION_CHUNKS and len(model.read) == -(-count // SECTION_CHUNKS)
     check_vectors(late)
 
 
@@ -211,11 +227,8 @@ def test_a_damaged_vector_is_made_again_from_its_message(late: Appliance, home: 
 
 
 def test_archived_and_backed_up_messages_keep_their_vectors(home: Path, tmp_path: Path, model: LateEmbedder) -> None:
-    export = tmp_path / "old.jsonl"
-    line = {"session_id": "s", "role": "user", "timestamp": "2020-01-01T00:00:00Z", "content": long_text("otter")}
-    export.write_text(json.dumps(line) + "\n", encoding="utf-8")
     with Appliance.open(home, worker=False, embedder=model) as memory:
-        memory.ingest(export)
+        memory.ingest(exported(tmp_path, long_text("otter")))
         before = [chunk[4] for chunk in stored(memory)]
         assert memory.archive.run(importance=1.0).archived == 1
         memory.backup(tmp_path / "backup")
@@ -241,10 +254,8 @@ with Appliance.open(sys.argv[1], worker=False, embedder=LateEmbedder(int(sys.arg
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 @pytest.mark.parametrize("reads", [0, 1, 45, 100])
 def test_killed_in_the_middle_it_goes_on(home: Path, tmp_path: Path, reads: int) -> None:
-    export = tmp_path / "long.jsonl"
     texts = [long_text(f"topic{number}x", 400) for number in range(120)]
-    lines = [{"session_id": "s", "role": "user", "content": text} for text in texts]
-    export.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    export = exported(tmp_path, *texts)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     ended = subprocess.run(
         [sys.executable, "-c", KILLED, str(home), str(export), str(reads)], env=environment, capture_output=True
