@@ -160,6 +160,9 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
     if dimensions:
         return ShortenedEmbedder(load(base, extra_folders, threads), dimensions)
     base, is_late = split_late(name)
+    if is_late and split_name(base)[1]:
+        model, count = split_name(base)
+        raise UnknownModel(f"There is no model {name!r}. The dimensions come last: {model}{LATE_SUFFIX}/{count}.")
     if name.startswith(FASTEMBED_PREFIX):
         if is_late:
             raise ModelError(f"{base} can't do late chunking: fastembed gives no token vectors. Import the model.")

@@ -81,7 +81,7 @@ def test_the_forecast_counts_what_is_sent_with_windows(
     monkeypatch.setenv("APPLIANCE_MODEL_NAME", DEFAULT_MODEL)
     monkeypatch.setenv("APPLIANCE_MODEL_LATE_CHUNKING", "false")
     with Appliance.open(home, worker=False) as memory:
-        memory.ingest(notes(tmp_path, long=2, words=4_000))
+        memory.ingest(notes(tmp_path, long=1, words=3_000))
         plain, late = memory.forecast_reindex(PLAIN), memory.forecast_reindex(LATE)
         assert not api.asked and plain.texts == late.texts
         assert 1.05 < late.tokens / plain.tokens < 1.2, "what windows repeat"

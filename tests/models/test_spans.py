@@ -149,3 +149,5 @@ def test_models_without_token_vectors_can_not_do_it() -> None:
         load("fastembed:minilm-l6-dialogue-int8+late")
     with pytest.raises(UnknownModel):
         load("no-such-model+late")
+    with pytest.raises(UnknownModel, match=r"minilm-l6-dialogue-int8\+late/128"):
+        load("minilm-l6-dialogue-int8/128+late")
