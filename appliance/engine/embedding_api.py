@@ -1,42 +1,30 @@
-"""Embedding models behind an API: opening one for a home, and what a rebuild with it would send.
+"""Embedding models behind an API: opening one for a home, and what a status says of it.
 
 ``appliance_models.jina`` is imported with the first model, and not at all without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from appliance.engine.passage_vectors import is_late, spanned_text
 from appliance.errors import EmbeddingApiError
-from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
-from appliance.requests import ReindexRequest
 from appliance.runtime.metrics import Metrics
-from appliance.runtime.network import network_uses
+from appliance.runtime.network import loopback_uses, network_uses
 from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
 from appliance.settings import JINA_PREFIX, Settings
-from appliance.store import chunks, summary_chunks
-from appliance.store.chunks import ChunkableMessage
-from appliance.store.database import Database
-from appliance.store.passages import chunk_digests, passage, sections
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
-from appliance.types import ReindexForecast
 
 if TYPE_CHECKING:
     from appliance.engine.index_service import IndexService
     from appliance.engine.model_cache import ModelCache
     from appliance.runtime.llm import LlmEndpoint
-    from appliance_models import Embedder, SpannedText
+    from appliance_models import Embedder
     from appliance_models.registry import RemoteEmbedder
 
 REDACTION = "masked/1"
 """Names how secrets are hidden before a text is sent; another way would give other vectors."""
-
-NO_GENERATION = 0
-"""No generation has this key, so that every message lacks chunks of it."""
 
 
 def is_api_model(name: str) -> bool:
@@ -92,38 +80,6 @@ class _RequestMetrics:
         self._metrics.count("api_retries")
 
 
-def forecast_rebuild(
-    database: Database, index_service: IndexService, settings: Settings, name: str | None
-) -> ReindexForecast:
-    """What a rebuild of all vectors would send; see ``ForecastReindexRequest``. ``name`` is the model's; None for the
-    present one.
-
-    Raises:
-        ModelUnavailable: The model can't be loaded, or it is not known what was sent so far.
-    """
-    models, serving = index_service.models, index_service.serving
-    found = serving.current()
-    model = models.load(settings.model.full_name(name) if name else found.model if found else models.name)
-    if not is_remote(model):
-        return ReindexForecast(0, 0, 0, 0, 0.0, 0.0, "")
-    return _forecast(database, model, serving.chunker(model), settings, models.token_account)
-
-
-def prepare_rebuild(
-    database: Database, index_service: IndexService, settings: Settings, request: ReindexRequest
-) -> None:
-    """Check before a rebuild that it would not send more tokens than may be sent, and let it ask the API at once.
-
-    Raises:
-        EmbeddingApiError: It would send more.
-    """
-    index_service.models.retry_requests()
-    if settings.jina.token_cap and (request.model is not None or request.vectors):
-        found = forecast_rebuild(database, index_service, settings, request.model)
-        if found.address:
-            index_service.models.token_account.require(found.tokens)
-
-
 def cancel_requests(llm: LlmEndpoint | None, models: ModelCache) -> None:
     """End the requests of a language model and of embedding models, because the memory is being closed."""
     if llm is not None:
@@ -143,57 +99,17 @@ def pending_reason(index_service: IndexService) -> str:
 
 
 def network_status(home: Home, settings: Settings, model: str) -> dict[str, Any]:
-    """For a status: which parts use the network, and what was sent to an embedding API, if the model is behind one."""
-    uses = [{"part": use.part, "address": use.address} for use in network_uses(settings, model)]
+    """For a status: which parts use the network (``network``), which ask a server on this machine (``loopback``), and
+    what was sent to an embedding API, if the model is behind one."""
+    uses = {
+        name: [{"part": use.part, "address": use.address} for use in found(settings, model)]
+        for name, found in (("network", network_uses), ("loopback", loopback_uses))
+    }
     if not is_api_model(model):
-        return {"network": uses, "api": None}
+        return {**uses, "api": None}
     try:
         usage = read_usage(home.jina)
     except EmbeddingApiError as error:
         usage = TokenUsage(trouble=str(error))
     cap = settings.jina.token_cap or None
-    return {"network": uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}
-
-
-def _forecast(
-    database: Database, model: RemoteEmbedder, chunker: Chunker, settings: Settings, account: FileTokenAccount
-) -> ReindexForecast:
-    """What is sent to embed everything stored, equal texts once."""
-    seen: set[bytes] = set()
-    estimated = 0
-    for are_messages, page in _pages(database):
-        texts: list[str] = []
-        split: list[SpannedText] = []
-        for message, spans in zip(page, chunker.split(page), strict=True):
-            late = are_messages and is_late(model) and len(spans) > 1
-            digests = chunk_digests(message.author, message.text, spans, is_late=late)
-            if late and not seen.issuperset(digests):
-                split += [spanned_text(message.author, message.text, section) for section in sections(spans)]
-            elif not late:
-                own = zip(spans, digests, strict=True)
-                new = {digest: span for span, digest in own if digest not in seen}
-                texts += [passage(message.author, message.text[span.start : span.end]) for span in new.values()]
-            seen.update(digests)
-        estimated += sum(chunker.count_tokens(texts))
-        if split:
-            estimated += sum(cast("Any", model).count_span_tokens(split))
-    usage, jina = account.usage(), settings.jina
-    tokens = round(estimated * usage.correction)
-    return ReindexForecast(
-        texts=len(seen),
-        tokens=tokens,
-        tokens_sent=usage.tokens,
-        token_cap=jina.token_cap,
-        price=tokens * jina.price_per_million / 1_000_000,
-        minutes=tokens / jina.tokens_a_minute if jina.tokens_a_minute else 0.0,
-        address=jina.url,
-    )
-
-
-def _pages(database: Database) -> Iterator[tuple[bool, Sequence[ChunkableMessage]]]:
-    """All messages and summaries with text; whether they are messages first."""
-    for without_chunks in (chunks.messages_without_chunks, summary_chunks.summaries_without_chunks):
-        after = 0
-        while page := without_chunks(database.read(), NO_GENERATION, after):
-            yield without_chunks is chunks.messages_without_chunks, page
-            after = page[-1].id
+    return {**uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}

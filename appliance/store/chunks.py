@@ -190,6 +190,11 @@ def requeue_all(tx: sqlite3.Connection, generation: int, *, embedded_last: bool 
         embedded = "SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest"
         puts = puts.replace(PRIORITY_SQL, f"CASE WHEN EXISTS ({embedded}) THEN {LAST_PRIORITY} ELSE {PRIORITY_SQL} END")
     _enqueue(tx, f"{puts} AND c.generation = ?", (generation,))
+    requeue_summaries(tx, generation)
+
+
+def requeue_summaries(tx: sqlite3.Connection, generation: int) -> None:
+    """Queue the chunks of all summaries of a generation again."""
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE p.generation = ?", (generation,))
 
 
@@ -230,6 +235,11 @@ def count(db: sqlite3.Connection, generation: int) -> int:
 def counts(db: sqlite3.Connection) -> dict[int, int]:
     """Return the number of messages' chunks by generation."""
     return dict(db.execute("SELECT generation, count(*) FROM chunk GROUP BY generation").fetchall())
+
+
+def message_counts(db: sqlite3.Connection) -> dict[int, int]:
+    """Return the number of messages with chunks by generation."""
+    return dict(db.execute("SELECT generation, count(DISTINCT message_id) FROM chunk GROUP BY generation").fetchall())
 
 
 def count_archived(db: sqlite3.Connection, generation: int) -> int:
@@ -448,6 +458,8 @@ def load_columns(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
     """Return the chunks of each message, in order."""
+    if not messages:
+        return {}
     rows = fetch_in_one_step(
         db,
         f"SELECT message_id, start, id FROM chunk WHERE generation = ? AND message_id IN {JSON_KEYS_SQL}",
