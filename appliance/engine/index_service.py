@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.engine import server_erasure
+from appliance.engine.chunk_changes import ChunkChanges
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.model_cache import ModelCache, RecentMessages
@@ -103,6 +104,7 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self.chunk_changes = ChunkChanges(database, self._models, self.serving)
         self._search_access = SearchAccess(
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
         )
@@ -352,7 +354,7 @@ class IndexService:
     def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """See ``ReindexRequest``."""
         if request.drop_old:
-            dropped = self._changes.drop_kept()
+            dropped = self._changes.drop_kept(request.generation)
             self.serving.drop_unused_collections()
             return dropped
         if request.model is not None or request.vectors or request.rollback:
@@ -387,6 +389,7 @@ class IndexService:
             with self.exclusive(), self.serving.closed():
                 found = self.serving.ensure()
                 self._database.rebuild_indexes()
+                self.chunk_changes.apply(found)
                 is_built_beside = self._is_embedded and index_build.is_worthwhile(self._home, self._database, found)
                 if not is_built_beside:
                     self.serving.remove_index(found)
@@ -396,12 +399,13 @@ class IndexService:
                     chunks.requeue_all(tx, found.id, embedded_last=is_built_beside)
             if is_built_beside:
                 self._build_beside(found, progress)
-        with self.serving.lease() as stores:
-            archiver.rebuild_index(self._database, stores)
         try:
-            return self.drain(progress)
+            done = self.drain(progress)
         finally:
             self._built_points = BuiltPoints()
+        with self.serving.lease() as stores:  # now that what was chunked again has its vectors
+            archiver.rebuild_index(self._database, stores)
+        return done
 
     def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
         """Build the index of a generation while the present one serves, and put it in its place."""
@@ -426,16 +430,17 @@ class IndexService:
     def _is_embedded(self) -> bool:
         return not self.serving.location.server
 
-    def expunge(self, progress: OnEmbedded) -> int:
+    def expunge(self, progress: OnEmbedded, on_wait: Callable[[str], None] = lambda waits_for: None) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.
 
-        If it is interrupted, the memory still works, and it can be repeated.
+        If it is interrupted, the memory still works, and it can be repeated. ``on_wait`` is called with what it waits
+        for, if that takes long.
 
         Returns:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._rebuild_lock, self.exclusive(), self.serving.closed():
+        with self._changes.turn(on_wait), self.exclusive(), self.serving.closed():
             found = self.serving.current()
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
@@ -461,7 +466,9 @@ class IndexService:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
         name = None if request.model is None else self._settings.model.full_name(request.model)
-        done = self._changes.roll_back(progress) if request.rollback else self._changes.build(name, progress)
+        changes = self._changes
+        change = partial(changes.roll_back, request.generation) if request.rollback else partial(changes.build, name)
+        done = change(progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch
@@ -485,8 +492,9 @@ class IndexService:
 
     def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
         """Open the ledgers of the generations that do not serve; each with its generation."""
-        others = [one for one in generation_states.stored(self._database.read()) if one.state == "kept"]
-        return [partial(self._ledger_for_reading, one) for one in others]
+        db = self._database.read()
+        others = [one for one in generation_states.stored(db) if one.state == "kept"]
+        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
 
     def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
         return generation.id, generations.ledger_for_reading(self._home, self._database, generation)

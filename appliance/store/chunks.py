@@ -255,6 +255,11 @@ def counts(db: sqlite3.Connection) -> dict[int, int]:
     return dict(db.execute("SELECT generation, count(*) FROM chunk GROUP BY generation").fetchall())
 
 
+def message_counts(db: sqlite3.Connection) -> dict[int, int]:
+    """Return the number of messages with chunks by generation."""
+    return dict(db.execute("SELECT generation, count(DISTINCT message_id) FROM chunk GROUP BY generation").fetchall())
+
+
 def count_archived(db: sqlite3.Connection, generation: int) -> int:
     """Return the number of chunks of a generation whose messages are archived, so that they have no points."""
     query = "SELECT count(*) FROM archived a JOIN chunk c ON c.message_id = a.message_id WHERE c.generation = ?"

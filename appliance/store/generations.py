@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import IndexUnavailable, StoreCorrupt, StoreVersion
+from appliance.errors import IndexUnavailable, NotFound, StoreCorrupt, StoreVersion, UsageError
 from appliance.paths import Home, copy_folder, file_stats, make_private
 from appliance.store import chunks, generation_states, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint
@@ -30,10 +30,11 @@ from appliance.store.index.away import AwayIndex
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.ledger_header import HEADER_BYTES
-from appliance.store.room import allocated_bytes, file_errors, require_room
+from appliance.store.room import allocated_bytes, file_errors, megabytes, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.token_vectors import TOKENS_SUFFIX, TokenLedger
 from appliance.store.vectors import LedgerDtype, VectorLedger
+from appliance.timestamps import iso_from_microseconds
 
 _FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
@@ -336,6 +337,51 @@ def disk_bytes(home: Home, generation: int) -> int:
     files = [ledger_path(home, generation), tokens_path(home, generation), archive_path(home, generation)]
     stats = [*(path.stat() for path in files if path.exists()), *file_stats(index_path(home, generation))]
     return sum(map(allocated_bytes, stats))
+
+
+def find_kept(home: Home, database: Database, number: int | None = None, *, building: bool = False) -> Generation:
+    """Return a generation that is kept, by default the one that served last; with ``building`` also one whose building
+    was interrupted.
+
+    Raises:
+        UsageError: None is kept, or this one serves.
+        NotFound: There is none of this number.
+    """
+    db = database.read()
+    found = [*generation_states.kept(db)]
+    if building and (unfinished := generation_states.building(db)) is not None:
+        found.append(unfinished)
+    if number is None and found:
+        return found[0]
+    for one in found:
+        if one.id == number:
+            return one
+    hint = f"Kept: {describe(home, db, found)}." if found else KEEPING_HINT
+    if number is None:
+        raise UsageError("There is no earlier generation to go back to.", hint=hint)
+    if (active := generation_states.active(db)) is not None and active.id == number:
+        raise UsageError(f"Generation {number} ({active.model}) is the one that serves.", hint=hint)
+    if (unfinished := generation_states.building(db)) is not None and unfinished.id == number:
+        raise UsageError(
+            f"Generation {number} ({unfinished.model}) is not complete.",
+            hint=f"'appliance reindex --model {unfinished.model}' completes it. {hint}",
+        )
+    raise NotFound(f"There is no generation {number}.", hint=hint)
+
+
+KEEPING_HINT = "One is kept by 'appliance reindex --model', until 'appliance reindex --drop-old'."
+
+
+def describe(home: Home, db: sqlite3.Connection, found: Sequence[Generation]) -> str:
+    """Generations in a line: "1 (bge, 384 dimensions, 1,200 messages, 4.1 MB, complete until 2026-05-03); 2 (…)"."""
+    messages = chunks.message_counts(db)
+    lines = []
+    for one in found:
+        until = "" if one.complete_at is None else f", complete until {iso_from_microseconds(one.complete_at)[:10]}"
+        size = megabytes(disk_bytes(home, one.id))
+        parts = f"{one.model}, {one.dimension:,} dimensions, {messages.get(one.id, 0):,} messages, {size}{until}"
+        lines.append(f"{one.id} ({parts})")
+    return "; ".join(lines)
 
 
 def ledger_for_reading(home: Home, database: Database, generation: Generation) -> VectorLedger:
