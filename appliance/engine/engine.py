@@ -305,7 +305,7 @@ class Engine:
             self.archive.archive_due,
             self._index_service.optimize_index,
             self._index_service.segment_merge.run,
-            self._index_service.fill_tokens,
+            self._index_service.token_filling.run,
             self._index_service.purge_generations,
             self._index_service.serving.drop_unused_collections,
         )
