@@ -37,7 +37,6 @@ from appliance.store import archive, chunks, generation_states, generations, lex
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
-from appliance.store.vectors import VectorLedger
 from appliance.types import Event, OnEmbedded
 
 if TYPE_CHECKING:
@@ -453,15 +452,6 @@ class IndexService:
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open within the context, to be compared with the serving one."""
         return self._changes.kept_closed()
-
-    def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
-        """Open the ledgers of the generations that do not serve; each with its generation."""
-        db = self._database.read()
-        others = [one for one in generation_states.stored(db) if one.state == "kept"]
-        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
-
-    def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
-        return generation.id, generations.ledger_for_reading(self._home, self._database, generation)
 
     def purge_generations(self, should_continue: Callable[[], bool]) -> int:
         """See ``GenerationChanges.purge``."""
