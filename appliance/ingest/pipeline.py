@@ -24,7 +24,17 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state_import, tombstones
+from appliance.store import (
+    chunks,
+    conversation_time,
+    lexical,
+    messages,
+    neighbours,
+    secrets,
+    sessions,
+    state_import,
+    tombstones,
+)
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
@@ -246,6 +256,9 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
                 found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
+                conversation_time.set_times(
+                    tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
+                )
                 write(tx, session, source, found, change, score_importance, is_new_session=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
@@ -301,6 +314,10 @@ def add(
         sent_at: datetime | None = record.sent_at or timestamps.from_microseconds(timestamps.now())
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
+            if sent_at is not None and conversation_time.is_marked(known.metadata):
+                metadata = dict(record.metadata)
+                conversation_time.mark(metadata, sent_at)
+                record = replace(record, metadata=metadata)
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalize(record, start_session(SessionRecord(record.session)))
         if context.drop_secrets:
@@ -437,7 +454,7 @@ def _session(
         first = incoming[: dedup.RECOGNITION_MESSAGES]
         other_ids = {other.record.external_id for other in batch.progress_by_session.values() if other is not progress}
         # Words alone are not enough: many chats begin with "hi". And two chats of one file are never the same.
-        if all(message.at is not None for message in first):
+        if all(message.own_at is not None for message in first):
             found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
             if found is not None and found[1] == len(first) and found[0] not in other_ids:
                 progress.stored_external_id = found[0]

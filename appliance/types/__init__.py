@@ -83,6 +83,7 @@ from appliance.types.vocabulary import (
     Scope,
     SessionOrder,
     StorageScope,
+    TimeOf,
 )
 
 __all__ = [
@@ -164,6 +165,7 @@ __all__ = [
     "Stream",
     "Summary",
     "SummaryHit",
+    "TimeOf",
     "VerifyReport",
     "WatchEvent",
     "WatchedFile",
