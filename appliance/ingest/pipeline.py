@@ -22,6 +22,7 @@ from appliance.formats.base import Document
 from appliance.ingest import dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.ingest.shared_messages import take_out_shared
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
@@ -253,6 +254,10 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
             messages.link_source(tx, source, session)
+            user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
+            if batch.progress_by_session[key].record.has_global_ids:
+                incoming, left_out = take_out_shared(tx, source, session, incoming)
+                tally.duplicates += left_out
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
                 found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
@@ -265,7 +270,6 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.duplicates += found.unchanged
                 is_new = False
             if batch.progress_by_session[key].record.title is None:
-                user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)
         tally.chunks += index_changes(tx, change, context)
         for record in batch.state:
@@ -423,7 +427,8 @@ def _without_forgotten(
     scope, format = _owner(progress.record, context), progress.record.format or tally.format or ""
     session = progress.stored_external_id or progress.record.external_id
     origins = [MessageOrigin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
-    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=not progress.has_generated_ids)
+    in_chat = not (progress.has_generated_ids or progress.record.has_global_ids)
+    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=in_chat)
     if forgotten_ids and context.include_forgotten:
         tombstones.remove(tx, [origin for origin in origins if origin.message in forgotten_ids])
         return incoming
