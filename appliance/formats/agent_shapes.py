@@ -24,7 +24,7 @@ ROLES = json_fields.role_table(
     system="system developer",
     tool="tool toolresult tool_result bashexecution function observation",
 )
-_SPEAKERS = ("role", "author", "sender", "from", "speaker", "source", "type", "kind")
+_SPEAKERS = ("role", "author", "sender", "from", "speaker", "sender_name", "source", "type", "kind")
 _CONTENTS = (
     "content", "parts", "text", "message", "value", "prompt", "input", "output", "result", "response", "answer", "body",
     "markdown", "rawText", "blocks", "segments", "thinking", "reasoning",
@@ -303,4 +303,5 @@ def shape_confidence(records: list[dict[str, Any]]) -> float:
 
 def _is_plain(turn: dict[str, Any]) -> bool:
     """Whether a turn has nothing but the keys of the model makers' interfaces, for which there is another format."""
-    return "role" in turn and (turn.keys() == {"role", "parts"} or ("content" in turn and turn.keys() <= _PLAIN_KEYS))
+    is_gemini = "parts" in turn and turn.keys() <= {"role", "parts", "ts", "timestamp"}
+    return "role" in turn and (is_gemini or ("content" in turn and turn.keys() <= _PLAIN_KEYS))

@@ -137,7 +137,7 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
             yield from [item] if isinstance(item, InputProblem) else _container(log, item.data, item.where)
         return
     if any(isinstance(data.get(key), list) for key in ("messages", "requests")):
-        yield from _container(log, data, "" if where in ("line 1", "line 1, record 1") else where)
+        yield from _container(log, data, where)
         return
     turn = _dialect_of(data)(data) if not agent_tasks.is_shown(data) else None
     if agent_tasks.is_shown(data):
@@ -168,6 +168,8 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
 
 def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record]:
     """A session, or several, in one object."""
+    # The place of a file's only object says nothing.
+    where = "" if where in ("line 1", "line 1, record 1") else where
     for session in sessions_in(data):
         yield from _container(log, session, where)
     turns = data.get("messages")
@@ -176,7 +178,9 @@ def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Rec
     if log.sessions:
         # The file holds several sessions.
         log.facts, log.session_id = {}, None
-    _update_session_facts(log, data | as_dict(data.get("info")) | {"messages": turns})
+    heads = [as_dict(data.get(key)) for key in ("info", "session", "session_meta", "thread")]
+    head = {key: value for one in heads for key, value in one.items() if key != "messages"}
+    _update_session_facts(log, data | head | {"messages": turns})
     for entry in json_fields.entries(turns, where, "message"):
         if isinstance(entry, InputProblem):
             yield entry
@@ -196,7 +200,7 @@ def _update_session_facts(log: _AgentLog, data: dict[str, Any]) -> None:
     facts = {
         "id": inner.get("sessionId") or agent_logs.first_own_id(data, *_SESSION_IDS) or (opens and data.get("id")),
         "title": data.get("title") or data.get("sessionTitle") or data.get("customTitle") or data.get("summary")
-        or (is_header and data.get("description")),
+        or (is_header and data.get("description")) or (opens and as_text(data.get("name"))),
         "cwd": first_text(data, "cwd", "directory", "working_dir", "workspaceDirectory", "workspacePath")
         or as_dict(inner.get("context")).get("cwd"),
         "parent": (opens and data.get("parent_session")) or data.get("parentID"),
