@@ -34,6 +34,9 @@ _TIMES = (
     "create_time", "createTime", "time_created", "timeCreated", "created_timestamp", "startTime", "start_time",
     "startedAt", "started_at", "dateCreated", "start", "value", "$date", "seconds",
 )  # fmt: skip
+_TEXT_KINDS = frozenset(
+    {"", "text", "markdown", "input_text", "output_text", "message", "prompt", "response", "mention", "markdowncontent"}
+)
 _TIME_HOLDERS = ("metadata", "meta", "usage", "timing", "timingInfo", "info")
 _INNER = ("message", "llm_message", "data", "payload")
 _IDS = ("id", "uuid", "message_id", "messageId", "messageID", "_id", "bubbleId")
@@ -50,6 +53,13 @@ _LISTS = 4
 
 # Numbers before 2001 are counts or offsets.
 _FIRST_SECOND = 978_307_200
+
+_MAX_ROLE_CHARACTERS = 40
+_RECORD_SUFFIX = re.compile(
+    r"[._ -]?(?:message|msg|response|reply|answer|prompt|prompt[._ -]?submitted|input|turn|query)$"
+)
+# Programs that write a prompt and its answer as one record, under a key for each.
+_PAIRS = tuple((user, answer) for user in ("user", "human") for answer in ("assistant", "ai", "model", "bot", "agent"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +82,11 @@ class AgentTurn:
 
 
 def role_of(word: str) -> Role | None:
-    """The role for a program's word for a speaker."""
-    return ROLES.get(word.strip().lower())
+    """The role for a program's word for a speaker, also within the type of a record, such as "user_message"."""
+    plain = word.strip().lower()
+    if (role := ROLES.get(plain)) is not None or len(plain) > _MAX_ROLE_CHARACTERS:
+        return role
+    return ROLES.get(_RECORD_SUFFIX.sub("", plain))
 
 
 def turn_of(data: dict[str, Any]) -> AgentTurn | None:
@@ -102,6 +115,20 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
     return AgentTurn(
         role, blocks, identity, parent, time_of(data, inner), hidden=role == "system" or is_hidden, model=model
     )
+
+
+def pair_in(data: Any) -> list[dict[str, Any]]:
+    """The two turns of a record that holds a prompt and its answer; empty if it is none."""
+    fields = as_dict(data)
+    for user, answer in _PAIRS:
+        if isinstance(fields.get(user), dict | str) and isinstance(fields.get(answer), dict | str):
+            turns = []
+            for role, key in (("user", user), ("assistant", answer)):
+                value = fields[key]
+                inside = value if isinstance(value, dict) and set(_CONTENTS) & value.keys() else {"content": value}
+                turns.append({"timestamp": time_of(fields)} | inside | {"role": role})
+            return turns if any(map(is_turn, turns)) else []
+    return []
 
 
 def is_turn(data: Any) -> bool:
@@ -195,7 +222,13 @@ def _known_parts(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(data, dict) and not {"text", "content"} & item.keys():
         item = item | data | {"type": as_text(item.get("type")) or as_text(data.get("type"))}
     kind = as_text(item.get("type")) or as_text(item.get("kind"))
-    if isinstance(request := item.get("toolCall", item.get("toolRequest")), dict):
+    if isinstance(item.get("tool_uses"), list) or isinstance(item.get("tool_use_results"), list):
+        if text := as_text(item.get("content")):
+            yield {"type": "text", "text": text}
+        for name, part in (("tool_uses", "tool_use"), ("tool_use_results", "tool_result")):
+            for one in map(as_dict, as_list(item.get(name))):
+                yield from _known_parts(one | {"type": part})
+    elif isinstance(request := item.get("toolCall", item.get("toolRequest")), dict):
         call = as_dict(request.get("value")) or request
         yield {"type": "tool_use"} | call | {"id": item.get("id", call.get("id"))}
     elif isinstance(response := item.get("toolResult", item.get("toolResponse")), dict):
@@ -226,8 +259,8 @@ def _with_text(item: dict[str, Any], kind: str) -> dict[str, Any]:
     text = item.get("text")
     if isinstance(text, dict | list):
         return item | {"type": kind, "text": agent_logs.words_of(text) or first_text(as_dict(text), "value")}
-    if not text and kind in ("", "text", "markdown", "input_text", "output_text", "message"):
-        for key in ("value", "content", "markdown", "message"):
+    if not text and kind in _TEXT_KINDS:
+        for key in ("value", "content", "markdown", "message", "prompt"):
             if words := agent_logs.words_of(item.get(key)):
                 return item | {"type": "text", "text": words}
     return item | {"type": kind}
@@ -256,6 +289,8 @@ def turns_in(data: Mapping[str, Any]) -> list[Any] | None:
                 items = [item[0] if isinstance(item, list) and item else item for item in value]
                 if any(map(is_turn, items[:20])):
                     return items
+                if any(map(pair_in, items[:20])):
+                    return [turn for item in items for turn in pair_in(item) or [item]]
             elif isinstance(value, dict):
                 below.append(value)
         level = below
@@ -297,8 +332,12 @@ def shape_confidence(records: list[dict[str, Any]]) -> float:
         if turns is not None or any(map(is_turn, request_turns(record))) or sessions_in(record):
             found = [turn for turn in turns or () if isinstance(turn, dict)]
             return 0.45 if found and all(map(_is_plain, found)) and "messages" in record else 0.68
+        if pair_in(record):
+            return 0.68
     turns = [record for record in records if is_turn(record)]
-    return 0.0 if not turns else 0.45 if all(map(_is_plain, turns)) else 0.68
+    # The other format reads a file only if all its records are turns.
+    is_left_to_others = len(turns) == len(records) and all(map(_is_plain, turns))
+    return 0.0 if not turns else 0.45 if is_left_to_others else 0.68
 
 
 def _is_plain(turn: dict[str, Any]) -> bool:

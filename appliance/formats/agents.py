@@ -21,6 +21,7 @@ from appliance.formats.agent_shapes import (
     ROLES,
     AgentTurn,
     content_blocks,
+    pair_in,
     request_turns,
     role_of,
     sessions_in,
@@ -148,6 +149,11 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
         yield from _container(log, data, where)
         return
     turn = turn or turn_of(data)
+    if turn is None and (pair := pair_in(data)):
+        for one in pair:
+            if (turn := turn_of(one)) is not None:
+                yield from _messages(log, turn, where)
+        return
     if turn is None:
         _update_session_facts(log, data)
         parent = log.nearest.get(agent_logs.own_id(data.get("parentId", data.get("parentUuid"))) or "")

@@ -238,6 +238,67 @@ FILES = {
         ),
         TALK * 2,
     ),
+    "prompts and answers in pairs": (
+        "kiro.json",
+        json.dumps(
+            {
+                "conversation_id": "k1",
+                "history": [
+                    {
+                        "user": {"content": {"Prompt": {"prompt": "List."}}, "timestamp": "2026-01-05T08:00:00Z"},
+                        "assistant": {
+                            "ToolUse": {
+                                "message_id": "t", "content": "I list.",
+                                "tool_uses": [{"id": "k", "name": "fs_read", "args": {"path": "."}}],
+                            }
+                        },
+                    },
+                    {
+                        "user": {
+                            "content": {"ToolUseResults": {"tool_use_results": [{"tool_use_id": "k", "content": "n"}]}},
+                            "timestamp": "2026-01-05T08:00:01Z",
+                        },
+                        "assistant": {"Response": {"message_id": "r", "content": "Done."}},
+                    },
+                    {
+                        "user": {"content": {"Prompt": {"prompt": QUESTION}}, "timestamp": "2026-01-05T08:00:00Z"},
+                        "assistant": {"Response": {"message_id": "a", "content": ANSWER}},
+                        "request_metadata": {"request_start_timestamp_ms": SECONDS * 1000},
+                    }
+                ],
+                "created_at": SECONDS,
+            }
+        ),
+        [
+            ("user", "List."), ("assistant", "I list."), ("tool", "fs_read\npath: ."), ("tool", "n"),
+            ("assistant", "Done."), *TALK,
+        ],
+    ),
+    "pairs, one a line": (
+        "pairs.jsonl",
+        lines(
+            {"user": QUESTION, "assistant": ANSWER, "ts": SECONDS},
+            {"user": "And now?", "ai": "Free.", "ts": SECONDS},
+        ),
+        [*TALK, ("user", "And now?"), ("assistant", "Free.")],
+    ),
+    "types of records": (
+        "events.jsonl",
+        lines(
+            {"session_id": "c1", "type": "userPromptSubmitted", "prompt": QUESTION, "timestamp": SECONDS * 1000},
+            {"type": "assistant_response", "result": ANSWER, "timestamp": SECONDS * 1000},
+        ),
+        TALK,
+    ),
+    "other records between": (
+        "context.jsonl",
+        lines(
+            {"role": "user", "content": QUESTION, "timestamp": SECONDS},
+            {"role": "_checkpoint", "id": 0},
+            {"role": "assistant", "content": ANSWER, "timestamp": SECONDS},
+        ),
+        TALK,
+    ),
     "tools by name": (
         "log.jsonl",
         lines(
