@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 
 from appliance.formats import aider, json_stream, markdown_lines
@@ -22,6 +22,7 @@ from appliance.formats.markdown_lines import DATED, TIMED, FencedCode, TurnOpene
 from appliance.formats.markdown_shapes import DOCUMENT_CONFIDENCE, ShapeVerdict, TranscriptShapes, verdict_of
 from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
+from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Order, decide_orders
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
@@ -38,6 +39,11 @@ _TITLE = re.compile(r"(?:#\s+|title:\s*)(?P<title>\S.*?)\s*#*", re.IGNORECASE)
 _LINK = re.compile(
     r"https?://(?:www\.)?(?:chatgpt\.com|chat\.openai\.com|claude\.ai|gemini\.google\.com|grok\.com"
     r"|chat\.deepseek\.com|www\.perplexity\.ai)/[\w/.-]*?(?P<id>[0-9a-f]{8}[0-9a-f-]{8,})"
+)
+_CREATED = re.compile(
+    r"[*_>\s-]*(?:created|date|started|erstellt|datum|fecha|creado|créé|data)(?: (?:on|at|am|le|el))?[*_]*:[*_]*"
+    r"\s*(?P<time>\S.{0,60}?)",
+    re.IGNORECASE,
 )
 _TOOL_KINDS = {"result": "result", "output": "result", "call": "call", "tool": "call", "function": "call"}
 
@@ -166,6 +172,8 @@ def _transcript(
     records = (_message(session, turn, verdict, orders) for turn in chain(opening, turns))
     first = next(records, None)
     created = first.sent_at if isinstance(first, MessageRecord) else None
+    has_times = created is not None
+    created = created or _conversation_time(preamble, name)
     file_name = name.replace("\\", "/").rpartition("/")[2]
     yield SessionRecord(session, title or file_name.rpartition(".")[0] or file_name or None, created)
     if introduction:
@@ -174,7 +182,7 @@ def _transcript(
         yield from problems
         problems.clear()
         yield record
-    if verdict.shape in TIMED - DATED and created is None:
+    if verdict.shape in TIMED - DATED and not has_times:
         yield InputProblem("", "the turns have a time of day but no date; their times were ignored", harmless=True)
 
 
@@ -257,6 +265,25 @@ def _title(preamble: list[str]) -> tuple[str | None, str]:
     text = "\n".join(rest[start:end])
     title = found["title"].strip("\"'*_ ") if found else None
     return title or None, "" if _RULE.fullmatch(text.replace("\n", "")) else text
+
+
+def _conversation_time(preamble: list[str], name: str) -> datetime | None:
+    """The time that the text above the first turn gives for the conversation, else the day in the file's name."""
+    for line in preamble:
+        if (found := _CREATED.fullmatch(line.strip())) is None:
+            continue
+        stamp = found["time"].strip("*_ ")
+        when = read_time(stamp)
+        if when is None and (head := markdown_lines.parse_dated(stamp)) is not None:
+            evidence = DateOrderEvidence()
+            evidence.add(head, 1)
+            when = markdown_lines.parse_stamp(stamp, decide_orders({head.style: evidence})[0], None)
+        if when is None and (day := markdown_lines.day_of(stamp)) is not None:
+            when = datetime.combine(day, time())
+        if when is not None:
+            return when
+    day = markdown_lines.day_in(name)
+    return datetime.combine(day, time()) if day is not None else None
 
 
 def _session_id(first: list[_TranscriptTurn], preamble: list[str]) -> str:

@@ -128,6 +128,23 @@ def test_times(read):
     assert (got.messages[0].sent_at, got.texts) == (datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC), ["Why?", "So."])
 
 
+@pytest.mark.parametrize(
+    ("above", "name", "expected"),
+    [
+        ("", "a.md", None),
+        ("", "2024-03-15-ferries.md", datetime(2024, 3, 15)),
+        ("# Ferries\n\n**Created:** 10/17/2025 22:03:13\n\n", "2024-03-15.md", datetime(2025, 10, 17, 22, 3, 13)),
+        ("date: 2025-01-14T09:30:00Z\n\n", "a.md", datetime(2025, 1, 14, 9, 30, tzinfo=UTC)),
+        ("# Ferries\n\nDate: March 15, 2024\n\n", "a.md", datetime(2024, 3, 15)),
+        ("Created: soon\n\n", "a.md", None),
+    ],
+)
+def test_the_time_of_a_conversation_without_times(read, above, name, expected):
+    got = read(above + CHATS["bold labels"][0], name=name)
+    assert got.sessions[0].created_at == expected
+    assert [m.sent_at for m in got.messages] == [None] * len(got.messages)
+
+
 def test_the_day_of_a_clock(read):
     text = CHATS["bold with dashes"][0].replace("09:17", "00:02")
     assert [m.sent_at for m in read(text, name="x/2024-02-28-notes.md").messages] == [
