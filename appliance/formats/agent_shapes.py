@@ -336,11 +336,13 @@ def shape_confidence(records: list[dict[str, Any]]) -> float:
             return 0.68
     turns = [record for record in records if is_turn(record)]
     # The other format reads a file only if all its records are turns.
-    is_left_to_others = len(turns) == len(records) and all(map(_is_plain, turns))
+    is_left_to_others = all(map(_is_plain, turns)) and (len(turns) == len([one for one in records if one]))
     return 0.0 if not turns else 0.45 if is_left_to_others else 0.68
 
 
 def _is_plain(turn: dict[str, Any]) -> bool:
-    """Whether a turn has nothing but the keys of the model makers' interfaces, for which there is another format."""
+    """Whether a turn has the keys of another format: native JSONL, or those of the model makers' interfaces alone."""
+    if {"session_id", "role"} <= turn.keys() and isinstance(turn.get("content"), str):  # native JSONL
+        return True
     is_gemini = "parts" in turn and turn.keys() <= {"role", "parts", "ts", "timestamp"}
     return "role" in turn and (is_gemini or ("content" in turn and turn.keys() <= _PLAIN_KEYS))

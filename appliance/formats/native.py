@@ -189,4 +189,8 @@ def _missing(value: dict[str, Any]) -> str:
 
 
 def _has_required_keys(value: Any) -> bool:
-    return isinstance(value, dict) and (all(key in value for key in _REQUIRED) or _is_state(value))
+    """Whether this is a message or a record of an export. Content in parts is another program's."""
+    if not isinstance(value, dict):
+        return False
+    has_keys = all(key in value for key in _REQUIRED) and not isinstance(value["content"], list | dict)
+    return has_keys or _is_state(value)

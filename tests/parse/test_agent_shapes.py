@@ -299,6 +299,14 @@ FILES = {
         ),
         TALK,
     ),
+    "keys of native JSONL, content in parts": (
+        "log.jsonl",
+        lines(
+            {"session_id": "s", "role": "user", "content": [{"type": "text", "text": QUESTION}], "ts": SECONDS},
+            {"session_id": "s", "role": "assistant", "content": [{"type": "text", "text": ANSWER}], "ts": SECONDS},
+        ),
+        TALK,
+    ),
     "tools by name": (
         "log.jsonl",
         lines(
