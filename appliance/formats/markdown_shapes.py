@@ -29,8 +29,9 @@ DOCUMENT_CONFIDENCE = 0.4
 _MAX_NAME_WORDS = 5
 _MAX_LOOSE_NAME_CHARACTERS = 40
 
-# The share of lines that sound like talk from which on any name counts: without and with times.
-_TALK = (0.75, 0.5)
+# The share of lines that sound like talk from which on any name counts: behind a time, beside a name that is certain,
+# and without one.
+_TALK_TIMED, _TALK, _TALK_OF_STRANGERS = 0.5, 0.6, 0.75
 
 _Place = tuple[int, int]
 
@@ -188,11 +189,12 @@ def _has_both_sides(shape: str, shapes: TranscriptShapes) -> bool:
 
 def _score_people_chat(shape: str, seen: ShapeStatistics, shapes: TranscriptShapes) -> ShapeVerdict | None:
     """The confidence that the shape is that of a chat among people."""
-    if shape.startswith(("heading", "bold alone", "said")):
+    if shape == "said" or (shape.startswith(("heading", "bold alone")) and not any(map(_is_numbered, seen.names))):
         return None
     people = {name for name in seen.names if _is_name(name) or _is_handle(name)}
     loose = {name for name in seen.names.keys() - people if _may_be_name(name)}
-    if shape in DATED or seen.conversational_lines >= _TALK[shape in TIMED] * seen.lines:
+    talk = _TALK_TIMED if shape in TIMED else _TALK if people else _TALK_OF_STRANGERS
+    if shape in DATED or seen.conversational_lines >= talk * seen.lines:
         people, loose = people | loose, set()
     if shape in DATED:
         # Behind a name and a date, even the word of a label is an account ("Support").
@@ -230,7 +232,9 @@ def _score_people_chat(shape: str, seen: ShapeStatistics, shapes: TranscriptShap
 def _is_bold_chat(turns: list[str], seen: ShapeStatistics, shapes: TranscriptShapes) -> bool:
     """Whether bold names without times are a chat: the file begins with them, several people return, and they talk as
     people do. The fewer turns there are, the more of them must."""
-    if shapes.end[1] != seen.first[1] or all(name == name.upper() for name in turns):
+    if shapes.end[1] != seen.first[1] or all(
+        name == name.upper() and not any(map(str.isdigit, name)) for name in turns
+    ):
         return False
     repeated = sum(count > 1 for name, count in seen.names.items() if name in turns)
     if len(turns) == 3 or repeated == 1:
@@ -274,7 +278,7 @@ def _is_handle(name: str) -> bool:
 
 
 def _is_numbered(name: str) -> bool:
-    return words.NUMBERED_SPEAKER.fullmatch(name) is not None
+    return words.is_numbered_speaker(name)
 
 
 def _may_be_name(name: str) -> bool:

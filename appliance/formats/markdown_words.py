@@ -38,6 +38,11 @@ _MODEL = re.compile(r"(?:gpt|claude|gemini|llama|mistral|deepseek|qwen|grok)[- ]
 _SAID_SUFFIX = re.compile(r"\s+(?:said|says|sagte|dijo|a dit)$", re.IGNORECASE)
 
 
+def is_numbered_speaker(name: str) -> bool:
+    """Whether this is a speaker whose name is not known."""
+    return NUMBERED_SPEAKER.fullmatch(name) is not None
+
+
 def side_of(name: str) -> Side | None:
     """The side that a word names, if it names a speaker."""
     word = _SAID_SUFFIX.sub("", name.strip()).casefold()

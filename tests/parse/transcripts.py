@@ -224,6 +224,34 @@ CHATS = {
             ("user", "SPEAKER_00", "mind the step"),
         ],
     ),
+    "speakers with clocks": (
+        "Speaker 1 (00:00:03): welcome\nSpeaker 2 (00:00:09): hi\nSpeaker 1 (00:00:12): bye\n",
+        [("user", "Speaker 1", "welcome"), ("user", "Speaker 2", "hi"), ("user", "Speaker 1", "bye")],
+    ),
+    "speakers in bold alone": (
+        "**Speaker 1**\nWelcome.\n\n**Speaker 2**\nThanks.\n\n**Speaker 1**\nGo on.\n",
+        [("user", "Speaker 1", "Welcome."), ("user", "Speaker 2", "Thanks."), ("user", "Speaker 1", "Go on.")],
+    ),
+    "speakers as headings": (
+        "## Speaker 1\n\nWelcome.\n\n## Speaker 2\n\nThanks.\n\n## Speaker 1\n\nGo on.\n",
+        [("user", "Speaker 1", "Welcome."), ("user", "Speaker 2", "Thanks."), ("user", "Speaker 1", "Go on.")],
+    ),
+    "speakers in brackets": (
+        "[SPEAKER_00]: welcome\n[SPEAKER_01]: thanks\n[SPEAKER_00]: go on\n",
+        [("user", "SPEAKER_00", "welcome"), ("user", "SPEAKER_01", "thanks"), ("user", "SPEAKER_00", "go on")],
+    ),
+    "short names of participants": (
+        "**P1:** I like it\n**P2:** I do not\n**P1:** why?\n**P2:** because\n",
+        [("user", "P1", "I like it"), ("user", "P2", "I do not"), ("user", "P1", "why?"), ("user", "P2", "because")],
+    ),
+    "three lines with a handle": (
+        "**user42:** hi, is anyone here?\n**bob the builder:** yes, I am\n**user42:** cool\n",
+        [
+            ("user", "user42", "hi, is anyone here?"),
+            ("user", "bob the builder", "yes, I am"),
+            ("user", "user42", "cool"),
+        ],
+    ),
     "an interview": (
         "Interviewer: How long have you sailed?\nParticipant 3: Ten years.\nInterviewer: And before?\n"
         "Participant 3: I rowed.\n",
@@ -399,6 +427,11 @@ DOCUMENTS = {
     "a yaml of people": "person 1: ana\nage: 3\nperson 2: ben\nage: 4\ncity: rome\nperson 1: cleo\n",
     "minutes with names": "# Minutes\n\n**Present:** Ana, Ben\n\n**Item 1:** the pier\n**Item 2:** the deck\n"
     "**Item 1:** closed\n",
+    "speakers of a programme as headings": "# Programme\n\n## Speaker 1\n\nAna Ruiz\n\n## Speaker 2\n\nBen Okoye\n",
+    "loudspeakers": "## Speaker 1\n\n50 W\n\n## Speaker 2\n\n30 W\n\n## Cables\n\nNone.\n\n## Speaker 1 again\n\nx\n",
+    "priorities": "**P1:** fix the pier\n**P2:** paint it\n**P1:** close the deck\n**P2:** sweep\n",
+    "an agenda": "Welcome (09:00): Ana\nFerries (09:30): Ben\nBreak (10:00): coffee\nPiers (10:15): Cleo\n",
+    "footnotes": "[1]: https://pier.example\n[2]: https://deck.example\n[1]: again\n[2]: and again\n",
     "a log in bold": "**web1:** started\n**web2:** started\n**web1:** stopped\n**web2:** stopped\n",
     "empty lines": "\n\n\n",
 }
