@@ -47,7 +47,7 @@ FORMATS: dict[str, FormatSpec] = {
         "claude_code": r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$",
         "codex": r"(?:^|/)rollout-[^/]+\.jsonl$",
         "gemini_cli": r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$",
-        "agents": r"antigravity|copilot|cursor|droid|factory|hermes|kimi|openclaw|qwen",
+        "agents": r"antigravity|cline|copilot|crush|cursor|droid|factory|goose|hermes|kimi|openclaw|opencode|qwen",
         "gemini": r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$",
         "aistudio": r"ai[ _-]?studio",
         "grok": r"grok|(?:^|/)chat_history\.jsonl$",

@@ -83,6 +83,7 @@ from appliance.types.vocabulary import (
     Scope,
     SessionOrder,
     StorageScope,
+    TimeOf,
 )
 
 __all__ = [
@@ -165,6 +166,7 @@ __all__ = [
     "Stream",
     "Summary",
     "SummaryHit",
+    "TimeOf",
     "VerifyReport",
     "WatchEvent",
     "WatchedFile",
