@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from appliance.types import OnEmbedded, OnFile
+    from appliance.types import Hit, Message, OnEmbedded, OnFile
 
 # Chats come from anywhere: an escape sequence in a chat must not control the reader's terminal. From U+2400 on there
 # are pictures of the control characters.
@@ -223,6 +223,11 @@ def table_timestamp(timestamp: str | None) -> str:
     return format_timestamp(timestamp) if is_terminal() else timestamp or "no time"
 
 
+def time_of(shown: Hit | Message) -> str:
+    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's."""
+    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "")
+
+
 def format_span(since: str | None, until: str | None) -> str:
     """Two timestamps as "A to B", or one if they are equal or one is unknown."""
     return " to ".join(format_timestamp(t) for t in dict.fromkeys((since, until)) if t) or "no time"
@@ -260,5 +265,9 @@ def step_progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def print_fields(pairs: Mapping[str, Any]) -> None:
-    """Print names and values as two columns."""
-    print_columns([[name, str(value)] for name, value in pairs.items()])
+    """Print names and values as two columns; each value of a list has a line of its own."""
+    rows = []
+    for name, value in pairs.items():
+        values = value if isinstance(value, list) else [value]
+        rows += [[name if number == 0 else "", str(one)] for number, one in enumerate(values)]
+    print_columns(rows)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api
+from appliance.engine import embedding_api, rebuild_forecast
 from appliance.engine.home_database import open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -37,7 +37,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
-from appliance.store import digests, generations, messages, sessions, variants
+from appliance.store import conversation_time, digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
@@ -293,6 +293,7 @@ class Engine:
         jobs = (
             self.erasure.finish_interrupted,
             partial(digests.fill, self._database),
+            partial(conversation_time.fill, self._database),
             self.sessions.delete_expired,
             self._working_memory.run_pending_compactions,
             self.pins.score_pending,
@@ -304,7 +305,8 @@ class Engine:
             self.archive.maintain,
             self.archive.archive_due,
             self._index_service.optimize_index,
-            self._index_service.fill_tokens,
+            self._index_service.segment_merge.run,
+            self._index_service.token_filling.run,
             self._index_service.purge_generations,
             self._index_service.serving.drop_unused_collections,
         )
@@ -461,8 +463,8 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler.last_error, self.recorder, self._message_scan, self.index.status(r.IndexStatusRequest()),
-            self._index_service.is_building,
+            self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
+            self._index_service,
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
@@ -471,12 +473,12 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
-        embedding_api.prepare_rebuild(self._database, self._index_service, self.settings, request)
+        rebuild_forecast.prepare_rebuild(self.home, self._database, self._index_service, self.settings, request)
         return self._index_service.reindex(request, of_embedding(on_progress))
 
     def forecast_reindex(self, request: r.ForecastReindexRequest) -> ReindexForecast:
         """See ``ForecastReindexRequest``."""
-        return embedding_api.forecast_rebuild(self._database, self._index_service, self.settings, request.model)
+        return rebuild_forecast.forecast_rebuild(self.home, self._database, self._index_service, self.settings, request)
 
     def damage_behind(self) -> StoreCorrupt | None:
         """The damage that explains an unexpected error, if there is any. Reads the whole database."""

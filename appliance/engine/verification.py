@@ -11,11 +11,18 @@ from appliance.types import VerifyReport
 
 def verify(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
     """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked."""
+    report = _verify_stores(database, index_service, deep=deep)
+    if not report.problems and (found := index_service.chunk_changes.count()) is not None:
+        report.count("chunked_otherwise", found.messages)
+    return report
+
+
+def _verify_stores(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
     serving = index_service.serving
     window = serving.model_window() if deep else None
     try:
         with serving.lease() as stores:
-            return check.verify(database, stores, window, index_service.other_ledgers())
+            return check.verify(database, stores, window, index_service.serving.other_ledgers())
     except IndexUnavailable as error:
         with index_service.preserve_vectors(), serving.without_index(error) as stores:
             return check.verify(database, stores, window)

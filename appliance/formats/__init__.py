@@ -46,7 +46,7 @@ FORMATS: dict[str, FormatSpec] = {
         "claude_code": r"(?:^|/)\.claude/|(?:^|/)agent-[^/]+\.jsonl$",
         "codex": r"(?:^|/)rollout-[^/]+\.jsonl$",
         "gemini_cli": r"(?:^|/)\.gemini/|(?:^|/)session-[^/]+\.jsonl?$",
-        "agents": r"antigravity|copilot|cursor|droid|factory|hermes|kimi|openclaw|qwen",
+        "agents": r"antigravity|cline|copilot|crush|cursor|droid|factory|goose|hermes|kimi|openclaw|opencode|qwen",
         "gemini": r"gemini|bard|(?:^|/)my ?activity\.(?:json|html)$",
         "aistudio": r"ai[ _-]?studio",
         "grok": r"grok|(?:^|/)chat_history\.jsonl$",
@@ -93,6 +93,8 @@ _EMPTY_DOCUMENT = re.compile(
 )
 
 
+# The note of a parser on a second form of a chat, or on a part of one.
+_READ_ELSEWHERE = re.compile(r"\bthe same \w+ is (?:read|imported) from |^read with ")
 _UNFINISHED = "an export or a copy was not finished: export or copy it again"
 
 
@@ -111,9 +113,11 @@ class _BoundedProblems:
         yield from self.notes
         counts: Counter[bool] = Counter()
         is_empty = True
+        is_copy = False
         for record in self.parser.parse(document):
             is_empty = is_empty and not isinstance(record, MessageRecord | StateRecord)
             if isinstance(record, InputProblem):
+                is_copy = is_copy or _READ_ELSEWHERE.search(record.message) is not None
                 counts[record.harmless] += 1
                 if counts[record.harmless] > _MAX_PROBLEMS:
                     continue
@@ -121,7 +125,7 @@ class _BoundedProblems:
         for harmless, count in sorted(counts.items(), reverse=True):
             if count > _MAX_PROBLEMS:
                 yield InputProblem("", f"{count - _MAX_PROBLEMS} more like these are not listed", harmless)
-        if is_empty and not counts[False] and (turns := trial.turn_count(read_head(document))):
+        if is_empty and not is_copy and not counts[False] and (turns := trial.turn_count(read_head(document))):
             records = "1 record" if turns == 1 else f"{turns} records"
             yield InputProblem("", f"no text was found in {records} of a person or an assistant; nothing was imported")
 

@@ -31,6 +31,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 _FILE_KEYS = ("file_path", "notebook_path", "filePath", "absolute_path", "path", "TargetFile", "AbsolutePath")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 
+READ_WITH = "read with its "
+"""How the note begins on a file whose words are read with another one."""
+
 _REASONING = frozenset({"thinking", "reasoning", "think", "thought"})
 _CALLS = frozenset({"tool_use", "toolCall", "tool_call", "tool-call", "function_call", "functionCall", "function"})
 _RESULTS = frozenset(
@@ -39,7 +42,7 @@ _RESULTS = frozenset(
 _FILES = frozenset({"image", "image_url", "input_image", "file", "document", "audio", "video_url", "audio_url"})
 # Marks of a program within a message, which say nothing.
 SILENT = frozenset(
-    {"redacted_thinking", "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
+    {"redacted_thinking", "finish", "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
 )
 _ARGUMENT_KEYS = ("input", "arguments", "args", "parameters")
 _NAMES = ("filename", "file_name", "name", "displayName", "title", "fileUri")
@@ -84,12 +87,12 @@ def records(
     parse: Callable[[dict[str, Any], str], Iterator[Record]],
 ) -> Iterator[Record]:
     """The records that ``parse`` makes of each object of a log and its place, and a note if no session has begun."""
+    is_explained = False
     for item in items:
-        if isinstance(item, InputProblem):
-            yield item
-        else:
-            yield from parse(item.data, item.where)
-    if not any(session.has_begun for session in sessions):
+        for record in [item] if isinstance(item, InputProblem) else parse(item.data, item.where):
+            is_explained |= isinstance(record, InputProblem) and record.message.startswith(READ_WITH)
+            yield record
+    if not is_explained and not any(session.has_begun for session in sessions):
         yield no_messages()
 
 

@@ -7,7 +7,7 @@ memory, not the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,13 +40,14 @@ class DocumentContext:
 
     ``find`` returns the document at a path relative to this one's folder ("../users.json"), within the
     folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
-    match in order. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
-    documents of a folder or zip have the same ``shared``.
+    match in order; ``find_all`` returns every match. ``me`` is the person's name for formats that only say "me";
+    None if it is unknown. All documents of a folder or zip have the same ``shared``.
     """
 
     find: Callable[[str], Document | None] = lambda path: None
     me: str | None = None
     shared: dict[Hashable, Any] = field(default_factory=dict)
+    find_all: Callable[[str], Sequence[Document]] = lambda path: ()
 
     def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
         """The value under ``key``, created once for all documents of the folder or zip: a table of its users."""

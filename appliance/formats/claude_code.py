@@ -400,7 +400,7 @@ def _session(log: _ClaudeCodeLog, data: dict[str, Any]) -> LogSession:
     if key not in log.sessions:
         if folder := as_text(data.get("cwd")):
             metadata["folder"] = folder
-        log.sessions[key] = LogSession(SessionRecord(key, title, None, metadata))
+        log.sessions[key] = LogSession(SessionRecord(key, title, None, metadata, has_global_ids=True))
     return log.sessions[key]
 
 

@@ -41,7 +41,7 @@ _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 _INJECTED = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<(?:user_instructions|environment_context|permissions instructions|INSTRUCTIONS"
     r"|apps_instructions|plugins_instructions|skills_instructions|collaboration_mode|personality_spec|model_switch"
-    r"|turn_aborted|user_shell_command|subagent_notification|user_action|recommended_plugins|skill)\b)"
+    r"|turn_aborted|user_shell_command|user_editable_context|hook_prompt|memory_summary|subagent_notification|user_action|recommended_plugins|skill)\b)"
 )
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
 
@@ -69,11 +69,33 @@ def matches(head: DocumentHead) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _CodexOverview:
-    """What only the whole file tells: the session, hashes of the person's texts, and the place of the last record."""
+    """What only the whole file tells: the session, hashes of the person's texts, whether the shown stream has a text of
+    the person for each turn that was answered, and the places of input that it may still get."""
 
     session: SessionRecord
     typed: frozenset[int]
-    end: str
+    is_complete: bool
+    unanswered: frozenset[str]
+
+
+@dataclass(slots=True)
+class _CodexTurns:
+    """The turns of a file, each from the person's input to the first answer."""
+
+    is_complete: bool = True
+    has_shown_text: bool = False
+    inputs: list[str] = field(default_factory=list)
+
+    def add(self, record: _CodexRecord) -> None:
+        payload = record.payload
+        if _typed_text(record) is not None:
+            self.has_shown_text = True
+        elif record.stream == "response_item" and record.kind == "message" and payload.get("role") == "user":
+            texts = [t for t in _input_texts(payload) if not _IMAGE_TAG.fullmatch(t) and not _INJECTED.match(t)]
+            self.inputs += [record.where] if texts else []
+        elif record.kind in ("agent_message", "AgentMessage") or payload.get("role") == "assistant":
+            self.is_complete &= self.has_shown_text or not self.inputs
+            self.has_shown_text, self.inputs = False, []
 
 
 @dataclass(slots=True)
@@ -141,12 +163,13 @@ def _overview(document: Document) -> _CodexOverview:
     typed: set[int] = set()
     start: Any = None
     opening: list[Any] = []
-    end = ""
+    turns = _CodexTurns()
     for item in agent_logs.entries(document):
         if isinstance(item, InputProblem):
             continue
         record = _open_envelope(item.data, item.where)
-        payload, end = record.payload, record.where
+        payload = record.payload
+        turns.add(record)
         if record.kind == "session_meta":
             # A fork repeats the metadata of the session that it left after its own.
             inner = as_dict(payload.get("meta"))
@@ -165,7 +188,9 @@ def _overview(document: Document) -> _CodexOverview:
     if identity is None:
         identity = agent_logs.id_in_name(document) or agent_logs.made_id("codex", start, *opening)
     created, _ = parse_time(start, "")
-    return _CodexOverview(SessionRecord(identity, title, created, metadata), frozenset(typed), end)
+    unanswered = frozenset() if turns.has_shown_text else frozenset(turns.inputs)
+    session = SessionRecord(identity, title, created, metadata)
+    return _CodexOverview(session, frozenset(typed), bool(typed) and turns.is_complete, unanswered)
 
 
 def _session_metadata(meta: dict[str, Any]) -> dict[str, Any]:
@@ -262,12 +287,12 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
     if content is not None and not isinstance(content, str | list):
         yield InputProblem(record.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
-    texts: list[str] = [content] if isinstance(content, str) else []
+    texts: list[str] = []
     pictures: list[dict[str, str]] = []
-    for block in as_list(content):
+    for block in [content] if isinstance(content, str) else as_list(content):
         fields = {"text": block} if isinstance(block, str) else as_dict(block)
-        if as_text(fields.get("type")) in _BLOCKS and (text := as_text(fields.get("text"))):
-            texts.append(text)
+        if known := _input_texts({"content": [fields]}):
+            texts += known
         elif "image" in as_text(fields.get("type")):
             pictures += [{"name": "image"}] if fields.get("image_url") else []
         elif text := unknown_text.text_of(fields):
@@ -296,6 +321,14 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
         yield from _emit(log, record, "system", text, identity, {})
 
 
+def _input_texts(payload: dict[str, Any]) -> list[str]:
+    """The texts of a message's content."""
+    content = payload.get("content", payload.get("message"))
+    blocks = [content] if isinstance(content, str) else as_list(content)
+    fields = [{"text": block} if isinstance(block, str) else as_dict(block) for block in blocks]
+    return [text for one in fields if as_text(one.get("type")) in _BLOCKS and (text := as_text(one.get("text")))]
+
+
 def _answer(log: _CodexLog, record: _CodexRecord, text: str, identity: str | None) -> Iterator[Record]:
     """A text of the assistant, unless the other stream has just had it."""
     if not log.echoes.is_echo(record.stream, "assistant", text):
@@ -312,7 +345,7 @@ def _model_input(
         words, added = texts, []
     else:
         # Text at the end of a file may not have reached the shown stream yet.
-        is_complete = bool(typed) and record.where != log.overview.end
+        is_complete = log.overview.is_complete and record.where not in log.overview.unanswered
         words = [t for t in texts if hash_words(t) in typed or not (is_complete or _INJECTED.match(t))]
         added = [t for t in texts if t not in words]
     text = "\n\n".join(words)

@@ -66,6 +66,8 @@ def _conversation(data: dict[str, Any], name: str, where: str) -> Iterator[Recor
     title = first_text(data, "name", "title") or None
     created, notes = assistant_chats.parse_time(data.get("createdAt"), where)
     yield from notes
+    if created is None and (named := _NAME.search(name.replace("\\", "/"))) and named["created"]:
+        created = from_epoch(int(named["created"]))
     session = _session_id(data, name)
     model = as_text(as_dict(data.get("lastUsedModel")).get("identifier"))
     yield SessionRecord(session, title, created, metadata_of(model=model))

@@ -59,7 +59,7 @@ def _score(record: Any) -> float:
     if any(_is_message(as_dict(message)) for chat in [data, *chats] for message in as_list(chat.get("messages"))):
         return 0.95
     is_account = "Telegram" in as_text(data.get("about")) or len(_ACCOUNT & data.keys()) > 2
-    is_chat = data.get("type") in _CHAT_TYPES and isinstance(data.get("messages"), list)
+    is_chat = as_text(data.get("type")) in _CHAT_TYPES and isinstance(data.get("messages"), list)
     return 0.9 if is_account or is_chat or any({"id", "type", "messages"} <= chat.keys() for chat in chats) else 0.0
 
 

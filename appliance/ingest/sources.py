@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader, RawIOBase
 from pathlib import Path
@@ -134,31 +135,37 @@ class _SourceRoot:
     memory: dict[Hashable, object] = field(default_factory=dict)
 
     def context_of(self, path: Path) -> DocumentContext:
-        return DocumentContext(partial(self._find, path.parent), self.me, self.memory)
+        find, find_all = partial(self._find, path.parent), partial(self._find_all, path.parent)
+        return DocumentContext(find, self.me, self.memory, find_all)
 
     def _find(self, folder: Path, relative: str) -> Document | None:
+        return next(self._matches(folder, relative), None)
+
+    def _find_all(self, folder: Path, relative: str) -> list[Document]:
+        return list(self._matches(folder, relative))
+
+    def _matches(self, folder: Path, relative: str) -> Iterator[Document]:
         path = Path(os.path.normpath(folder / relative))
         root = self.path if self.path.is_dir() else self.path.parent
         # Links are followed, as they are when a folder is read; but ".." must not lead out of the root.
-        if not path.is_relative_to(os.path.normpath(root)):
-            return None
-        file = _first_match(path) if "*" in relative else path if path.is_file() else None
-        return None if file is None else _document(file, self, file.stat().st_size, explicit=False)
+        if path.is_relative_to(os.path.normpath(root)):
+            for file in _files_at(path):
+                yield _document(file, self, file.stat().st_size, explicit=False)
 
 
-def _first_match(pattern: Path) -> Path | None:
-    """The first file, in order, at a path in which names may be "*"."""
+def _files_at(pattern: Path) -> Iterator[Path]:
+    """The files, in order, at a path in which names may be "*"."""
     level = [Path(pattern.anchor)]
     for name in pattern.parts[bool(pattern.anchor) :]:
-        if name != "*":
+        if "*" not in name:
             level = [path / name for path in level]
             continue
         inside: list[Path] = []
         for path in level:
             with suppress(OSError):
-                inside += sorted(path.iterdir())
+                inside += sorted(one for one in path.iterdir() if fnmatchcase(one.name, name))
         level = inside
-    return next((path for path in level if path.is_file()), None)
+    return (path for path in level if path.is_file())
 
 
 def _document(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Document:
@@ -264,20 +271,26 @@ class _ZipContents:
         self._memory: dict[Hashable, object] = {}
 
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
-        find = partial(self._find, _parent(_member_name(member)))
+        folder = _parent(_member_name(member))
         open_stream = partial(_open_member, self._archive, self._path, member)
-        context = DocumentContext(find, self._me, self._memory)
+        find, find_all = partial(self._find, folder), partial(self._find_all, folder)
+        context = DocumentContext(find, self._me, self._memory, find_all)
         return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
 
     def _find(self, folder: str, relative: str) -> Document | None:
+        return next(self._matches(folder, relative), None)
+
+    def _find_all(self, folder: str, relative: str) -> list[Document]:
+        return list(self._matches(folder, relative))
+
+    def _matches(self, folder: str, relative: str) -> Iterator[Document]:
         name = posixpath.normpath(posixpath.join(folder, relative))
-        if "*" in relative:
-            pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
-            name = min(filter(pattern.fullmatch, self._members), default=name)
-        member = self._members.get(name)
-        if member is None or member.flag_bits & _ENCRYPTED:
-            return None
-        return self.document(f"{_display_path(self._path)}/{name}", member)
+        pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
+        names = sorted(filter(pattern.fullmatch, self._members)) if "*" in relative else [name]
+        for name in names:
+            member = self._members.get(name)
+            if member is not None and not member.flag_bits & _ENCRYPTED:
+                yield self.document(f"{_display_path(self._path)}/{name}", member)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
@@ -355,7 +356,7 @@ class _ReadConnection(sqlite3.Connection):
         with self.turn, as_store_errors(self.path):
             rows = self.cursor(_ReadCursor)
             rows.path, rows.turn = self.path, self.turn
-            return rows.execute(sql, values)
+            return sqlite3.Cursor.execute(rows, sql, values)
 
     def close(self) -> None:
         with self.turn:
@@ -417,16 +418,26 @@ def _is_disk_full(path: Path) -> bool:
         return False
 
 
-@contextmanager
-def as_store_errors(path: Path) -> Iterator[None]:
-    """Errors of SQLite about the database at ``path`` become StoreError and its subclasses."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
+class as_store_errors:
+    """A block whose errors of SQLite, about the database at ``path``, become StoreError and its subclasses. It is no
+    generator, because a search enters it a hundred times."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Nothing has to be prepared."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, sqlite3.DatabaseError):
+            return
         is_misuse = isinstance(error, sqlite3.ProgrammingError) and not _is_closed(error)
-        if is_misuse or isinstance(error, sqlite3.IntegrityError):
-            raise
-        raise _store_error(error, path) from error
+        if not is_misuse and not isinstance(error, sqlite3.IntegrityError):
+            raise _store_error(error, self._path) from error
 
 
 def _is_closed(error: sqlite3.DatabaseError) -> bool:

@@ -64,7 +64,7 @@ from appliance.types.stored import (
     Summary,
     Window,
 )
-from appliance.types.verification import SourceCoverage, VerifyReport
+from appliance.types.verification import ChunkedOtherwise, SourceCoverage, VerifyReport
 from appliance.types.vocabulary import (
     LEVELS,
     LOCAL,
@@ -83,6 +83,7 @@ from appliance.types.vocabulary import (
     Scope,
     SessionOrder,
     StorageScope,
+    TimeOf,
 )
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "BackupInfo",
     "BackupProblem",
     "BackupReport",
+    "ChunkedOtherwise",
     "Context",
     "ContextItem",
     "Dropped",
@@ -164,6 +166,7 @@ __all__ = [
     "Stream",
     "Summary",
     "SummaryHit",
+    "TimeOf",
     "VerifyReport",
     "WatchEvent",
     "WatchedFile",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from appliance_models.errors import ModelError
-from appliance_models.registry import Embedder
+from appliance_models.registry import Embedder, no_such_dimensions
+from appliance_models.spans import SpannedText
 from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ class ShortenedEmbedder:
     def __init__(self, embedder: Embedder, dimensions: int) -> None:
         """Raises ModelError if the embedder's vectors are shorter than that."""
         if dimensions > embedder.dimension:
-            raise ModelError(
-                f"{embedder.name} has {embedder.dimension} dimensions, so there is no {embedder.name}/{dimensions}. "
-                "Use fewer, or the model without a number."
-            )
+            name = f"{embedder.name}/{dimensions}"
+            raise ModelError(no_such_dimensions(name, embedder.name, 1, embedder.dimension))
         self._embedder = embedder
         self.dimension = dimensions
         self.name = f"{embedder.name}/{dimensions}"
@@ -62,8 +61,18 @@ class ShortenedEmbedder:
         query = self._with_tokens.embed_query_with_tokens(text)
         return replace(query, vector=self._shortened(query.vector))
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-        return self._shortened(cast("Any", self._embedder).embed_spans(text, spans))
+    @property
+    def late_chunking(self) -> bool:
+        return bool(getattr(self._embedder, "late_chunking", False))
+
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        return self._shortened(cast("Any", self._embedder).embed_spans(texts))
+
+    def embed_spans_with_tokens(
+        self, texts: Sequence[SpannedText]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        vectors, tokens = cast("Any", self._embedder).embed_spans_with_tokens(texts)
+        return self._shortened(vectors), tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._embedder.count_tokens(texts)

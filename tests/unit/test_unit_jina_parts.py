@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from appliance.errors import EmbeddingApiError
 from appliance.runtime import network
-from appliance.runtime.network import network_uses
-from appliance.settings import Settings
+from appliance.runtime.network import loopback_uses, network_uses
+from appliance.settings import LATE_SUFFIX, Settings
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance_models import DEFAULT_MODEL, encoding_for, load, registry
 from appliance_models.errors import ApiError
@@ -240,6 +240,15 @@ def settings(**sections: dict[str, Any]) -> Settings:
     return msgspec.convert(sections, Settings)
 
 
+def test_names_of_models_are_read_alike_everywhere() -> None:
+    assert LATE_SUFFIX == registry.LATE_SUFFIX
+    plain, late = settings(model={"dimensions": 128}).model, settings(model={"late_chunking": True}).model
+    assert plain.full_name("a+late") == "a+late/128" and plain.full_name("a/64") == "a/64"
+    assert late.full_name("a/64") == "a+late/64" == late.full_name("a+late/64") and late.full_name("a") == "a+late"
+    both = settings(model={"late_chunking": True, "dimensions": 128}).model
+    assert both.full_name() == f"{DEFAULT_MODEL}+late/128" and registry.split_name("a+late/64") == ("a+late", 64)
+
+
 def test_what_uses_the_network() -> None:
     assert network.JINA_PREFIX == registry.JINA_PREFIX
     assert network_uses(Settings(), DEFAULT_MODEL) == ()
@@ -252,8 +261,14 @@ def test_what_uses_the_network() -> None:
         jina={"url": "http://localhost:9/v1"},
     )  # fmt: skip
     assert network_uses(at_home, "jina:jina-embeddings-v3") == ()
+    assert [(use.part, use.address) for use in loopback_uses(at_home, "jina:jina-embeddings-v3")] == [
+        ("Jina API", "http://localhost:9/v1"), ("language model", "http://127.0.0.1:11434/v1"),
+        ("Qdrant server", "http://[::1]:6333"),
+    ]  # fmt: skip
+    assert loopback_uses(beyond, DEFAULT_MODEL) == ()
     nodes = settings(index={"url": "http://127.0.0.1:6333,https://second.example"})
     assert [use.address for use in network_uses(nodes, DEFAULT_MODEL)] == ["https://second.example"]
+    assert [use.address for use in loopback_uses(nodes, DEFAULT_MODEL)] == ["http://127.0.0.1:6333"]
     assert not network.is_on_this_machine("http://[::1"), "what can't be read is no loopback"
 
 

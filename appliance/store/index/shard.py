@@ -1,6 +1,6 @@
 """The embedded index on disk: creates, opens and discards its folder.
 
-    <folder>/engine.json    engine version, dimension and schema number; the full lengths of files that are cut
+    <folder>/engine.json    what made the index, and what it holds (see ``marker``)
     <folder>/shard/         the files of the engine
 
 The folder can always be discarded: database and vector ledger have everything that is in it.
@@ -8,36 +8,22 @@ The folder can always be discarded: database and vector ledger have everything t
 
 from __future__ import annotations
 
-import json
 import shutil
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version as distribution_version
+from dataclasses import dataclass
 from pathlib import Path
 
 import qdrant_edge as q
 
-from appliance.errors import (
-    ApplianceError,
-    DiskFull,
-    HomeError,
-    HomeLocked,
-    OutOfMemory,
-    StoreCorrupt,
-    StoreError,
-    StoreVersion,
-)
-from appliance.paths import FOLDER_MODE, file_stats, write_file_atomically
+from appliance.errors import ApplianceError, DiskFull, HomeError, HomeLocked, OutOfMemory, StoreCorrupt, StoreError
+from appliance.paths import FOLDER_MODE, file_stats
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.file_sizes import bounded_file_sizes
-from appliance.store.index import preallocation, readahead, sparse, trimming
-from appliance.store.index.protocol import SCHEMA_VERSION
+from appliance.store.index import marker, preallocation, readahead, sparse, trimming
+from appliance.store.index.marker import REINDEX_HINT, IndexContents, Marker
 from appliance.store.room import ROOM_HINT, file_errors, free_bytes, require_room
 
-REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
-
-_MARKER = "engine.json"
 _SHARD_FOLDER = "shard"
 
 # From this number of points of 2-byte floats on, a segment is optimized. Opening 10,000 points that are not optimized
@@ -57,8 +43,25 @@ MAX_FILE_BYTES = 16_000_000_000
 terabytes, and read it."""
 
 
-def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
-    """Open the engine's shard in ``folder``, or create it; returns the shard and whether it is new.
+@dataclass(frozen=True, slots=True)
+class OpenedShard:
+    """An open shard of the engine.
+
+    Attributes:
+        engine: The shard.
+        is_fresh: Whether it is new.
+        contents: What it held when it was last closed, if that is known.
+        trims: How its files were cut then; None if a process did not close it.
+    """
+
+    engine: q.EdgeShard
+    is_fresh: bool
+    contents: IndexContents | None = None
+    trims: Sequence[trimming.Trim] | None = None
+
+
+def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> OpenedShard:
+    """Open the engine's shard in ``folder``, or create it.
 
     Args:
         folder: The folder of the index.
@@ -73,17 +76,32 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
-        return _create(folder, dimension), True
-    lengths = _check_marker(folder / _MARKER, dimension)
+        return OpenedShard(_create(folder, dimension), is_fresh=True)
+    known = marker.read(folder, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
     with file_errors(shard, "opened"):
-        trimming.restore(shard, lengths)
-    return _load(shard), False
+        trims = trimming.restore(shard, known.lengths)
+    is_known = known.lengths and len(trims) == len(known.lengths)
+    return OpenedShard(_load(shard), is_fresh=False, contents=known.contents, trims=trims if is_known else None)
 
 
-def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
-    """Flush and close the shard in ``folder``, and cut its files behind their content.
+def close_shard(
+    shard: q.EdgeShard,
+    folder: Path,
+    dimension: int,
+    contents: IndexContents,
+    unchanged: Sequence[trimming.Trim] | None = None,
+) -> None:
+    """Flush and close the shard in ``folder``, note its contents, and cut its files behind what they hold.
+
+    Args:
+        shard: The shard, as ``open_shard`` returned it.
+        folder: The folder of the index.
+        dimension: The dimension of the vectors.
+        contents: What it holds.
+        unchanged: How its files were cut before, if it was only read since: then they need not be looked through. Where
+            holes that are read take blocks, these are 60 MB of zeros.
 
     Raises:
         DiskFull, OutOfMemory, StoreError: The engine says so.
@@ -92,8 +110,11 @@ def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
         shard.flush()
         shard.close()
     with suppress(OSError):  # files that are not cut are only longer
-        trims = trimming.plan(folder / _SHARD_FOLDER)
-        _write_marker(folder / _MARKER, dimension, {trim.name: trim.length for trim in trims})
+        if unchanged is not None and trimming.still_fit(folder / _SHARD_FOLDER, unchanged):
+            trims = list(unchanged)
+        else:
+            trims = trimming.plan(folder / _SHARD_FOLDER)
+        marker.write(folder, dimension, Marker({trim.name: trim.length for trim in trims}, contents))
         trimming.cut(folder / _SHARD_FOLDER, trims)
 
 
@@ -181,7 +202,7 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
             for operation in _field_indexes():
                 shard.update(operation)
             shard.flush()
-        _write_marker(folder / _MARKER, dimension, {})
+        marker.write(folder, dimension, Marker())
     except OSError as error:
         raise HomeError(f"The index can't be created: {error}.", where=str(folder)) from error
     return shard
@@ -205,53 +226,6 @@ def _load(shard: Path) -> q.EdgeShard:
             hint = "Close the other process, or share the memory through 'appliance serve'."
             raise HomeLocked("Another process has the index open.", where=where, hint=hint) from error
         raise StoreCorrupt(str(error), where=where, hint=REINDEX_HINT) from error
-
-
-def _identity(dimension: int) -> dict[str, str | int]:
-    return {
-        "engine": "qdrant-edge",
-        "version": distribution_version("qdrant-edge-py"),
-        "dimension": dimension,
-        "schema": SCHEMA_VERSION,
-    }
-
-
-def _write_marker(path: Path, dimension: int, lengths: Mapping[str, int]) -> None:
-    marker = {**_identity(dimension), "lengths": lengths, "checksum": _checksum(lengths)}
-    data = json.dumps(marker).encode() + b"\n"
-    if not path.exists() or path.read_bytes() != data:
-        write_file_atomically(path, data)
-
-
-def _checksum(lengths: Mapping[str, int]) -> int:
-    """The engine would not notice a wrong length before it writes there."""
-    return zlib.crc32(json.dumps(lengths, sort_keys=True).encode())
-
-
-def _check_marker(path: Path, dimension: int) -> dict[str, int]:
-    """Check what made the index; returns the lengths that its files had before they were cut."""
-    try:
-        marker = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = "is missing" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
-        raise StoreCorrupt(f"The marker of the index {reason}.", where=str(path), hint=REINDEX_HINT) from error
-    expected = _identity(dimension)
-    known = {*expected, "lengths", "checksum"}
-    if not isinstance(marker, dict) or marker.keys() not in (expected.keys(), known):
-        raise StoreCorrupt("The marker of the index is invalid.", where=str(path), hint=REINDEX_HINT)
-    for name, value in expected.items():
-        if _comparable(name, marker[name]) != _comparable(name, value):
-            message = f"The index was made with {name} {marker[name]}, but this program uses {name} {value}."
-            raise StoreVersion(message, where=str(path), hint=REINDEX_HINT)
-    lengths: dict[str, int] = marker.get("lengths", {})  # earlier versions cut nothing
-    if lengths and marker["checksum"] != _checksum(lengths):
-        raise StoreCorrupt("The marker of the index is damaged.", where=str(path), hint=REINDEX_HINT)
-    return lengths
-
-
-def _comparable(name: str, value: object) -> object:
-    """Patch releases of the engine read each other's files."""
-    return str(value).split(".")[:2] if name == "version" else value
 
 
 _DISK_FULL_SIGNS = ("os error 28)", "os error 122)", "os error 112)")  # ENOSPC, EDQUOT, and that of Windows
