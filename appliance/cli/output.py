@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from appliance.types import OnEmbedded, OnFile
+    from appliance.types import Hit, Message, OnEmbedded, OnFile
 
 # Chats come from anywhere: an escape sequence in a chat must not control the reader's terminal. From U+2400 on there
 # are pictures of the control characters.
@@ -221,6 +221,11 @@ def format_timestamp(timestamp: str | None) -> str:
 def table_timestamp(timestamp: str | None) -> str:
     """A stored timestamp for a table: short on a terminal, complete in a pipe."""
     return format_timestamp(timestamp) if is_terminal() else timestamp or "no time"
+
+
+def time_of(shown: Hit | Message) -> str:
+    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's."""
+    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "")
 
 
 def format_span(since: str | None, until: str | None) -> str:

@@ -68,7 +68,7 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
 
 def _turn_line(turn: Message) -> str:
     """A turn before or after a hit, on one line of a terminal."""
-    line = output.one_line(f"{output.format_timestamp(turn.timestamp)} {turn.author or turn.role}: {turn.text}")
+    line = output.one_line(f"{output.time_of(turn)} {turn.author or turn.role}: {turn.text}")
     return "    " + textwrap.shorten(line, max(20, shutil.get_terminal_size().columns - 5), placeholder=" …")
 
 
@@ -78,7 +78,7 @@ def _heading(hit: Hit) -> Text:
 
     text = Text(f"{hit.rank:>2}  ", style="bold")
     text.append(output.one_line(hit.session_title or hit.external_session_id), style="bold cyan")
-    author, time = output.one_line(hit.author or hit.role), output.format_timestamp(hit.timestamp)
+    author, time = output.one_line(hit.author or hit.role), output.time_of(hit)
     details = [author, time, hit.source.format, hit.message_id]
     if duplicates := hit.why.get("variants"):
         details.append(f"and {output.plural(len(duplicates), 'duplicate')}")

@@ -124,6 +124,7 @@ def marks(message: Message) -> list[str]:
     is_role_hidden = message.role not in ("user", "assistant") and message.author
     found: list[str] = [message.role] if is_role_hidden else []  # without an author the role stands in its place
     found += ["pinned"] if message.pinned else []
+    found += ["time of the conversation"] if message.time == "conversation" else []
     found += [mark for key, mark in METADATA_MARKS.items() if message.metadata.get(key)]
     attachments = message.metadata.get("attachments")
     attachment_names = [

@@ -37,7 +37,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
-from appliance.store import digests, generations, messages, sessions, variants
+from appliance.store import conversation_time, digests, generations, messages, sessions, variants
 from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
@@ -293,6 +293,7 @@ class Engine:
         jobs = (
             self.erasure.finish_interrupted,
             partial(digests.fill, self._database),
+            partial(conversation_time.fill, self._database),
             self.sessions.delete_expired,
             self._working_memory.run_pending_compactions,
             self.pins.score_pending,
@@ -305,7 +306,7 @@ class Engine:
             self.archive.archive_due,
             self._index_service.optimize_index,
             self._index_service.segment_merge.run,
-            self._index_service.fill_tokens,
+            self._index_service.token_filling.run,
             self._index_service.purge_generations,
             self._index_service.serving.drop_unused_collections,
         )

@@ -20,8 +20,9 @@ from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.search_access import SearchAccess
 from appliance.engine.segment_merge import SegmentMerge
 from appliance.engine.serving_generation import ServingGeneration
-from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
-from appliance.ingest import archiver, index_build, indexer, token_filler
+from appliance.engine.token_filling import TokenFilling
+from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, with_sentence
+from appliance.ingest import archiver, index_build, indexer
 from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.index_build import BuiltPoints
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -32,11 +33,10 @@ from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.fair_lock import FairLock
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
-from appliance.store import archive, chunks, generation_states, generations, lexical, token_places, variants
+from appliance.store import archive, chunks, generation_states, generations, lexical, variants
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
-from appliance.store.vectors import VectorLedger
 from appliance.types import Event, OnEmbedded
 
 if TYPE_CHECKING:
@@ -95,15 +95,16 @@ class IndexService:
         self._built_points = BuiltPoints()
         self._recent_messages = RecentMessages()
         self._unoptimized_points = 0
-        self._are_tokens_complete = False
         self._unreported_chunks = 0
         self._reported_at = 0.0
         self.models = self._models = ModelCache(home, settings, metrics, embedder)
         self.serving = ServingGeneration(home, settings, database, self._models)
         self._changes = GenerationChanges(
-            home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
-            lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
-        )  # fmt: skip
+            home, database, self._models, self.serving, self._rebuild_lock, self.exclusive, self._background_context
+        )
+        self.token_filling = TokenFilling(
+            database, self._models, self.serving, self.exclusive, self._background_turn, self._background_context
+        )
         self.chunk_changes = ChunkChanges(database, self._models, self.serving)
         self._search_access = SearchAccess(
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
@@ -177,44 +178,6 @@ class IndexService:
             self._unoptimized_points = 0
         return 1
 
-    def fill_tokens(self, should_continue: Callable[[], bool]) -> int:
-        """Compute the token vectors of texts that have none. Returns the number of steps that this took."""
-        found = self.serving.current()
-        if self._are_tokens_complete or found is None or self._database.is_read_only or not should_continue():
-            return 0
-        try:
-            model = self._models.for_generation(found)
-        except ModelUnavailable:
-            return 0
-        if not self.serving.has_tokens_of(found, model):
-            with self.exclusive():
-                self.serving.begin_tokens(found, model)
-        steps = 0
-        for _ in self._fill_tokens(found, model):
-            steps += 1
-            if not should_continue():
-                break
-        return steps
-
-    def _fill_tokens(self, generation: Generation, model: Embedder) -> Iterator[int]:
-        """Compute missing token vectors, queries first; yields after each step how many chunks have got theirs."""
-        throttle = self._yielding_throttle()
-        before, done = token_filler.FIRST_CHUNK, 0
-        while True:
-            throttle.yield_to_queries()
-            with self._no_exclusive_requests:
-                self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
-            with self._drain_lock:
-                stores = self.serving.open()
-                if stores is None or stores.generation.id != generation.id:
-                    return
-                filled = token_filler.fill_step(self._indexing_context(stores, model, throttle), before)
-            if not filled.chunks:
-                self._are_tokens_complete = True
-                return
-            before, done = filled.before, done + filled.chunks
-            yield done
-
     @contextmanager
     def exclusive(self, seconds: float = -1) -> Iterator[bool]:
         """Keep others from indexing within the context; running drains pause after their batch.
@@ -233,6 +196,21 @@ class IndexService:
             with self._no_exclusive_requests:
                 self._exclusive_requests.discard(request)
                 self._no_exclusive_requests.notify_all()
+
+    @contextmanager
+    def _drain_turn(self) -> Iterator[None]:
+        """Let those who want to be alone go first; then keep all others from indexing within the context."""
+        with self._no_exclusive_requests:
+            self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
+        with self._drain_lock:
+            yield
+
+    @contextmanager
+    def _background_turn(self) -> Iterator[None]:
+        """Let queries go first, then as in ``_drain_turn``."""
+        self._admission.yield_to_queries()
+        with self._drain_turn():
+            yield
 
     def _drain(
         self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool, require_all: bool
@@ -253,9 +231,7 @@ class IndexService:
         while should_continue():
             if not self._may_drain.wait(DRAIN_YIELD_SECONDS):
                 continue
-            with self._no_exclusive_requests:
-                self._no_exclusive_requests.wait_for(lambda: not self._exclusive_requests, DRAIN_YIELD_SECONDS)
-            with self._drain_lock:
+            with self._drain_turn():
                 stores = self.serving.open()
                 if stores is None:
                     return done
@@ -292,11 +268,14 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
-            model.texts_a_call if is_remote(model) else 0, self._built_points.has,
+            *((model.texts_a_call, model.texts_a_request) if is_remote(model) else (0, 0)), self._built_points.has,
         )  # fmt: skip
 
-    def _yielding_throttle(self) -> Throttle:
-        return Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+    def _background_context(self, stores: DerivedStores, model: Embedder) -> IndexingContext:
+        """The resources of work that yields to queries."""
+        return self._indexing_context(
+            stores, model, Throttle(self._admission.is_idle, self._admission.yield_to_queries)
+        )
 
     def _report_progress(self, chunks: int, pending: int) -> None:
         """Publish the progress of embedding, at intervals and at the end."""
@@ -359,24 +338,7 @@ class IndexService:
             return dropped
         if request.model is not None or request.vectors or request.rollback:
             return self.change_generation(request, progress)
-        return self.rebuild_tokens(progress) if request.tokens else self.rebuild_index(progress)
-
-    def rebuild_tokens(self, progress: OnEmbedded) -> int:
-        """Compute all token vectors again.
-
-        Returns:
-            The number of chunks that got any; 0 if none are kept.
-        """
-        found = self.serving.ensure()
-        model = self._models.for_generation(found)
-        with self.exclusive():
-            self.serving.begin_tokens(found, model)
-        self._are_tokens_complete = False
-        total, done = token_places.count_missing(self._database.read(), found.id), 0
-        if self.serving.token_identity(model):
-            for done in self._fill_tokens(found, model):
-                progress(done, max(0, total - done))
-        return done
+        return self.token_filling.rebuild(progress) if request.tokens else self.rebuild_index(progress)
 
     def rebuild_index(self, progress: OnEmbedded) -> int:
         """Rebuild the database's own indexes, full text, index and the links between variants, from the tables and
@@ -469,7 +431,8 @@ class IndexService:
         changes = self._changes
         change = partial(changes.roll_back, request.generation) if request.rollback else partial(changes.build, name)
         done = change(progress)
-        self._are_tokens_complete, self._unoptimized_points = False, 0
+        self._unoptimized_points = 0
+        self.token_filling.queue()
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch
                 archiver.complete_index(ArchivingContext.of(self._database, stores))
@@ -489,15 +452,6 @@ class IndexService:
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open within the context, to be compared with the serving one."""
         return self._changes.kept_closed()
-
-    def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
-        """Open the ledgers of the generations that do not serve; each with its generation."""
-        db = self._database.read()
-        others = [one for one in generation_states.stored(db) if one.state == "kept"]
-        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
-
-    def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
-        return generation.id, generations.ledger_for_reading(self._home, self._database, generation)
 
     def purge_generations(self, should_continue: Callable[[], bool]) -> int:
         """See ``GenerationChanges.purge``."""

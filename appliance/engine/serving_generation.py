@@ -7,23 +7,26 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from appliance.engine.index_location import IndexLocation
 from appliance.engine.leased_stores import LeasedStores
-from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
+from appliance.engine.model_cache import ModelCache, max_positions, token_identity, vector_identity
+from appliance.engine.passage_vectors import token_dimension
 from appliance.errors import IndexUnavailable, StoreError
 from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
-from appliance.store import generation_states, generations, server_collections, token_places
+from appliance.store import chunks, generation_states, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.database import Database
 from appliance.store.generation_states import Chunking, Generation
 from appliance.store.generations import DerivedStores
 from appliance.store.index.mirror import MirrorIndex
 from appliance.store.index.protocol import VectorIndex
+from appliance.store.vectors import VectorLedger
 
 if TYPE_CHECKING:
     from appliance_models import Embedder
@@ -166,6 +169,15 @@ class ServingGeneration:
     def serve(self, stores: DerivedStores) -> None:
         """Take the open stores of the generation that serves from now on; called where they are ``closed``."""
         self._stores.replace(stores)
+
+    def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
+        """Open the ledgers of the generations that do not serve; each with its generation."""
+        db = self._database.read()
+        others = [one for one in generation_states.stored(db) if one.state == "kept"]
+        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
+
+    def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
+        return generation.id, generations.ledger_for_reading(self._home, self._database, generation)
 
     # --- what its model reads ----------------------------------------------------------------------------
 

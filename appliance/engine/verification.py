@@ -22,7 +22,7 @@ def _verify_stores(database: Database, index_service: IndexService, *, deep: boo
     window = serving.model_window() if deep else None
     try:
         with serving.lease() as stores:
-            return check.verify(database, stores, window, index_service.other_ledgers())
+            return check.verify(database, stores, window, index_service.serving.other_ledgers())
     except IndexUnavailable as error:
         with index_service.preserve_vectors(), serving.without_index(error) as stores:
             return check.verify(database, stores, window)

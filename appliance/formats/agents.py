@@ -1,8 +1,8 @@
 """Logs of other coding agents, in their small dialects, by one reader.
 
-Antigravity, Copilot CLI, Cursor, Droid, Hermes, Kimi, OpenClaw (and Pi), OpenCode (exported), Qwen Code.
-They differ in how a record says who speaks and where the text stands: each dialect turns a record into an
-``_AgentTurn``, and the rest is the same for all.
+Antigravity, Copilot, Cursor, Droid, Hermes, Kimi, OpenClaw (and Pi), OpenCode, Qwen Code and, by the shape of their
+records (``agent_shapes``), Amp, Continue, Goose, Jan and others. They differ in how a record says who speaks and where
+the text stands: each dialect turns a record into an ``AgentTurn``, and the rest is the same for all.
 """
 
 from __future__ import annotations
@@ -14,40 +14,46 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
-from appliance.formats.agent_logs import ContentBlock, EchoFilter, LogSession, blocks_of, call_of, result_of
+from appliance.formats import (
+    agent_databases,
+    agent_logs,
+    agent_shapes,
+    agent_tasks,
+    json_fields,
+    opencode_storage,
+    unknown_text,
+)
+from appliance.formats import text as texts
+from appliance.formats.agent_logs import ContentBlock, EchoFilter, LogEntry, LogSession, blocks_of, call_of, result_of
+from appliance.formats.agent_shapes import (
+    ROLES,
+    AgentTurn,
+    content_blocks,
+    pair_in,
+    request_turns,
+    role_of,
+    sessions_in,
+    shape_confidence,
+    time_of,
+    turn_of,
+    turns_in,
+)
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, parse_time, with_attachments
 from appliance.types import InputProblem, Record, Role, SessionRecord
 
-_ROLES = json_fields.role_table(
-    user="user human",
-    assistant="assistant model ai",
-    system="system developer",
-    tool="tool toolResult tool_result bashExecution function",
-)
 # The program's markup around the person's text, and around the text that it adds.
-_USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query)>\n?(.*?)\n?</\1>", re.DOTALL)
+_USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query|task|feedback|user_message|answer)>\n?(.*?)\n?</\1>", re.DOTALL)
 _INJECTED = re.compile(r"\s*<(qwen:[\w-]+|environment_details|user_info|system_info|hook_context)\b.*", re.DOTALL)
+_KNOWN_KEYS = frozenset({"summary", "sessionTitle", "systemPayload", "cwd", "directory", "gitBranch", "version"})
+# Claude Code writes records of this shape with these keys.
+_CLAUDE_CODE_KEYS = frozenset({"uuid", "parentUuid", "isSidechain"})
+_SESSION_IDS = (
+    "sessionId", "session_id", "sessionID", "thread_id", "threadId", "conversationId", "conversation_id",
+)  # fmt: skip
+_COPILOT_TURNS = frozenset({"user.message", "assistant.message"})
+_KIMI_EVENTS = frozenset({"TurnBegin", "TurnEnd", "SteerInput", "ContentPart", "ToolCall", "ToolResult", "StepBegin"})
 _ANSWERS = frozenset({"PLANNER_RESPONSE", "NOTIFY_USER"})
-
-
-@dataclass(frozen=True, slots=True)
-class _AgentTurn:
-    """The content of one record.
-
-    ``agent`` is the speaker where that is not the session's own assistant. Logs that repeat themselves name the
-    ``stream`` of a text."""
-
-    role: Role
-    blocks: tuple[ContentBlock, ...] = ()
-    identity: str | None = None
-    parent: str | None = None
-    time: Any = None
-    hidden: bool = False
-    agent: str | None = None
-    model: str = ""
-    stream: str = ""
 
 
 @dataclass(slots=True)
@@ -66,52 +72,111 @@ class _AgentLog:
 
 
 def matches(head: DocumentHead) -> float:
-    """How surely this is one of the dialects."""
-    return max(map(_confidence, agent_logs.first_objects(head)), default=0.0)
+    """How surely this is one of the dialects, or has records of their shape."""
+    if head.tables:
+        return agent_databases.confidence(head.tables)
+    records = agent_logs.first_objects(head)
+    if records and all({"sessionId", "messageId", "message"} <= record.keys() for record in records):
+        # Gemini CLI's list of prompts: its sessions have them, with the answers.
+        return 0.0
+    best = max(map(_confidence, records), default=0.0)
+    if agent_tasks.is_task_file(head.name) and any(map(agent_shapes.is_turn, records)):
+        return max(best, 0.97)
+    if any(opencode_storage.kind_of(record, head.name) is not None for record in records[:1]):
+        return max(best, 0.9)
+    return max(best, shape_confidence(records))
 
 
 def _confidence(record: dict[str, Any]) -> float:
     kind, message = as_text(record.get("type")), as_dict(record.get("message"))
-    if {"step_index", "source", "type", "status"} <= record.keys():
+    if "step_index" in record and len({"source", "type", "status"} & record.keys()) > 1:
         return 0.95
+    if "step_index" in record and kind in ("USER_INPUT", *_ANSWERS):
+        return 0.9
     if "." in kind and isinstance(record.get("data"), dict) and {"id", "parentId"} & record.keys():
         return 0.95
     if kind in ("turn.prompt", "context.append_message", "context.append_loop_event"):
         return 0.95
+    if kind in _COPILOT_TURNS or (as_text(message.get("type")) in _KIMI_EVENTS and "payload" in message):
+        return 0.95
     if kind == "metadata" and "protocol_version" in record:
         return 0.9
+    if agent_tasks.is_shown(record) and "ts" in record:
+        return 0.95
     if "sessionId" in record and isinstance(message.get("parts"), list):
         return 0.95
-    if kind == "message" and as_text(message.get("role")) in _ROLES and "id" in record:
+    if kind == "message" and as_text(message.get("role")).lower() in ROLES and "id" in record:
         return 0.9
+    if kind == "message" and as_text(message.get("role")).lower() in ROLES and "content" in message:
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.7
     if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
         return 0.85
-    if not kind and as_text(record.get("role")) in _ROLES and "content" in message:
+    if not kind and as_text(record.get("role")).lower() in ROLES and "content" in message:
         return 0.9
     messages = [as_dict(item) for item in as_list(record.get("messages"))]
     if any("info" in item and "parts" in item for item in messages):
         return 0.9
-    return 0.85 if "session_id" in record and any(as_text(item.get("role")) in _ROLES for item in messages) else 0.0
+    if not kind and as_text(message.get("role")).lower() in ROLES and {"content", "parts"} & message.keys():
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.8
+    return (
+        0.85 if "session_id" in record and any(as_text(item.get("role")).lower() in ROLES for item in messages) else 0.0
+    )
 
 
 def parse(document: Document) -> Iterator[Record]:
     """The messages of the session in the order of the file."""
-    log = _AgentLog(document)
-    return agent_logs.records(agent_logs.entries(document), log.sessions.values(), partial(_record, log))
+    log = _AgentLog(document, facts=agent_tasks.facts_of(document) | _facts_beside(document))
+    if agent_tasks.is_read_elsewhere(document):
+        yield agent_tasks.read_elsewhere()
+        return
+    items: Iterator[LogEntry | InputProblem]
+    try:
+        is_database = agent_databases.is_database(document)
+    except texts.READ_ERRORS:
+        is_database = False  # the error is reported when the lines are read
+    items = agent_databases.sessions(document) if is_database else agent_logs.entries(document)
+    yield from agent_logs.records(items, log.sessions.values(), partial(_record, log))
+
+
+def _facts_beside(document: Document) -> dict[str, Any]:
+    """What a file beside the messages tells about their session (Jan, Vibe)."""
+    if not document.name.endswith("/messages.jsonl"):
+        return {}
+    for name in ("thread.json", "meta.json"):
+        if (file := document.context.find(name)) is not None:
+            item = next((item.data for item in agent_logs.entries(file) if isinstance(item, LogEntry)), {})
+            cwd = as_dict(item.get("environment")).get("working_directory")
+            facts = {"id": item.get("id") or item.get("session_id"), "title": item.get("title"), "cwd": cwd}
+            return {key: value for key, value in (facts | {"time": time_of(item)}).items() if value}
+    return {}
 
 
 def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record]:
-    if isinstance(data.get("messages"), list):
-        _update_session_facts(log, data | as_dict(data.get("info")))
-        for entry in json_fields.entries(data["messages"], "", "message"):
-            if isinstance(entry, InputProblem):
-                yield entry
-            else:
-                _, place, message = entry
-                dialect = _opencode if isinstance(message.get("info"), dict) else _plain
-                yield from _messages(log, dialect(message), place)
+    name = log.document.name
+    if (kind := opencode_storage.kind_of(data, name)) is not None:
+        for item in opencode_storage.assembled(log.document, data, kind):
+            yield from [item] if isinstance(item, InputProblem) else _container(log, item.data, item.where)
         return
-    turn = _dialect_of(data)(data)
+    if any(isinstance(data.get(key), list) for key in ("messages", "requests")):
+        yield from _container(log, data, where)
+        return
+    turn = _dialect_of(data)(data) if not agent_tasks.is_shown(data) else None
+    if agent_tasks.is_shown(data):
+        turn = agent_tasks.shown_turn(data, is_first=not log.sessions)
+        if turn is None:
+            return
+    if turn is None and turn_of(data) is None and (turns_in(data) is not None or sessions_in(data)):
+        yield from _container(log, data, where)
+        return
+    turn = turn or turn_of(data)
+    if turn is None and (pair := pair_in(data)):
+        for one in pair:
+            if (turn := turn_of(one)) is not None:
+                yield from _messages(log, turn, where)
+        return
+    if turn is None:
+        turn, notes = _rescued(data, where)
+        yield from notes
     if turn is None:
         _update_session_facts(log, data)
         parent = log.nearest.get(agent_logs.own_id(data.get("parentId", data.get("parentUuid"))) or "")
@@ -119,60 +184,120 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
         if parent and identity:
             log.nearest.setdefault(identity, parent)
         return
-    if session := agent_logs.own_id(data.get("sessionId")):
+    if agent_tasks.is_task_file(name):
+        turn = agent_tasks.sent_turn(turn)
+    if session := agent_logs.first_own_id(data, *_SESSION_IDS):
+        if log.facts.get("id") not in (None, session) and log.sessions:
+            # The file holds several sessions.
+            log.facts = {}
         log.facts.setdefault("id", session)
         log.facts.setdefault("cwd", data.get("cwd"))
     yield from _messages(log, turn, where)
+
+
+def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tuple[AgentTurn | None, list[InputProblem]]:
+    """The turn of a record whose words stand under a key, or whose speaker under a name, that no dialect has.
+    ``is_turn`` if its place shows it to be one."""
+    message = as_dict(data.get("message")) or data
+    role = role_of(as_text(message.get("role")) or first_text(data, "role", "type"))
+    identity = agent_logs.own_id(data.get("id"))
+    words = message.get("content") if message is not data or is_turn else None
+    if role in ("user", "assistant") and "messages" not in data:
+        if not (text := unknown_text.text_of(message, _KNOWN_KEYS)):
+            return None, [unknown_text.lost(where)]
+        block = ContentBlock("words", text, is_unknown=True)
+        return AgentTurn(role, (block,), identity, time=time_of(data, message)), []
+    if role is None and (text := unknown_text.text_of(words)):
+        problem = InputProblem(where, "the role is missing or unknown; imported as system")
+        return AgentTurn("system", (ContentBlock("words", text),), identity, time=time_of(data, message)), [problem]
+    return None, []
+
+
+def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record]:
+    """A session, or several, in one object."""
+    # The place of a file's only object says nothing.
+    where = "" if where in ("line 1", "line 1, record 1") else where
+    for session in sessions_in(data):
+        yield from _container(log, session, where)
+    turns = data.get("messages")
+    if not isinstance(turns, list):
+        turns = request_turns(data) or turns_in(data) or []
+    if log.sessions:
+        # The file holds several sessions.
+        log.facts, log.session_id = {}, None
+    heads = [as_dict(data.get(key)) for key in ("info", "session", "session_meta", "thread")]
+    head = {key: value for one in heads for key, value in one.items() if key != "messages"}
+    _update_session_facts(log, data | head | {"messages": turns})
+    for entry in json_fields.entries(turns, where, "message"):
+        if isinstance(entry, InputProblem):
+            yield entry
+            continue
+        _, place, message = entry
+        if isinstance(message.get("info"), dict) and "parts" in message:
+            yield from _messages(log, _opencode(message), place)
+        elif (turn := _plain_or_none(message)) is not None or (turn := turn_of(message)) is not None:
+            yield from _messages(log, turn, place)
+        else:
+            turn, notes = _rescued(message, place, is_turn=True)
+            yield from notes
+            yield from _messages(log, turn, place) if turn else ()
 
 
 def _update_session_facts(log: _AgentLog, data: dict[str, Any]) -> None:
     """Keep what a record without a message tells about the session."""
     inner = as_dict(data.get("data"))
     opens = as_text(data.get("type")) in ("session", "session_start") or "messages" in data
+    is_header = "working_dir" in data
     facts = {
-        "id": inner.get("sessionId") or data.get("session_id") or data.get("sessionId") or (opens and data.get("id")),
-        "title": data.get("title") or data.get("sessionTitle") or data.get("summary"),
-        "cwd": data.get("cwd") or data.get("directory") or as_dict(inner.get("context")).get("cwd"),
+        "id": inner.get("sessionId") or agent_logs.first_own_id(data, *_SESSION_IDS) or (opens and data.get("id")),
+        "title": data.get("title") or data.get("sessionTitle") or data.get("customTitle") or data.get("summary")
+        or (is_header and data.get("description")) or (opens and as_text(data.get("name"))),
+        "cwd": first_text(data, "cwd", "directory", "working_dir", "workspaceDirectory", "workspacePath")
+        or as_dict(inner.get("context")).get("cwd"),
+        "parent": (opens and data.get("parent_session")) or data.get("parentID"),
         "time": as_dict(data.get("time")).get("created")
         or inner.get("startTime")
         or data.get("session_start")
         or data.get("created_at")
-        or (opens and data.get("timestamp")),
-    }
+        or data.get("creationDate")
+        or (opens and time_of({key: value for key, value in data.items() if key != "messages"})),
+    }  # fmt: skip
     for key, value in facts.items():
-        if value and (key != "id" or agent_logs.own_id(value)):
+        if value and (key not in ("id", "parent") or agent_logs.own_id(value)):
             log.facts.setdefault(key, value)
 
 
 # --- dialects -----------------------------------------------------------------------------------------
 
 
-def _dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], _AgentTurn | None]:
+def _dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], AgentTurn | None]:
     kind = as_text(data.get("type"))
     if "step_index" in data:
         return _antigravity
     if kind.startswith(("turn.", "context.")):
         return _kimi
-    if "." in kind and isinstance(data.get("data"), dict):
+    if "." in kind and (isinstance(data.get("data"), dict) or kind in _COPILOT_TURNS):
         return _copilot
+    if as_text(as_dict(data.get("message")).get("type")) in _KIMI_EVENTS:
+        return _kimi_wire
     return _plain_or_none
 
 
-def _plain_or_none(data: dict[str, Any]) -> _AgentTurn | None:
+def _plain_or_none(data: dict[str, Any]) -> AgentTurn | None:
     """A record with a role of its own or of its message; other records are bookkeeping."""
     turn = _plain(data)
     return turn if turn.blocks else None
 
 
-def _plain(data: dict[str, Any]) -> _AgentTurn:
+def _plain(data: dict[str, Any]) -> AgentTurn:
     """Cursor, Droid, Hermes, OpenClaw, Qwen: a role, and content or parts, in the record or in its ``message``."""
     message = as_dict(data.get("message")) or data
     speaker = as_text(message.get("role")) or first_text(data, "role", "type")
-    role = _ROLES.get(speaker)
-    blocks = tuple(blocks_of(message.get("content", message.get("parts")))) if role else ()
-    if role == "tool":
+    role = role_of(speaker)
+    blocks = tuple(content_blocks(message.get("content", message.get("parts")))) if role else ()
+    if role == "tool" and not any(block.kind in ("call", "result") for block in blocks):
         result = result_of(message)
-        blocks = (replace(result, name=result.name or as_text(message.get("name"))),)
+        blocks = (replace(result, name=result.name or as_text(message.get("name"))),) if result.text else ()
     elif role == "assistant":
         blocks += tuple(call_of(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict))
         if reasoning := first_text(message, "reasoning_content", "reasoning"):
@@ -180,33 +305,40 @@ def _plain(data: dict[str, Any]) -> _AgentTurn:
     notice = role == "user" and as_text(data.get("subtype")) == "notification"
     if notice and as_dict(data.get("systemPayload")):
         role = "system"
-    identity = agent_logs.first_own_id(data, "id", "uuid")
+    identity = agent_logs.first_own_id(data, "id", "uuid", "message_id", "messageId")
     parent = agent_logs.first_own_id(data, "parentId", "parentUuid")
-    time = data.get("timestamp") or message.get("timestamp") or data.get("created_at")
+    time = time_of(data, message)
     model = as_text(data.get("model")) or as_text(message.get("model"))
     hidden = role == "system" and not notice
-    return _AgentTurn(role or "system", blocks, identity, parent, time, hidden=hidden, model=model)
+    return AgentTurn(role or "system", blocks, identity, parent, time, hidden=hidden, model=model)
 
 
-def _opencode(data: dict[str, Any]) -> _AgentTurn:
+def _opencode(data: dict[str, Any]) -> AgentTurn:
     """A message's ``info`` and its parts; a tool's part holds its call and its result."""
     info = as_dict(data.get("info"))
-    role = _ROLES.get(as_text(info.get("role")), "system")
+    role = role_of(as_text(info.get("role"))) or "system"
     blocks: list[ContentBlock] = []
+    added: list[tuple[str, bool]] = []
     for part in map(as_dict, as_list(data.get("parts"))):
         state = as_dict(part.get("state"))
         if part.get("type") == "tool":
             call = {"name": part.get("tool"), "id": part.get("callID"), "input": state.get("input")}
             blocks += [call_of(call), result_of({"toolCallId": part.get("callID"), "output": state.get("output")})]
-        elif part.get("synthetic") is not True:
-            # Synthetic parts are what the program adds to a prompt.
+        elif part.get("synthetic") is True:
+            # What the program adds to a prompt.
+            added += [(as_text(part.get("text")), True)]
+        else:
             blocks += blocks_of(part)
+    if error := first_text(as_dict(as_dict(info.get("error")).get("data")), "message"):
+        added.append((error, False))
     identity, parent = agent_logs.own_id(info.get("id")), agent_logs.own_id(info.get("parentID"))
     time, model = as_dict(info.get("time")).get("created"), as_text(info.get("modelID"))
-    return _AgentTurn(role, tuple(blocks), identity, parent, time, hidden=role == "system", model=model)
+    model = model or first_text(as_dict(info.get("model")), "modelID")
+    hidden = role == "system"
+    return AgentTurn(role, tuple(blocks), identity, parent, time, hidden=hidden, model=model, added=tuple(added))
 
 
-def _antigravity(data: dict[str, Any]) -> _AgentTurn | None:
+def _antigravity(data: dict[str, Any]) -> AgentTurn | None:
     """Steps of the person, of the model with its tools, or of the program."""
     kind = as_text(data.get("type"))
     text = as_text(data.get("content"))
@@ -224,7 +356,7 @@ def _antigravity(data: dict[str, Any]) -> _AgentTurn | None:
     elif as_text(data.get("source")) != "SYSTEM":
         role, blocks = "tool", (ContentBlock("result", text, kind.lower()),)
     step = agent_logs.own_id(data.get("step_index"))
-    return _AgentTurn(role, blocks, step, None, data.get("created_at"), hidden=role == "system")
+    return AgentTurn(role, blocks, step, None, data.get("created_at"), hidden=role == "system")
 
 
 def _decode_string(value: Any) -> Any:
@@ -236,15 +368,15 @@ def _decode_string(value: Any) -> Any:
     return value
 
 
-def _copilot(data: dict[str, Any]) -> _AgentTurn | None:
+def _copilot(data: dict[str, Any]) -> AgentTurn | None:
     """Events. The arguments of a tool stand in the message that requests it."""
-    kind, fields = as_text(data.get("type")), as_dict(data.get("data"))
+    kind, fields = as_text(data.get("type")), as_dict(data.get("data")) or data
     call = as_text(fields.get("parentToolCallId"))
     agent = (agent_logs.own_id(call) or "agents") if call else None
     identity, parent = agent_logs.own_id(data.get("id")), agent_logs.own_id(data.get("parentId"))
     model = as_text(fields.get("model"))
-    turn = _AgentTurn("system", (), identity, parent, data.get("timestamp"), agent=agent, model=model)
-    words = ContentBlock("words", first_text(fields, "content", "message"))
+    turn = AgentTurn("system", (), identity, parent, data.get("timestamp"), agent=agent, model=model)
+    words = ContentBlock("words", first_text(fields, "content", "message", "prompt", "output", "text"))
     if kind == "user.message":
         names = [first_text(as_dict(item), "displayName", "path") for item in as_list(fields.get("attachments"))]
         files = tuple(ContentBlock("file", "", name) for name in names if name)
@@ -262,12 +394,12 @@ def _copilot(data: dict[str, Any]) -> _AgentTurn | None:
     return None
 
 
-def _kimi(data: dict[str, Any]) -> _AgentTurn | None:
+def _kimi(data: dict[str, Any]) -> AgentTurn | None:
     """Prompts, as the person typed them and as the model got them, and the events of the agent's loop."""
     kind = as_text(data.get("type"))
     agent = as_text(data.get("agentId"))
     is_prompt = kind in ("turn.prompt", "turn.steer")
-    turn = _AgentTurn("user", time=data.get("time"), agent=agent if agent not in ("", "main") else None, stream=kind)
+    turn = AgentTurn("user", time=data.get("time"), agent=agent if agent not in ("", "main") else None, stream=kind)
     message = data if is_prompt else as_dict(data.get("message"))
     own = as_dict(message.get("origin")).get("kind") in (None, "user")
     if is_prompt:
@@ -291,10 +423,27 @@ def _kimi(data: dict[str, Any]) -> _AgentTurn | None:
     return None
 
 
+def _kimi_wire(data: dict[str, Any]) -> AgentTurn | None:
+    """The events of earlier versions of Kimi."""
+    message = as_dict(data.get("message"))
+    kind, payload = as_text(message.get("type")), as_dict(message.get("payload"))
+    turn = AgentTurn("assistant", time=data.get("timestamp"))
+    if kind in ("TurnBegin", "SteerInput"):
+        return replace(turn, role="user", blocks=tuple(content_blocks(payload.get("user_input"))))
+    if kind == "ContentPart":
+        return replace(turn, blocks=tuple(content_blocks(payload)))
+    if kind == "ToolCall":
+        return replace(turn, blocks=(call_of(payload),))
+    if kind == "ToolResult":
+        result = result_of({"tool_call_id": payload.get("tool_call_id"), "output": payload.get("return_value")})
+        return replace(turn, role="tool", blocks=(result,))
+    return None
+
+
 # --- all dialects -------------------------------------------------------------------------------------
 
 
-def _messages(log: _AgentLog, turn: _AgentTurn, where: str) -> Iterator[Record]:
+def _messages(log: _AgentLog, turn: AgentTurn, where: str) -> Iterator[Record]:
     """The messages of a turn: its text once, with reasoning, calls and results where they stand."""
     texts = [block.text for block in turn.blocks if block.kind == "words" and block.text]
     words, added = _split_user_text(texts) if turn.role == "user" else ("\n\n".join(texts), [])
@@ -303,7 +452,8 @@ def _messages(log: _AgentLog, turn: _AgentTurn, where: str) -> Iterator[Record]:
     log_session = _session(log, turn, words)
     sent, notes = parse_time(turn.time, where)
     yield from notes if turn.blocks else ()
-    sidechain = {"sidechain": True} if turn.agent else {}
+    yield from agent_logs.unknown_notes(turn.blocks, where)
+    sidechain = {"sidechain": True} if turn.agent or log_session.session.metadata.get("sidechain") else {}
     parent = log.nearest.get(turn.parent or "")
     first: str | None = None
 
@@ -347,9 +497,9 @@ def _messages(log: _AgentLog, turn: _AgentTurn, where: str) -> Iterator[Record]:
             if turn.hidden:
                 metadata["hidden"] = True
             yield from emit(turn.role, text, "", metadata, reply_to=parent)
-    for n, context in enumerate(added, 1):
-        part = "" if n == 1 and not words.strip() else f"-context-{n}"
-        yield from emit("system", context, part, {"hidden": True}, reply_to=owner)
+    for n, (context, is_hidden) in enumerate([*((text, True) for text in added), *turn.added], 1):
+        part = "" if n == 1 and not words.strip() and not turn.added else f"-context-{n}"
+        yield from emit("system", context, part, {"hidden": True} if is_hidden else {}, reply_to=owner)
     if turn.identity and (message_id := first or parent):
         log.nearest.setdefault(turn.identity, message_id)
 
@@ -371,7 +521,7 @@ def _split_user_text(texts: list[str]) -> tuple[str, list[str]]:
     return "\n\n".join(words), added
 
 
-def _session(log: _AgentLog, turn: _AgentTurn, words: str) -> LogSession:
+def _session(log: _AgentLog, turn: AgentTurn, words: str) -> LogSession:
     """The session of a turn: the file's own, or that of the agent who speaks."""
     facts = log.facts
     identity = agent_logs.own_id(facts.get("id")) or log.session_id or agent_logs.id_in_name(log.document)
@@ -383,7 +533,8 @@ def _session(log: _AgentLog, turn: _AgentTurn, words: str) -> LogSession:
         log.session_id = identity
     key = f"{identity}/{turn.agent}" if turn.agent else identity
     if key not in log.sessions:
-        metadata: dict[str, Any] = {"sidechain": True, "parent": identity} if turn.agent else {}
+        parent = identity if turn.agent else as_text(facts.get("parent"))
+        metadata: dict[str, Any] = {"sidechain": True, "parent": parent} if parent else {}
         if folder := as_text(facts.get("cwd")):
             metadata["folder"] = folder
         title = None if turn.agent else as_text(facts.get("title")) or None

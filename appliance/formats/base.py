@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from appliance.types import Record
+from appliance.types import InputProblem, Record
 
 HEAD_BYTES = 65_536
 
@@ -40,8 +40,8 @@ class DocumentContext:
 
     ``find`` returns the document at a path relative to this one's folder ("../users.json"), within the
     folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
-    match in order. ``names`` returns the paths of the files in this one's folder and below, relative to it.
-    ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
+    match in order; ``find_all`` returns every match. ``names`` returns the paths of the files in this one's folder and
+    below, relative to it. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
     documents of a folder or zip have the same ``shared``.
     """
 
@@ -49,6 +49,7 @@ class DocumentContext:
     me: str | None = None
     names: Callable[[], Sequence[str]] = lambda: ()
     shared: dict[Hashable, Any] = field(default_factory=dict)
+    find_all: Callable[[str], Sequence[Document]] = lambda path: ()
 
     def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
         """The value under ``key``, created once for all documents of the folder or zip: a table of its users."""
@@ -65,7 +66,7 @@ class Document:
     returns a fresh binary stream, to be used in a ``with`` statement. ``size`` is what the file system or the
     zip states, and a zip may be wrong. ``explicit`` is True for a file that the user named, False for one that was
     found in a folder or a zip: many of those are no chats, which is no error. ``path`` is the file itself,
-    None for a member of a zip.
+    None for a member of a zip. ``notes`` are what was noted when it was found.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Document:
     explicit: bool = True
     path: Path | None = None
     context: DocumentContext = field(default_factory=DocumentContext)
+    notes: tuple[InputProblem, ...] = ()
 
 
 class Parser(Protocol):

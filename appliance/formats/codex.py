@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import EchoFilter, LogSession, hash_words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
@@ -27,13 +27,21 @@ _CALLS = dict.fromkeys(("function_call", "custom_tool_call", "mcp_tool_call"), "
 _OUTPUTS = frozenset(
     {"function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output"}
 )
+_CALL_KEYS = frozenset({"tool_calls", "function_call", "function"})
+_PAYLOAD_KEYS = frozenset({"content", "phase", "internal_chat_message_metadata_passthrough"})
+# Events whose message is the program's.
+_NOTICES = frozenset(
+    "error warning stream_error background_event deprecation_notice turn_aborted guardian_warning"
+    " mcp_startup_update skills_update_available model_reroute".split()
+)
+_KINDS = frozenset({"message", "reasoning", "agent_message", *_CALLS, *_OUTPUTS})
 _ARGUMENTS = ("arguments", "input", "action", "summary", "revised_prompt")
 _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 
 _INJECTED = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<(?:user_instructions|environment_context|permissions instructions|INSTRUCTIONS"
     r"|apps_instructions|plugins_instructions|skills_instructions|collaboration_mode|personality_spec|model_switch"
-    r"|turn_aborted|user_shell_command|subagent_notification|user_action|recommended_plugins|skill)\b)"
+    r"|turn_aborted|user_shell_command|user_editable_context|hook_prompt|memory_summary|subagent_notification|user_action|recommended_plugins|skill)\b)"
 )
 _IMAGE_TAG = re.compile(r"\s*</?image\b[^>]*>\s*")
 
@@ -45,6 +53,10 @@ def matches(head: DocumentHead) -> float:
         kind = as_text(record.get("type"))
         if kind in _ENVELOPES and isinstance(record.get("payload"), dict):
             return 0.95
+        payload = as_dict(record.get("payload"))
+        is_dated = "timestamp" in record or "timestamp" in payload
+        if is_dated and payload.get("role") in ("user", "assistant") and "content" in payload:
+            best = max(best, 0.9)
         if "record_type" in record or ({"id", "timestamp", "instructions"} <= record.keys() and not kind):
             best = max(best, 0.7)
         elif (kind in ("function_call", "function_call_output") and "call_id" in record) or (
@@ -57,11 +69,33 @@ def matches(head: DocumentHead) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _CodexOverview:
-    """What only the whole file tells: the session, hashes of the person's texts, and the place of the last record."""
+    """What only the whole file tells: the session, hashes of the person's texts, whether the shown stream has a text of
+    the person for each turn that was answered, and the places of input that it may still get."""
 
     session: SessionRecord
     typed: frozenset[int]
-    end: str
+    is_complete: bool
+    unanswered: frozenset[str]
+
+
+@dataclass(slots=True)
+class _CodexTurns:
+    """The turns of a file, each from the person's input to the first answer."""
+
+    is_complete: bool = True
+    has_shown_text: bool = False
+    inputs: list[str] = field(default_factory=list)
+
+    def add(self, record: _CodexRecord) -> None:
+        payload = record.payload
+        if _typed_text(record) is not None:
+            self.has_shown_text = True
+        elif record.stream == "response_item" and record.kind == "message" and payload.get("role") == "user":
+            texts = [t for t in _input_texts(payload) if not _IMAGE_TAG.fullmatch(t) and not _INJECTED.match(t)]
+            self.inputs += [record.where] if texts else []
+        elif record.kind in ("agent_message", "AgentMessage") or payload.get("role") == "assistant":
+            self.is_complete &= self.has_shown_text or not self.inputs
+            self.has_shown_text, self.inputs = False, []
 
 
 @dataclass(slots=True)
@@ -106,6 +140,12 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
             outer = "session_meta"
         time = data.get("timestamp") or data.get("created_at")
     kind = as_text(payload.get("type"))
+    if outer not in _ENVELOPES:
+        # The envelope says nothing, or something new.
+        is_event = kind.endswith(("_message", "_reasoning")) or kind == "item_completed" or "message" in payload
+        outer = "event_msg" if is_event else "response_item" if kind or "role" in payload else outer
+    if outer == "response_item" and payload.get("role") in ("user", "assistant") and kind not in _KINDS:
+        kind = "message"
     if outer == "event_msg" and kind == "item_completed":
         payload = as_dict(payload.get("item"))
         return _CodexRecord("item", as_text(payload.get("type")), payload, time, where)
@@ -123,12 +163,13 @@ def _overview(document: Document) -> _CodexOverview:
     typed: set[int] = set()
     start: Any = None
     opening: list[Any] = []
-    end = ""
+    turns = _CodexTurns()
     for item in agent_logs.entries(document):
         if isinstance(item, InputProblem):
             continue
         record = _open_envelope(item.data, item.where)
-        payload, end = record.payload, record.where
+        payload = record.payload
+        turns.add(record)
         if record.kind == "session_meta":
             # A fork repeats the metadata of the session that it left after its own.
             inner = as_dict(payload.get("meta"))
@@ -147,7 +188,9 @@ def _overview(document: Document) -> _CodexOverview:
     if identity is None:
         identity = agent_logs.id_in_name(document) or agent_logs.made_id("codex", start, *opening)
     created, _ = parse_time(start, "")
-    return _CodexOverview(SessionRecord(identity, title, created, metadata), frozenset(typed), end)
+    unanswered = frozenset() if turns.has_shown_text else frozenset(turns.inputs)
+    session = SessionRecord(identity, title, created, metadata)
+    return _CodexOverview(session, frozenset(typed), bool(typed) and turns.is_complete, unanswered)
 
 
 def _session_metadata(meta: dict[str, Any]) -> dict[str, Any]:
@@ -166,14 +209,29 @@ def _typed_text(record: _CodexRecord) -> str | None:
     """The person's text in a record of the shown stream; None in any other record."""
     if record.stream == "event_msg" and record.kind == "user_message":
         if as_text(record.payload.get("kind")) in ("", "plain"):
-            return as_text(record.payload.get("message"))
+            return _event_text(record.payload)
     elif record.stream == "item" and record.kind == "UserMessage":
         return agent_logs.words_of(record.payload.get("content"))
     return None
 
 
+def _event_text(payload: dict[str, Any]) -> str:
+    """The text of an event; of one in an unknown shape, every string."""
+    text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
+    return text or unknown_text.text_of({key: payload[key] for key in unknown_text.TEXT_KEYS if key in payload})
+
+
 def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
     payload, kind, stream = record.payload, record.kind, record.stream
+    if (
+        stream == "event_msg"
+        and kind in ("user_message", "agent_message")
+        and as_text(payload.get("kind")) != "context"
+    ):
+        if not _event_text(payload):
+            yield unknown_text.lost(record.where)
+        elif not as_text(payload.get("message")):
+            yield unknown_text.kept(record.where)
     identity = agent_logs.own_id(payload.get("id"))
     if stream == "response_item" and kind == "message":
         yield from _response(log, record, identity)
@@ -193,8 +251,7 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         if not log.echoes.is_echo(stream, "user", text):
             yield from _user_message(log, record, text, pictures, identity)
     elif kind in ("agent_message", "AgentMessage") and stream != "response_item":
-        text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
-        yield from _answer(log, record, text, identity)
+        yield from _answer(log, record, _event_text(payload), identity)
     elif kind == "agent_message":
         author = as_text(payload.get("author")) or None
         sent, _ = parse_time(record.time, record.where)
@@ -208,6 +265,14 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         )
     elif kind == "compacted":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {"hidden": True})
+    elif stream == "event_msg" and not kind and (text := unknown_text.text_of(payload)):
+        yield InputProblem(record.where, "the record has no type; imported as system")
+        yield from _emit(log, record, "system", text, identity, {})
+    elif (stream == "event_msg" and kind not in _NOTICES and as_text(payload.get("message"))) or (
+        stream == "response_item" and kind not in _KINDS and unknown_text.text_under_text_keys(payload)
+    ):
+        note = f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out"
+        yield InputProblem(record.where, note, harmless=True)
     elif kind == "error" and stream == "event_msg":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {})
 
@@ -217,17 +282,28 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
     payload = record.payload
     role = as_text(payload.get("role"))
     content = payload.get("content", payload.get("message"))
+    if isinstance(content, dict):
+        content = [content]
     if content is not None and not isinstance(content, str | list):
         yield InputProblem(record.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
-    texts: list[str] = [content] if isinstance(content, str) else []
+    texts: list[str] = []
     pictures: list[dict[str, str]] = []
-    for block in as_list(content):
+    for block in [content] if isinstance(content, str) else as_list(content):
         fields = {"text": block} if isinstance(block, str) else as_dict(block)
-        if as_text(fields.get("type")) in _BLOCKS and (text := as_text(fields.get("text"))):
+        if known := _input_texts({"content": [fields]}):
+            texts += known
+        elif "image" in as_text(fields.get("type")):
+            pictures += [{"name": "image"}] if fields.get("image_url") else []
+        elif text := unknown_text.text_of(fields):
             texts.append(text)
-        elif fields.get("type") == "input_image" and fields.get("image_url"):
-            pictures.append({"name": "image"})
+            yield unknown_text.kept(record.where, as_text(fields.get("type")))
+    if role in ("user", "assistant") and not texts and not pictures and not _CALL_KEYS & payload.keys():
+        if text := unknown_text.text_of(payload, _PAYLOAD_KEYS):
+            texts.append(text)
+            yield unknown_text.kept(record.where)
+        else:
+            yield unknown_text.lost(record.where)
     text = "\n\n".join(texts)
     if role in ("tool", "function"):
         yield from _output(log, record, payload.get("tool_call_id"), text, identity, as_text(payload.get("name")))
@@ -243,6 +319,14 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
     elif text.strip():
         yield InputProblem(record.where, f"unknown role {role!r}; imported as system")
         yield from _emit(log, record, "system", text, identity, {})
+
+
+def _input_texts(payload: dict[str, Any]) -> list[str]:
+    """The texts of a message's content."""
+    content = payload.get("content", payload.get("message"))
+    blocks = [content] if isinstance(content, str) else as_list(content)
+    fields = [{"text": block} if isinstance(block, str) else as_dict(block) for block in blocks]
+    return [text for one in fields if as_text(one.get("type")) in _BLOCKS and (text := as_text(one.get("text")))]
 
 
 def _answer(log: _CodexLog, record: _CodexRecord, text: str, identity: str | None) -> Iterator[Record]:
@@ -261,7 +345,7 @@ def _model_input(
         words, added = texts, []
     else:
         # Text at the end of a file may not have reached the shown stream yet.
-        is_complete = bool(typed) and record.where != log.overview.end
+        is_complete = log.overview.is_complete and record.where not in log.overview.unanswered
         words = [t for t in texts if hash_words(t) in typed or not (is_complete or _INJECTED.match(t))]
         added = [t for t in texts if t not in words]
     text = "\n\n".join(words)

@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
-from itertools import chain, islice, pairwise
+from datetime import date, datetime, time, timedelta
+from itertools import chain, islice
 
 from appliance.formats import aider, json_stream, markdown_lines
 from appliance.formats import markdown_words as words
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.markdown_lines import DATED, TIMED, FencedCode, TurnOpener, clock_of, day_of, parse_opener
-from appliance.formats.markdown_words import Side
+from appliance.formats.markdown_shapes import DOCUMENT_CONFIDENCE, ShapeVerdict, TranscriptShapes, verdict_of
 from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
+from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Order, decide_orders
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
-# This many turns show how a conversation goes; the rest is only counted.
-_MAX_TURNS_WEIGHED = 2000
-# The lines before the first turn of a saved page: a title, the time of the export, a link.
-_MAX_PREAMBLE_LINES = 25
 _MAX_TITLE_CHARACTERS = 300
-_DOCUMENT_NAME_CONFIDENCE = 0.4
 
 _OTHER_FORMAT = re.compile(r"\s*(?:[{]|\[\s*[{\"\[]|<!|<\?xml|<html|%PDF|BEGIN:|From \S+ )", re.IGNORECASE)
 _DOCUMENTS = re.compile(
@@ -45,56 +40,30 @@ _LINK = re.compile(
     r"https?://(?:www\.)?(?:chatgpt\.com|chat\.openai\.com|claude\.ai|gemini\.google\.com|grok\.com"
     r"|chat\.deepseek\.com|www\.perplexity\.ai)/[\w/.-]*?(?P<id>[0-9a-f]{8}[0-9a-f-]{8,})"
 )
+_CREATED = re.compile(
+    r"[*_>\s-]*(?:created|date|started|erstellt|datum|fecha|creado|créé|data)(?: (?:on|at|am|le|el))?[*_]*:[*_]*"
+    r"\s*(?P<time>\S.{0,60}?)",
+    re.IGNORECASE,
+)
 _TOOL_KINDS = {"result": "result", "output": "result", "call": "call", "tool": "call", "function": "call"}
 
 _Lines = Iterator[tuple[int, str]]
 
 
 @dataclass(slots=True)
-class _ShapeStatistics:
-    """The openers of one shape. A place is the number of lines with text, and of headings, up to a line."""
-
-    lines: int = 0
-    conversational_lines: int = 0
-    names: Counter[str] = field(default_factory=Counter)
-    order: list[str] = field(default_factory=list)
-    first: tuple[int, int] = (0, 0)
-    last: tuple[int, int] = (0, 0)
-
-    def add(self, opener: TurnOpener, place: tuple[int, int]) -> None:
-        self.lines += 1
-        self.conversational_lines += words.CONVERSATIONAL.search(opener.rest) is not None
-        self.names[opener.name] += 1
-        if len(self.order) < _MAX_TURNS_WEIGHED:
-            self.order.append(opener.name)
-        self.first = self.first if self.lines > 1 else place
-        self.last = place
-
-
-@dataclass(slots=True)
 class _TranscriptSurvey:
-    shapes: dict[str, _ShapeStatistics] = field(default_factory=dict)
+    shapes: TranscriptShapes = field(default_factory=TranscriptShapes)
     fences: FencedCode = field(default_factory=FencedCode)
     times: dict[HeaderStyle, DateOrderEvidence] = field(default_factory=dict)
     latest_hour: int = 0
     earliest_hour: int = 23
     has_half_markers: bool = False
-    end: tuple[int, int] = (0, 0)
     aider: aider.AiderDialect = field(default_factory=aider.AiderDialect)
 
     @property
     def may_be_12_hour(self) -> bool:
         """Whether the clock may have twelve hours and no AM or PM."""
         return not self.has_half_markers and self.latest_hour <= 12 and self.earliest_hour > 0
-
-
-@dataclass(frozen=True, slots=True)
-class _ShapeVerdict:
-    """The confidence that the file's turns have this shape, and its speakers; people have no side."""
-
-    score: float
-    shape: str
-    names: dict[str, Side | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +81,10 @@ def matches(head: DocumentHead) -> float:
     survey = _survey(enumerate(head.text.removesuffix("\n").split("\n"), 1))
     if survey.aider.starts:
         return 0.97
-    verdict = _verdict(survey)
+    verdict = verdict_of(survey.shapes)
     if verdict is None or verdict.shape == "dated":
         return 0.0
-    return min(verdict.score, _DOCUMENT_NAME_CONFIDENCE) if _DOCUMENTS.search(head.name) else verdict.score
+    return min(verdict.score, DOCUMENT_CONFIDENCE) if _DOCUMENTS.search(head.name) else verdict.score
 
 
 def parse(document: Document) -> Iterator[Record]:
@@ -134,7 +103,7 @@ def parse(document: Document) -> Iterator[Record]:
             yield from problems
             problems.clear()
             yield record
-    elif (verdict := _verdict(survey)) is None:
+    elif (verdict := verdict_of(survey.shapes)) is None:
         yield InputProblem("", "no line begins a speaker's turn; no messages", harmless=True)
         yield from (line for line in json_stream.lines(document) if isinstance(line, InputProblem))
     else:
@@ -170,13 +139,13 @@ def _survey(lines: Iterable[tuple[int, str]]) -> _TranscriptSurvey:
                 _add_time(survey, opener.time, number)
     if survey.fences.end():
         _count_openers(survey, in_code)
-    survey.end = (filled, headings)
+    survey.shapes.end = (filled, headings)
     return survey
 
 
 def _count_openers(survey: _TranscriptSurvey, openers: list[tuple[TurnOpener, tuple[int, int]]]) -> None:
     for opener, place in openers:
-        survey.shapes.setdefault(opener.shape, _ShapeStatistics()).add(opener, place)
+        survey.shapes.add(opener, place)
     openers.clear()
 
 
@@ -189,111 +158,8 @@ def _add_time(survey: _TranscriptSurvey, stamp: str, number: int) -> None:
         survey.earliest_hour = min(survey.earliest_hour, head.clock[0])
 
 
-def _verdict(survey: _TranscriptSurvey) -> _ShapeVerdict | None:
-    """The shape with the highest confidence."""
-    verdicts = [
-        verdict
-        for shape, statistics in survey.shapes.items()
-        for verdict in (_score_assistant_chat(shape, statistics, survey), _score_people_chat(shape, statistics, survey))
-        if verdict is not None
-    ]
-    return max(verdicts, key=lambda verdict: (verdict.score, survey.shapes[verdict.shape].lines), default=None)
-
-
-def _score_assistant_chat(shape: str, seen: _ShapeStatistics, survey: _TranscriptSurvey) -> _ShapeVerdict | None:
-    """The confidence that the shape is that of a conversation with an assistant."""
-    names = _sides(shape, seen)
-    order = [side for name in seen.order if (side := names.get(name)) in ("user", "assistant")]
-    if len(set(order)) < 2:
-        return None
-    pairs = sum(pair == ("user", "assistant") for pair in pairwise(order))
-    score = _DOCUMENT_NAME_CONFIDENCE
-    if pairs >= 2:
-        score = 0.85
-    elif pairs == 1 and len(order) > 2:
-        score = 0.7
-    elif pairs == 1 and shape != "plain" and survey.end[1] == seen.first[1]:
-        score = 0.65
-    labels = sum(seen.names.values()) - sum(seen.names[name] for name in names)
-    # With many other labels this is a list of settings, one of which has the name of a speaker.
-    if (shape == "plain" and labels > 2 * len(order)) or _is_example(seen, survey):
-        score = min(score, _DOCUMENT_NAME_CONFIDENCE)
-    return _ShapeVerdict(score, shape, names)
-
-
-def _sides(shape: str, seen: _ShapeStatistics) -> dict[str, Side | None]:
-    """The speakers of a conversation with an assistant. An ambiguous word counts only if its side has no
-    better one: "Response" may be a heading within an answer."""
-    names: dict[str, Side | None] = {}
-    sides: tuple[Side, ...] = ("user", "assistant")
-    for side in sides:
-        candidates = [name for name, _ in seen.names.most_common() if words.side_of(name) == side]
-        certain = [name for name in candidates if not words.is_loose(name)]
-        names |= dict.fromkeys(certain or candidates[:1], side)
-    if "user" not in names.values():
-        # The user may appear under a personal name.
-        people = [name for name in seen.names if words.side_of(name) is None and _is_name(name)]
-        answers = max((seen.names[name] for name in names), default=0)
-        if people and 2 * max(seen.names[name] for name in people) > answers:
-            names[max(people, key=lambda name: seen.names[name])] = "user"
-    for name in seen.names:
-        side_of_name = words.side_of(name)
-        is_prompt = side_of_name == "system" and (shape.startswith("heading") or seen.order[0] == name)
-        if is_prompt or (side_of_name == "tool" and shape.startswith(("heading", "bold alone"))):
-            names[name] = side_of_name
-    return names
-
-
-def _score_people_chat(shape: str, seen: _ShapeStatistics, survey: _TranscriptSurvey) -> _ShapeVerdict | None:
-    """The confidence that the shape is that of a chat among people."""
-    if shape.startswith(("heading", "bold alone", "said")):
-        return None
-    people: dict[str, Side | None] = {name: None for name in seen.names if _is_name(name)}
-    turns = [name for name in seen.order if name in people]
-    # Someone speaks again after someone else: this distinguishes a chat from a list with labels.
-    alternates = any(name in turns[: n - 1] and turns[n - 1] != name for n, name in enumerate(turns) if n > 1)
-    labels = words.LEVELS | words.ELEMENTS if shape == "nick" else words.LEVELS
-    is_log = any(name.casefold() in labels for name in seen.names)
-    score = 0.35
-    if is_log or len(set(turns)) < 2 or len(turns) < 0.7 * len(seen.order) or _is_example(seen, survey):
-        score = 0.3
-    elif shape in DATED or shape == "bold (time)":
-        score = 0.85 if alternates and len(turns) > 2 else 0.6
-    elif shape in TIMED:
-        score = 0.8 if alternates else _DOCUMENT_NAME_CONFIDENCE
-    elif shape == "nick":
-        score = 0.5 if alternates and len(turns) > max(3, 0.6 * survey.end[0]) else 0.3
-    elif shape == "bold" and alternates and len(turns) > 3 and survey.end[1] == seen.first[1]:
-        repeated = sum(count > 1 for count in seen.names.values())
-        has_lowercase = any(name != name.upper() for name in people)
-        are_full_names = sum(" " in name for name in turns) > len(turns) / 2
-        if repeated > 1 and has_lowercase and (are_full_names or seen.conversational_lines * 4 >= seen.lines):
-            score = 0.7
-    return _ShapeVerdict(score, shape, people or dict.fromkeys(seen.names))
-
-
-def _is_name(name: str) -> bool:
-    """Whether this may be a person's name rather than the label of a line."""
-    if name.startswith(("@", "+", "~")):
-        return True
-    parts = name.split()
-    if not 0 < len(parts) <= 5 or not name[0].isalpha() or any(character.isdigit() for character in name):
-        return False
-    if any(part.islower() and part not in words.PARTICLES for part in parts[1:]):
-        return False
-    return parts[-1].casefold() == "bot" or parts[0].strip("'’.").casefold() not in words.LABELS
-
-
-def _is_example(seen: _ShapeStatistics, survey: _TranscriptSurvey) -> bool:
-    """Whether the turns are only a part of the file, such as an example within a document."""
-    if seen.first[0] > _MAX_PREAMBLE_LINES or seen.first[1] > 2:
-        return True
-    filled, headings = survey.end[0] - seen.last[0], survey.end[1] - seen.last[1]
-    return headings > 1 and filled > survey.end[0] / 2
-
-
 def _transcript(
-    name: str, lines: _Lines, survey: _TranscriptSurvey, verdict: _ShapeVerdict, problems: list[InputProblem]
+    name: str, lines: _Lines, survey: _TranscriptSurvey, verdict: ShapeVerdict, problems: list[InputProblem]
 ) -> Iterator[Record]:
     preamble: list[str] = []
     turns = _turns(lines, survey, verdict, markdown_lines.day_in(name), preamble)
@@ -306,6 +172,8 @@ def _transcript(
     records = (_message(session, turn, verdict, orders) for turn in chain(opening, turns))
     first = next(records, None)
     created = first.sent_at if isinstance(first, MessageRecord) else None
+    has_times = created is not None
+    created = created or _conversation_time(preamble, name)
     file_name = name.replace("\\", "/").rpartition("/")[2]
     yield SessionRecord(session, title or file_name.rpartition(".")[0] or file_name or None, created)
     if introduction:
@@ -314,12 +182,12 @@ def _transcript(
         yield from problems
         problems.clear()
         yield record
-    if verdict.shape in TIMED - DATED and created is None:
+    if verdict.shape in TIMED - DATED and not has_times:
         yield InputProblem("", "the turns have a time of day but no date; their times were ignored", harmless=True)
 
 
 def _turns(
-    lines: _Lines, survey: _TranscriptSurvey, verdict: _ShapeVerdict, day: date | None, preamble: list[str]
+    lines: _Lines, survey: _TranscriptSurvey, verdict: ShapeVerdict, day: date | None, preamble: list[str]
 ) -> Iterator[_TranscriptTurn]:
     """The turns with their lines; the lines before the first turn are appended to ``preamble``."""
     has_clock = verdict.shape in TIMED - DATED
@@ -330,7 +198,7 @@ def _turns(
         inside = fences.is_inside
         fences.feed(number, line)
         opener = None if inside else parse_opener(line)
-        if opener is not None and opener.shape == verdict.shape and opener.name in verdict.names:
+        if opener is not None and verdict.is_opened_by(opener):
             if turn is not None:
                 yield turn
             if has_clock and day is not None and (head := clock_of(opener.time)) is not None:
@@ -351,7 +219,7 @@ def _turns(
 
 
 def _message(
-    session: str, turn: _TranscriptTurn, verdict: _ShapeVerdict, orders: dict[HeaderStyle, Order]
+    session: str, turn: _TranscriptTurn, verdict: ShapeVerdict, orders: dict[HeaderStyle, Order]
 ) -> MessageRecord | InputProblem:
     where = f"line {turn.number}"
     lines = turn.lines
@@ -397,6 +265,25 @@ def _title(preamble: list[str]) -> tuple[str | None, str]:
     text = "\n".join(rest[start:end])
     title = found["title"].strip("\"'*_ ") if found else None
     return title or None, "" if _RULE.fullmatch(text.replace("\n", "")) else text
+
+
+def _conversation_time(preamble: list[str], name: str) -> datetime | None:
+    """The time that the text above the first turn gives for the conversation, else the day in the file's name."""
+    for line in preamble:
+        if (found := _CREATED.fullmatch(line.strip())) is None:
+            continue
+        stamp = found["time"].strip("*_ ")
+        when = read_time(stamp)
+        if when is None and (head := markdown_lines.parse_dated(stamp)) is not None:
+            evidence = DateOrderEvidence()
+            evidence.add(head, 1)
+            when = markdown_lines.parse_stamp(stamp, decide_orders({head.style: evidence})[0], None)
+        if when is None and (day := markdown_lines.day_of(stamp)) is not None:
+            when = datetime.combine(day, time())
+        if when is not None:
+            return when
+    day = markdown_lines.day_in(name)
+    return datetime.combine(day, time()) if day is not None else None
 
 
 def _session_id(first: list[_TranscriptTurn], preamble: list[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 
-from appliance.formats.markdown_words import side_of
+from appliance.formats.markdown_words import is_numbered_speaker, side_of
 from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import HeaderStyle, MessageHeader, Order, parse_header
 
@@ -32,6 +32,8 @@ _COMMA = re.compile(
     rf"(?P<name>[^\d\s:*#|<>\[\]{{}}][^:*#|<>\[\]{{}}\n]{{0,80}}?),\s(?P<time>{_DATED}):(?:\s(?P<rest>.*))?"
 )
 _PAREN = re.compile(rf"(?P<name>{_NAME})\s\((?P<time>{_DATED})\):(?:\s(?P<rest>.*))?")
+_PAREN_CLOCK = re.compile(rf"(?P<name>{_NAME})\s[(\[](?P<time>{_CLOCK})[)\]]:?(?:\s(?P<rest>.*))?")
+_BRACKETED = re.compile(r"\[(?P<name>[^\[\]\n:]{1,40})\]:?(?:\s+(?P<rest>.*))?")
 _NICK = re.compile(r"<(?P<name>[^<>\s/]{1,40})>\s(?P<rest>.*)")
 _COLON = re.compile(rf"(?P<name>{_NAME}):(?:\s+(?P<rest>.*))?")
 _TRAILING_TIME = re.compile(rf"\s*[(\u2013\u2014-]\s*(?P<time>{_STAMP})\)?$")
@@ -55,7 +57,7 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?(
 _UTC = re.compile(r"\s?(?:UTC|GMT|Z)$")
 
 DATED = frozenset({"name, time", "name (time)", "dated"})
-TIMED = frozenset({"bold (time)", "bold time -", "[time] bold", "[time] name"}) | DATED
+TIMED = frozenset({"bold (time)", "bold time -", "[time] bold", "[time] name", "name (clock)"}) | DATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def parse_opener(line: str) -> TurnOpener | None:
         return None
     if first == "[" and (found := _BRACKET.fullmatch(line)):
         return TurnOpener("[time] name", _plain_name(found["name"]), found["time"], found["rest"] or "")
+    if first == "[" and (found := _BRACKETED.fullmatch(line)) and is_numbered_speaker(found["name"]):
+        return TurnOpener("[name]", found["name"], "", found["rest"] or "")
     if (head := parse_header(line)) is not None:
         name, colon, rest = head.rest.partition(":")
         stamp = line[: len(line) - len(head.rest)]
@@ -89,6 +93,10 @@ def parse_opener(line: str) -> TurnOpener | None:
     for shape, pattern in (("name, time", _COMMA), ("name (time)", _PAREN)):
         if found := pattern.fullmatch(line):
             return TurnOpener(shape, _plain_name(found["name"]), found["time"], found["rest"] or "")
+    if (found := _PAREN_CLOCK.fullmatch(line)) and (
+        line.endswith(":") or ": " in line or is_numbered_speaker(found["name"])
+    ):
+        return TurnOpener("name (clock)", _plain_name(found["name"]), found["time"], found["rest"] or "")
     found = _COLON.fullmatch(line)
     if found is None:
         return TurnOpener("said", line.strip(), "", "") if _is_said_heading(line) else None
@@ -101,7 +109,7 @@ def _heading(line: str) -> TurnOpener | None:
     if found is None:
         return None
     name, stamp = _label(found["label"])
-    if side_of(name) is None:
+    if side_of(name) is None and not is_numbered_speaker(name):
         return None
     # Pages copied from a browser have the two sides' "said" headings on different levels.
     shape = "said" if _is_said_heading(name) else "heading " + str(len(found["level"]))
@@ -130,7 +138,8 @@ def _bold(line: str) -> TurnOpener | None:
     name, stamp = _label(label)
     if has_colon:
         return TurnOpener("bold", name, stamp, rest) if name else None
-    return TurnOpener("bold alone", name, stamp, "") if side_of(name) is not None else None
+    is_speaker = side_of(name) is not None or is_numbered_speaker(name)
+    return TurnOpener("bold alone", name, stamp, "") if is_speaker else None
 
 
 def _label(label: str) -> tuple[str, str]:

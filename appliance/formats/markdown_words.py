@@ -38,6 +38,11 @@ _MODEL = re.compile(r"(?:gpt|claude|gemini|llama|mistral|deepseek|qwen|grok)[- ]
 _SAID_SUFFIX = re.compile(r"\s+(?:said|says|sagte|dijo|a dit)$", re.IGNORECASE)
 
 
+def is_numbered_speaker(name: str) -> bool:
+    """Whether this is a speaker whose name is not known."""
+    return NUMBERED_SPEAKER.fullmatch(name) is not None
+
+
 def side_of(name: str) -> Side | None:
     """The side that a word names, if it names a speaker."""
     word = _SAID_SUFFIX.sub("", name.strip()).casefold()
@@ -80,10 +85,30 @@ LABELS = frozenset(
     anmerkung anwesend aufgabe aufgaben beispiel beschluss datum ergebnis ergebnisse frage hinweis ort protokoll
     teilnehmer thema themen titel uhrzeit wichtig zeit ziel zutaten zubereitung acuerdos asistentes asunto ejemplo
     fecha hora ingredientes lugar nota notas objetivo precio preparación resultado resumen tema temas tiempo título
+    appendix attempt batch bullet case chapter clause cycle draft episode exercise figure fig grade hour iteration
+    kpi lesson line log milestone module month node paragraph part phase point quarter round run sample season section
+    set slide sprint stanza table trial variant verse volume vol wave week year
     asistencia date durée exemple heure ingrédients lieu objet ordre participants préparation prix remarque résultat
     sujet data descrizione esempio ingredienti luogo ora preparazione prezzo risultato
     """.split()
 )
+
+_NUMBERED = """
+speaker|participant|person|interviewer|interviewee|respondent|informant|guest|caller|voice|attendee|panelist|panellist
+unknown speaker|subject|sprecher|sprecherin|teilnehmer|teilnehmerin|hablante|participante|orador|intervenant|locuteur
+locutor|spreker|deelnemer|talare|rozmówca|говорящий|спикер|участник|話者|参加者|说话人|发言人|화자
+"""
+NUMBERED_SPEAKER = re.compile(
+    rf"(?:{'|'.join(_NUMBERED.split(chr(10))[1:-1])})[ _#-]{{0,2}}(?:\d{{1,3}}|[A-Z])", re.IGNORECASE
+)
+"""Speakers whose names are not known: "Speaker 1", "SPEAKER_00", "Participant B"."""
+
+HANDLE = re.compile(r"[^\W\d_][\w.-]*\d[\w.-]*")
+"""A name of one word with digits: "user42"."""
+
+# Speakers by their part in a conversation. An interviewer speaks only where there is one.
+INTERVIEWERS = frozenset("interviewer interviewee moderator facilitator respondent interviewerin moderatorin".split())
+RECORDED_ROLES = INTERVIEWERS | frozenset("participant speaker guest host caller teilnehmer gast".split())
 
 # The lower-case words in names: "Ana de la Cruz".
 PARTICLES = frozenset(

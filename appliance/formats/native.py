@@ -118,7 +118,9 @@ def _message(value: Any, where: str, seen: set[str], roles: set[str]) -> Iterato
         yield InputProblem(where, f"timestamp {str(timestamp)[:60]!r} can't be read; ignored", harmless=True)
     title = value.get("session_title")
     origin, scope = _export_origin(metadata)
-    header = SessionRecord(session, title if type(title) is str and title else None, sent, format=origin, scope=scope)
+    # The format has no time of a session: it begins with its first message.
+    title = title if type(title) is str and title else None
+    header = SessionRecord(session, title, sent, format=origin, scope=scope, dates_messages=False)
     if header.key not in seen:
         seen.add(header.key)
         yield header
@@ -187,4 +189,8 @@ def _missing(value: dict[str, Any]) -> str:
 
 
 def _has_required_keys(value: Any) -> bool:
-    return isinstance(value, dict) and (all(key in value for key in _REQUIRED) or _is_state(value))
+    """Whether this is a message or a record of an export. Content in parts is another program's."""
+    if not isinstance(value, dict):
+        return False
+    has_keys = all(key in value for key in _REQUIRED) and not isinstance(value["content"], list | dict)
+    return has_keys or _is_state(value)

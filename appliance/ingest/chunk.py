@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import ChunkSpan, passage
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from appliance.ingest.normalize import MessagePosition, SessionProgress
 from appliance.store import messages
+from appliance.store.conversation_time import own_parts
 from appliance.store.messages import MessageInsert, StoredState
 
 RECOGNITION_MESSAGES = 5
@@ -20,11 +21,12 @@ POSITION_STEP = 1 << 20
 @dataclass(frozen=True, slots=True)
 class DedupResult:
     """The result of comparing messages of one session with the store. ``changed`` has the keys of stored messages and
-    their new forms."""
+    their new forms, ``dated`` those of unchanged ones that lack their conversation's time."""
 
     new: tuple[MessageInsert, ...]
     changed: tuple[tuple[int, MessageInsert], ...]
     unchanged: int
+    dated: tuple[tuple[int, MessageInsert], ...] = ()
 
 
 def split_at_edits(batch: Sequence[MessageInsert]) -> Iterator[list[MessageInsert]]:
@@ -66,16 +68,23 @@ def compare_with_store(
         if differs(known, by_id[external_id])
         and (progress is None or not messages.was_revision(tx, known.id, by_id[external_id]))
     ]
-    return DedupResult(tuple(new), tuple(changed), len(batch) - len(new) - len(changed))
+    edited = {key for key, _ in changed}
+    dated = [
+        (known.id, form)
+        for external_id, known in stored.items()
+        if known.sent_at is None and known.id not in edited and (form := by_id[external_id]).sent_at is not None
+    ]
+    return DedupResult(tuple(new), tuple(changed), len(batch) - len(new) - len(changed), tuple(dated))
 
 
 def differs(old: StoredState | MessageInsert, new: MessageInsert) -> bool:
-    """Whether two forms of a message differ in text, role, author, time, reply or metadata."""
+    """Whether two forms of a message differ in text, role, author, reply, or in the time and metadata of their own."""
     return _content(old) != _content(new)
 
 
 def _content(message: StoredState | MessageInsert) -> tuple[object, ...]:
-    return (message.text, message.role, message.author, message.sent_at, message.reply_to, message.metadata)
+    own = own_parts(message.sent_at, message.metadata)
+    return (message.text, message.role, message.author, message.reply_to, *own)
 
 
 # --- where new messages belong -----------------------------------------------------------------------
@@ -121,7 +130,7 @@ def place_after(message: MessageInsert, last: tuple[int, int] | None) -> Message
 
 def _at_stored_place(form: MessageInsert, known: StoredState) -> MessageInsert:
     """A new form of a message at the place of the stored one, or at its new time if that has changed."""
-    order_at = known.order_at if form.at is None or form.sent_at == known.sent_at else form.at
+    order_at = known.order_at if form.own_at is None or form.sent_at == known.sent_at else form.own_at
     return form.with_order(order_at, known.position)
 
 
@@ -140,5 +149,6 @@ def _interpolate(
     step = gap // (len(run) + 1)
     order_at = start.order_at
     for number, message in enumerate(run, 1):
-        order_at = order_at if message.at is None else message.at
+        own_at = message.own_at
+        order_at = order_at if own_at is None else own_at
         yield message.with_order(order_at, start.position + number * step)

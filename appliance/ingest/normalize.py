@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 
+from appliance.store import conversation_time
 from appliance.store.messages import MessageInsert
 from appliance.store.sql import to_json
 from appliance.timestamps import iso, to_microseconds
@@ -48,12 +49,18 @@ def start_session(record: SessionRecord) -> SessionProgress:
 
 def normalize(record: MessageRecord, progress: SessionProgress) -> MessageInsert:
     """Return a record as the next message of its session to store."""
-    at = to_microseconds(record.sent_at) if record.sent_at else None
-    # A message without a time stays after the one before it.
-    progress.order_at = progress.order_at if at is None else at
     metadata = dict(record.metadata)
-    if record.sent_at is not None and record.sent_at.tzinfo is None:
+    sent_at = record.sent_at
+    has_own_time = sent_at is not None and metadata.get(conversation_time.KEY) != conversation_time.CONVERSATION
+    if sent_at is None and progress.record.dates_messages and progress.record.created_at is not None:
+        sent_at = progress.record.created_at
+        conversation_time.mark(metadata, sent_at)
+    elif sent_at is not None and sent_at.tzinfo is None:
         metadata.setdefault("timezone", "unknown")
+    at = to_microseconds(sent_at) if sent_at else None
+    # A message without a time of its own stays after the one before it.
+    if at is not None and (has_own_time or not progress.order_at):
+        progress.order_at = at
     pinned = metadata.get("pinned") is True
     if pinned:
         # The pin belongs to the memory from now on, not to the source, so that a person can remove it.
@@ -62,7 +69,7 @@ def normalize(record: MessageRecord, progress: SessionProgress) -> MessageInsert
         external_id=record.external_id or _generate_id(record, progress),
         position=progress.position,
         order_at=progress.order_at,
-        sent_at=iso(record.sent_at) if record.sent_at else None,
+        sent_at=iso(sent_at) if sent_at else None,
         at=at,
         role=record.role,
         author=record.author,

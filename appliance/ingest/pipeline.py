@@ -23,11 +23,13 @@ from appliance.formats.base import Document
 from appliance.ingest import attached_files, dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.ingest.shared_messages import take_out_shared
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
     attachments,
     chunks,
+    conversation_time,
     lexical,
     messages,
     neighbours,
@@ -263,9 +265,16 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
             messages.link_source(tx, source, session)
+            user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
+            if batch.progress_by_session[key].record.has_global_ids:
+                incoming, left_out = take_out_shared(tx, source, session, incoming)
+                tally.duplicates += left_out
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
                 found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
+                conversation_time.set_times(
+                    tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
+                )
                 write(tx, session, source, found, change, score_importance, is_new_session=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
@@ -273,7 +282,6 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 is_new = False
             attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
-                user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)
         tally.chunks += index_changes(tx, change, context)
         for record in batch.state:
@@ -322,6 +330,10 @@ def add(
         sent_at: datetime | None = record.sent_at or timestamps.from_microseconds(timestamps.now())
         if known is not None and record.sent_at is None:
             sent_at = datetime.fromisoformat(known.sent_at) if known.sent_at else None
+            if sent_at is not None and conversation_time.is_marked(known.metadata):
+                metadata = dict(record.metadata)
+                conversation_time.mark(metadata, sent_at)
+                record = replace(record, metadata=metadata)
         record = replace(record, external_id=external_id, sent_at=sent_at)
         message = normalize(record, start_session(SessionRecord(record.session)))
         if context.drop_secrets:
@@ -427,7 +439,8 @@ def _without_forgotten(
     scope, format = _owner(progress.record, context), progress.record.format or tally.format or ""
     session = progress.stored_external_id or progress.record.external_id
     origins = [MessageOrigin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
-    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=not progress.has_generated_ids)
+    in_chat = not (progress.has_generated_ids or progress.record.has_global_ids)
+    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=in_chat)
     if forgotten_ids and context.include_forgotten:
         tombstones.remove(tx, [origin for origin in origins if origin.message in forgotten_ids])
         return incoming
@@ -458,7 +471,7 @@ def _session(
         first = incoming[: dedup.RECOGNITION_MESSAGES]
         other_ids = {other.record.external_id for other in batch.progress_by_session.values() if other is not progress}
         # Words alone are not enough: many chats begin with "hi". And two chats of one file are never the same.
-        if all(message.at is not None for message in first):
+        if all(message.own_at is not None for message in first):
             found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
             if found is not None and found[1] == len(first) and found[0] not in other_ids:
                 progress.stored_external_id = found[0]

@@ -14,7 +14,8 @@ import zipfile
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader, RawIOBase
 from itertools import islice
@@ -25,6 +26,7 @@ from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
+from appliance.ingest.litter import litter_reason, path_litter
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -38,8 +40,6 @@ _ALWAYS_UNPACKED_BYTES = 64 << 20
 MAX_LISTED_FILES = 100_000
 """How many files beside a document can be its attachments; to list so many takes a second."""
 
-_IGNORED_SUFFIXES = (".part", ".crdownload", ".tmp", ".partial", ".download", ".swp", ".bak~")
-_IGNORED_NAMES = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"})
 # Never a chat, although some of these are zips.
 _MEDIA = re.compile(
     r".*\.(?:jpe?g|png|gif|webp|hei[cf]|avif|bmp|tiff?|svg|ico|mp[34]|mov|m4[av]|3gp|avi|mkv|webm|opus|og[ga]|aac"
@@ -53,6 +53,9 @@ _SIDE_FILES = re.compile(
     r"|.*\.html?",
     re.IGNORECASE,
 )
+_NOT_RECOGNISED = "not recognised"
+# Nothing is unpacked, so such a member is as harmless as any other.
+_OUTSIDE = InputProblem("", "the member's name leads out of the zip's folder; it is read in place", harmless=True)
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
 
 
@@ -111,9 +114,10 @@ def detect_documents(
 def _unrecognised(document: Document, error: InputError) -> UnreadSource:
     """A file in a folder need not be a chat, but a file that can't be read may be one."""
     reason = str(error.args[0])
-    if document.explicit or not reason.startswith("not recognised"):
+    if document.explicit or not reason.startswith(_NOT_RECOGNISED):
         return _failed(document.name, reason, error.hint)
-    return _skipped(document.name, reason)
+    # The beginning of a hidden file is not quoted: programs keep keys and settings there.
+    return _skipped(document.name, _NOT_RECOGNISED if "/." in document.name else reason)
 
 
 def expand(
@@ -135,8 +139,8 @@ class _SourceRoot:
     memory: dict[Hashable, object] = field(default_factory=dict)
 
     def context_of(self, path: Path) -> DocumentContext:
-        names = partial(self._names, path.parent)
-        return DocumentContext(partial(self._find, path.parent), self.me, names, self.memory)
+        find, find_all = partial(self._find, path.parent), partial(self._find_all, path.parent)
+        return DocumentContext(find, self.me, partial(self._names, path.parent), self.memory, find_all)
 
     def _names(self, folder: Path) -> Sequence[str]:
         key = ("names", folder)
@@ -145,13 +149,18 @@ class _SourceRoot:
         return cast("Sequence[str]", self.memory[key])
 
     def _find(self, folder: Path, relative: str) -> Document | None:
+        return next(self._matches(folder, relative), None)
+
+    def _find_all(self, folder: Path, relative: str) -> list[Document]:
+        return list(self._matches(folder, relative))
+
+    def _matches(self, folder: Path, relative: str) -> Iterator[Document]:
         path = Path(os.path.normpath(folder / relative))
         root = self.path if self.path.is_dir() else self.path.parent
         # Links are followed, as they are when a folder is read; but ".." must not lead out of the root.
-        if not path.is_relative_to(os.path.normpath(root)):
-            return None
-        file = _first_match(path) if "*" in relative else path if path.is_file() else None
-        return None if file is None else _document(file, self, file.stat().st_size, explicit=False)
+        if path.is_relative_to(os.path.normpath(root)):
+            for file in _files_at(path):
+                yield _document(file, self, file.stat().st_size, explicit=False)
 
 
 def _paths_below(folder: Path) -> Iterator[str]:
@@ -161,19 +170,19 @@ def _paths_below(folder: Path) -> Iterator[str]:
             yield _display_path(os.path.relpath(os.path.join(inner, name), folder)).replace(os.sep, "/")
 
 
-def _first_match(pattern: Path) -> Path | None:
-    """The first file, in order, at a path in which names may be "*"."""
+def _files_at(pattern: Path) -> Iterator[Path]:
+    """The files, in order, at a path in which names may be "*"."""
     level = [Path(pattern.anchor)]
     for name in pattern.parts[bool(pattern.anchor) :]:
-        if name != "*":
+        if "*" not in name:
             level = [path / name for path in level]
             continue
         inside: list[Path] = []
         for path in level:
             with suppress(OSError):
-                inside += sorted(path.iterdir())
+                inside += sorted(one for one in path.iterdir() if fnmatchcase(one.name, name))
         level = inside
-    return next((path for path in level if path.is_file()), None)
+    return (path for path in level if path.is_file())
 
 
 def _document(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Document:
@@ -208,10 +217,10 @@ def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterat
         return
     has_conversations = any(_CONVERSATIONS.fullmatch(name) for name in names)
     for name in names:
-        if is_ignored(name):
-            continue
         inner = path / name
-        if (reason := _not_a_chat_reason(name, has_conversations)) and not inner.is_dir():
+        is_folder = inner.is_dir()
+        reason = litter_reason(name, is_folder=is_folder)
+        if reason := reason or ("" if is_folder else _not_a_chat_reason(name, has_conversations)):
             yield _skipped(inner, reason)
         else:
             yield from _expand(inner, root, explicit=False, seen=seen)
@@ -241,10 +250,16 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
         members = [member for member in archive.infolist() if not member.is_dir()]
         folders = {_parent(_member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_basename(_member_name(m)))}
         used_names: set[str] = set()
+        litter: set[str] = set()
         inside = _ZipContents(archive, path, root)
         for member in sorted(members, key=_member_name):
             inner = _member_name(member)
-            if any(is_ignored(part) for part in inner.split("/")):
+            parts = inner.split("/")
+            length, reason = path_litter(parts)
+            if reason:
+                if (skipped := "/".join(parts[:length])) not in litter:
+                    litter.add(skipped)
+                    yield _skipped(f"{name}/{skipped}", reason)
                 continue
             display_name = f"{name}/{inner}"
             reason = _not_a_chat_reason(_basename(inner), _parent(inner) in folders)
@@ -260,7 +275,8 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
                 while display_name in used_names:
                     display_name, number = f"{name}/{inner} ({number})", number + 1
                 used_names.add(display_name)
-                yield inside.document(display_name, member)
+                notes = (_OUTSIDE,) if ".." in parts or inner.startswith("/") else ()
+                yield replace(inside.document(display_name, member), notes=notes)
 
 
 class _ZipContents:
@@ -272,10 +288,10 @@ class _ZipContents:
         self._memory: dict[Hashable, object] = {}
 
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
-        find = partial(self._find, _parent(_member_name(member)))
+        folder = _parent(_member_name(member))
         open_stream = partial(_open_member, self._archive, self._path, member)
-        names = partial(self._names, _parent(_member_name(member)))
-        context = DocumentContext(find, self._me, names, self._memory)
+        find, find_all = partial(self._find, folder), partial(self._find_all, folder)
+        context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all)
         return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
 
     def _names(self, folder: str) -> Sequence[str]:
@@ -283,14 +299,19 @@ class _ZipContents:
         return [name.removeprefix(prefix) for name in self._members if name.startswith(prefix)]
 
     def _find(self, folder: str, relative: str) -> Document | None:
+        return next(self._matches(folder, relative), None)
+
+    def _find_all(self, folder: str, relative: str) -> list[Document]:
+        return list(self._matches(folder, relative))
+
+    def _matches(self, folder: str, relative: str) -> Iterator[Document]:
         name = posixpath.normpath(posixpath.join(folder, relative))
-        if "*" in relative:
-            pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
-            name = min(filter(pattern.fullmatch, self._members), default=name)
-        member = self._members.get(name)
-        if member is None or member.flag_bits & _ENCRYPTED:
-            return None
-        return self.document(f"{_display_path(self._path)}/{name}", member)
+        pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
+        names = sorted(filter(pattern.fullmatch, self._members)) if "*" in relative else [name]
+        for name in names:
+            member = self._members.get(name)
+            if member is not None and not member.flag_bits & _ENCRYPTED:
+                yield self.document(f"{_display_path(self._path)}/{name}", member)
 
 
 def zip_member(archive: Path, name: str) -> Document | None:
@@ -349,11 +370,6 @@ def _member_name(member: zipfile.ZipInfo) -> str:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
-
-
-def is_ignored(name: str) -> bool:
-    """Whether a file is hidden, still being written by a program, or a file of the operating system, by its name."""
-    return name.startswith((".", "~$")) or name in _IGNORED_NAMES or name.lower().endswith(_IGNORED_SUFFIXES)
 
 
 def _not_a_chat_reason(name: str, has_conversations: bool) -> str:

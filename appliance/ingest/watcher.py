@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from appliance.errors import HomeError
-from appliance.ingest.sources import is_ignored
+from appliance.ingest.litter import litter_reason, path_litter
 from appliance.store import watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import FileStamp, WatchedEntry
@@ -137,8 +137,8 @@ class FolderWatcher:
     # --- finding ------------------------------------------------------------------------------------------
 
     def scan(self, folder: Path, root: Path) -> Iterator[WatchedEntry]:
-        """Yield the files in a folder and its subfolders, without temporary and hidden files and without links that
-        lead out of ``root``. Reports a folder that can't be read once."""
+        """Yield the files in a folder and its subfolders, without litter and without links that lead out of
+        ``root``. Reports a folder that can't be read once."""
         # Links to folders are not followed, so everything below a real folder is real.
         pending_folders = [(folder, Path(os.path.realpath(folder)))]
         while pending_folders:
@@ -149,11 +149,12 @@ class FolderWatcher:
             with self._reporting(folder), os.scandir(folder) as scanned:
                 items = sorted(scanned, key=lambda item: item.name)
             for item in items:
-                if is_ignored(item.name):
-                    continue
                 path, entry = folder / item.name, None
                 with self._reporting(path):
-                    if item.is_dir(follow_symlinks=False):
+                    is_folder = item.is_dir(follow_symlinks=False)
+                    if litter_reason(item.name, is_folder=is_folder):
+                        continue
+                    if is_folder:
                         pending_folders.append((path, real / item.name))
                     elif item.is_file() and (not item.is_symlink() or _is_within(path, root)):
                         entry = _entry(path, root, item.stat())
@@ -178,7 +179,7 @@ class FolderWatcher:
         while self._changed_paths:
             path = self._changed_paths.pop()
             root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
-            if root is None or any(is_ignored(part) for part in path.relative_to(root).parts):
+            if root is None or path_litter(path.relative_to(root).parts, is_folder=path.is_dir())[0]:
                 continue
             entry = None
             with self._reporting(path):

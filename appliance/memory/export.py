@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from appliance.errors import IncompleteExport
-from appliance.store import archive, damage, messages, state
+from appliance.store import archive, conversation_time, damage, messages, state
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow, message_id
 from appliance.store.sql import from_json
@@ -128,6 +128,7 @@ def markdown(db: sqlite3.Connection, user_id: str | None) -> Iterator[str]:
             yield f"# {info.title or info.external_id}\n\n_{info.format}, {count}_\n\n"
         who = row.author or row.role
         when = f" · {row.sent_at}" if row.sent_at else ""
+        when += " (conversation)" if conversation_time.is_marked(row.metadata) else ""
         if row.conversational:
             yield f"**{who}**{when}\n\n{row.text}\n\n"
         else:

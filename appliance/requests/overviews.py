@@ -227,7 +227,7 @@ class UntagSessionRequest(Request[tuple[str, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListTagsRequest(Request[list[TagCount]]):
+class ListTagsRequest(Request[Sequence[TagCount]]):
     """List the tags of a user's sessions, the most frequent first.
 
     Args:

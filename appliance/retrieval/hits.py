@@ -10,7 +10,7 @@ from appliance.retrieval.candidates import Column
 from appliance.retrieval.listing import Listed, RankedSearch
 from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
-from appliance.store import archive, lexical, messages, neighbours, sessions, variants
+from appliance.store import archive, conversation_time, lexical, messages, neighbours, sessions, variants
 from appliance.store.messages import MessageRow
 from appliance.types import Hit, Message, Source
 
@@ -47,6 +47,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
                 source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
                 tier="archived" if message.id in archived else "hot",
                 why=why,
+                time="conversation" if conversation_time.is_marked(message.metadata) else "message",
             )
         )
     return hits

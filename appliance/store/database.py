@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
-from appliance.runtime.address_space import MEMORY_HINT, available_bytes
+from appliance.runtime.address_space import MEMORY_HINT
 from appliance.store import migrations, text_frames
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.room import ROOM_HINT, free_bytes
@@ -29,10 +29,6 @@ CACHE_KIB = 32_768
 READER_CACHE_KIB = 4_096
 """The page cache of each reading connection; smaller, because a server reads on forty threads, and the operating system
 caches the file as well."""
-
-MAPPED_BYTES = (1 << 31) - (1 << 16)
-"""How much of the database a reading connection maps into memory: all that SQLite allows. The rows that a search looks
-up are anywhere in the file; copied page by page out of the operating system's cache, they take twice the time."""
 
 
 class Database:
@@ -240,13 +236,11 @@ class Database:
     def _open_connection(self, kind: type[sqlite3.Connection]) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
         self._prepare(connection, searchable if kind is _ReadConnection else self._searchable)
-        is_reader = kind is _ReadConnection
         for pragma in (
             "journal_mode = WAL",
             "synchronous = FULL",
             "foreign_keys = ON",
-            f"cache_size = -{READER_CACHE_KIB if is_reader else CACHE_KIB}",
-            f"mmap_size = {MAPPED_BYTES if is_reader and _may_map() else 0}",
+            f"cache_size = -{READER_CACHE_KIB if kind is _ReadConnection else CACHE_KIB}",
             "temp_store = MEMORY",
             # Overwrites deleted content with zeros. An ingest takes no longer, a deletion a third.
             "secure_delete = ON",
@@ -391,12 +385,6 @@ class _ReadCursor(sqlite3.Cursor):
                 return super().__next__()
         except sqlite3.DatabaseError as error:
             raise _store_error(error, self.path) from error
-
-
-def _may_map() -> bool:
-    """Whether reading connections may map the database. Where address space is limited, others need it; and Windows
-    lets no file be cut that is mapped, as an erasure does."""
-    return os.name == "posix" and available_bytes() is None
 
 
 def _begin_anew(tx: sqlite3.Connection, index: str) -> None:

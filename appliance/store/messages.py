@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
-from appliance.store import branches, digests, message_parts, sessions
+from appliance.store import branches, conversation_time, digests, message_parts, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -21,7 +21,6 @@ from appliance.store.sql import (
     fetch_int,
     fetch_readable,
     from_json,
-    has_row,
     json_keys,
     next_key,
     pages,
@@ -50,6 +49,11 @@ class MessageInsert:
     reply_to: str | None
     metadata: str
     pinned: bool = False
+
+    @property
+    def own_at(self) -> int | None:
+        """The time that the message has of its own; None where it takes its conversation's."""
+        return None if self.at is None or conversation_time.is_marked(self.metadata) else self.at
 
     def with_order(self, order_at: int, position: int) -> MessageInsert:
         """Return the same message at another place. Called for every new message; ``dataclasses.replace`` takes three
@@ -230,12 +234,13 @@ def next_position(tx: sqlite3.Connection, session: int, order_at: int, position:
 
 def was_revision(tx: sqlite3.Connection, key: int, message: MessageInsert) -> bool:
     """Whether a message once had exactly this form, as when an older export is read again."""
-    return has_row(
-        tx,
-        "SELECT 1 FROM revision WHERE message_id = ? AND text = ? AND metadata = ? AND role IS ?"
-        " AND author IS ? AND sent_at IS ? AND reply_to IS ?",
-        (key, message.text, message.metadata, message.role, message.author, message.sent_at, message.reply_to),
+    rows = tx.execute(
+        "SELECT sent_at, metadata FROM revision WHERE message_id = ? AND text = ? AND role IS ? AND author IS ?"
+        " AND reply_to IS ?",
+        (key, message.text, message.role, message.author, message.reply_to),
     )
+    own = conversation_time.own_parts(message.sent_at, message.metadata)
+    return any(conversation_time.own_parts(*row) == own for row in rows)
 
 
 def insert(

@@ -311,9 +311,18 @@ _CHUNKINGS = (
     "ALTER TABLE generation ADD COLUMN chunkings TEXT NOT NULL DEFAULT '[]'",
 )
 
+_CONVERSATION_TIMES = (
+    """
+-- Messages that an earlier version stored without a time, although their conversation has one: until they take it.
+-- See conversation_time.py.
+CREATE TABLE undated_message (message_id INTEGER PRIMARY KEY REFERENCES message ON DELETE CASCADE)""",
+    "INSERT INTO undated_message SELECT m.id FROM message m JOIN session s ON s.id = m.session_id"
+    " WHERE m.sent_at IS NULL AND s.started_at IS NOT NULL AND s.format NOT IN ('native', 'local')",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, ATTACHMENTS_AND_TAGS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

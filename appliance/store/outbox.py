@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from appliance.store import chunks, summary_chunks
 from appliance.store.chunks import SUMMARY_POINTS
+from appliance.store.passages import Passage
 from appliance.store.sql import pages
 
 
@@ -25,8 +26,8 @@ def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, u
 _LACKING_SQL = "NOT EXISTS (SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest)"
 
 
-def texts_without_vectors(db: sqlite3.Connection, generation: int) -> Iterator[tuple[bytes, str]]:
-    """Yield the texts of a generation's chunks that have no vector, with their digests; equal ones several times."""
+def texts_without_vectors(db: sqlite3.Connection, generation: int) -> Iterator[tuple[bytes, Passage]]:
+    """Yield what is read of a generation's chunks that have no vector, with their digests; equal ones several times."""
     query = f"SELECT DISTINCT c.message_id FROM chunk c WHERE c.generation = ? AND {_LACKING_SQL}"
     for page in pages([key for (key,) in db.execute(query, (generation,))]):
         yield from (

@@ -76,7 +76,7 @@ def upsert(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRec
     """
     where = (scope.user_id, scope.namespace, format, record.external_id)
     found = tx.execute(
-        "SELECT id, title, metadata, titled FROM session"
+        "SELECT id, title, metadata, titled, started_at FROM session"
         " WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?",
         where,
     ).fetchone()
@@ -89,8 +89,10 @@ def upsert(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRec
         )  # fmt: skip
         key, is_new = int(cursor.lastrowid or 0), True
     else:
-        key, title, metadata, titled = found
+        key, title, metadata, titled, started_at = found
         is_new = False
+        if started_at is None and record.created_at is not None:
+            tx.execute("UPDATE session SET started_at = ? WHERE id = ?", (iso(record.created_at), key))
         merged = to_json({**from_json(metadata), **record.metadata})
         new_title = record.title if record.title and titled != "person" else title
         if new_title != title or merged != metadata or (new_title == record.title and titled == "found"):

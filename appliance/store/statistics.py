@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 
 from appliance.store import messages, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
 from appliance.store.sql import fetch_int
-from appliance.timestamps import to_microseconds
 from appliance.types import Anniversary, Filters, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 
 # A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
@@ -70,46 +69,25 @@ def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[Statistics
 def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[Anniversary]:
     """Return what was said on a day in earlier years, by session, with up to ``limit`` messages each."""
     condition, values = filter_conditions(filters)
-    first = db.execute(f"SELECT min(m.at) FROM {_MESSAGES_SQL} WHERE {condition}", values).fetchone()[0]
-    if first is None:
-        return []
-    found: list[Anniversary] = []
-    oldest = datetime.fromtimestamp(first // 1_000_000).year - 1  # a clock of another zone may say the year before
-    for year in range(day.year - 1, oldest - 1, -1):
-        try:
-            begin = datetime(year, day.month, day.day)
-        except ValueError:  # 29 February
-            continue
-        found += _of_day(db, begin, condition, values, limit)
-    return found
-
-
-def _of_day(
-    db: sqlite3.Connection, begin: datetime, condition: str, values: Sequence[object], limit: int
-) -> list[Anniversary]:
-    end = begin + timedelta(days=1)
-    clock, local = (
-        [to_microseconds(moment) for moment in bounds]
-        for bounds in ((begin, end), (begin.astimezone(), end.astimezone()))
-    )
     rows = db.execute(
-        f"SELECT m.id, m.session_id FROM {_MESSAGES_SQL} WHERE {condition} AND CASE WHEN {_HAS_ZONE_SQL}"
-        " THEN m.at >= ? AND m.at < ? ELSE m.at >= ? AND m.at < ? END ORDER BY m.order_at, m.position, m.id",
-        (*values, *local, *clock),
+        f"SELECT {_UNITS['day']}, m.session_id, m.id FROM {_MESSAGES_SQL}"
+        f" WHERE {condition} AND {_local('%m-%d')} = ? AND {_UNITS['day']} < ?"
+        " ORDER BY m.order_at, m.position, m.id",
+        (*values, f"{day:%m-%d}", day.isoformat()),
     ).fetchall()
-    by_session: dict[int, list[int]] = {}
-    for key, session in rows:
-        by_session.setdefault(session, []).append(key)
-    loaded = messages.get(db, [key for keys in by_session.values() for key in keys[:limit]])
-    infos = {sessions.key(info): info for info in sessions.infos(db, list(by_session))}
+    keys_of: dict[tuple[str, int], list[int]] = {}
+    for name, session, key in rows:
+        keys_of.setdefault((name, session), []).append(key)
+    loaded = messages.get(db, [key for keys in keys_of.values() for key in keys[:limit]])
+    infos = {sessions.key(info): info for info in sessions.infos(db, list({session for _, session in keys_of}))}
     return [
         Anniversary(
-            begin.date().isoformat(),
+            name,
             infos[session],
             tuple(messages.to_message(loaded[key]) for key in keys[:limit] if key in loaded),
             len(keys),
         )
-        for session, keys in by_session.items()
+        for (name, session), keys in sorted(keys_of.items(), key=lambda item: item[0][0], reverse=True)
         if session in infos
     ]
 

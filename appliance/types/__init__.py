@@ -85,6 +85,7 @@ from appliance.types.vocabulary import (
     Scope,
     SessionOrder,
     StorageScope,
+    TimeOf,
 )
 
 __all__ = [
@@ -177,6 +178,7 @@ __all__ = [
     "Summary",
     "SummaryHit",
     "TagCount",
+    "TimeOf",
     "TimelineMonth",
     "VerifyReport",
     "WatchEvent",

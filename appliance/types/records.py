@@ -16,7 +16,9 @@ class SessionRecord:
     """The header of a session, yielded before its first message.
 
     ``external_id`` is the source's own id, else one derived from what identifies the chat (its name). ``created_at``
-    is aware where the source gives a zone, naive where it gives none, None where it gives no time. Only the native
+    is aware where the source gives a zone, naive where it gives none, None where it gives no time; messages without a
+    time take it if ``dates_messages`` is True. With ``has_global_ids``, a message that another session of the format
+    has under the same id is that message, and not stored again. Only the native
     interchange format sets ``format`` and ``scope``, the original ones of the session: messages that were exported
     and are read back belong to the session that they came from.
     """
@@ -27,6 +29,8 @@ class SessionRecord:
     metadata: Metadata = field(default_factory=dict)
     format: str | None = None
     scope: Scope | None = None
+    dates_messages: bool = True
+    has_global_ids: bool = False
 
     @property
     def key(self) -> str:

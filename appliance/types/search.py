@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 
 from appliance.types.attachments import Contained
 from appliance.types.stored import Message, Summary
-from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope
+from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope, TimeOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's."""
 
     rank: int
     score: float
@@ -81,6 +81,7 @@ class Hit:
     why: Mapping[str, Any]
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
+    time: TimeOf = "message"
 
     @property
     def points(self) -> float:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
-from appliance.types.vocabulary import FactKind, FactState, Level, Metadata, Role, StorageScope
+from appliance.types.vocabulary import FactKind, FactState, Level, Metadata, Role, StorageScope, TimeOf
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A stored message. ``timestamp`` is ISO 8601: in UTC where the source gave a zone, unchanged where it did not
-    (then ``metadata["timezone"] == "unknown"``), None where it gave no time."""
+    (then ``metadata["timezone"] == "unknown"``), None where it gave no time. ``time`` says whose time it is."""
 
     id: str
     session_id: str
@@ -24,6 +24,11 @@ class Message:
     reply_to: str | None
     metadata: Metadata
     pinned: bool = False
+
+    @property
+    def time(self) -> TimeOf:
+        """Whose time ``timestamp`` is: the message's own, or its conversation's if its source gave it none."""
+        return "conversation" if self.metadata.get("time") == "conversation" else "message"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,9 @@ SessionOrder = Literal["active", "created", "title", "messages", "importance"]
 HitOrder = Literal["score", "time"]
 """What the hits of a search are sorted by: the best first, or the newest first."""
 
+TimeOf = Literal["message", "conversation"]
+"""Whose time a message's timestamp is: its own, or its conversation's because the source gave the message none."""
+
 FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
 FactState = Literal["held", "ended", "superseded", "review", "rejected"]
 

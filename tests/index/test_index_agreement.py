@@ -89,6 +89,7 @@ def test_the_same_points_are_found_with_the_same_scores(both: tuple[VectorIndex,
     assert found > trials
 
 
+@pytest.mark.slow
 @pytest.mark.enable_socket
 @pytest.mark.allow_hosts(["127.0.0.1"])
 def test_a_server_answers_as_the_mode_behind_it(both: tuple[VectorIndex, VectorIndex]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,37 @@ def test_files_that_are_read_later_are_left(index: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("builtins.open", note)
     readahead.read_shard(str(shard))
     assert opened == ["segments/data.bin"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="files are read into this process here")
+def test_the_system_reads_every_byte(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (index / "g1" / "shard" / "empty").touch()
+    sent: list[int] = []
+    send = os.sendfile
+
+    def note(*given: int) -> int:
+        sent.append(send(*given))
+        return sent[-1]
+
+    monkeypatch.setattr(os, "sendfile", note)
+    readahead.read_shard(str(index / "g1" / "shard"))
+    assert sum(sent) == 3 << 20
+
+
+def test_a_file_that_the_system_does_not_send_is_read_here(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    real = open
+
+    class Noting(io.FileIO):
+        def readinto(self, buffer: object) -> int | None:
+            read.append(super().readinto(buffer) or 0)  # type: ignore[arg-type]
+            return read[-1]
+
+    def refuse(*given: int) -> int:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "sendfile", refuse, raising=False)
+    monkeypatch.setattr("builtins.open", lambda path, *_, **__: Noting(path))
+    readahead.read_shard(str(index / "g1" / "shard"))
+    monkeypatch.setattr("builtins.open", real)
+    assert sum(read) == 3 << 20

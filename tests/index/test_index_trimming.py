@@ -37,6 +37,11 @@ def lengths(folder: Path) -> dict[str, int]:
     return {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
 
 
+def files_of_points(folder: Path) -> list[Path]:
+    """The files that are cut when the index is closed."""
+    return [folder / "shard" / name for name in json.loads((folder / "engine.json").read_text())["lengths"]]
+
+
 def check_content(index: EdgeIndex) -> None:
     assert list(index.ids()) == IDS
     assert len(index.vectors(IDS)) == len(IDS)
@@ -57,6 +62,36 @@ def test_a_closed_index_is_as_long_as_its_content(folder: Path) -> None:
         check_content(index)
         index.close()
         assert sum(lengths(folder).values()) < 1_000_000
+
+
+def test_an_index_that_was_only_read_is_cut_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {path: path.read_bytes() for path in files_of_points(folder)}
+    with monkeypatch.context() as patch:
+        patch.setattr(trimming, "plan", lambda shard: pytest.fail("all files were looked through"))
+        index = open_edge(folder, DIMENSION)
+        check_content(index)
+        index.close()
+    assert {path: path.read_bytes() for path in files_of_points(folder)} == before
+    index = open_edge(folder, DIMENSION)
+    check_content(index)
+    index.upsert([point(100, "new")])
+    index.close()
+    index = open_edge(folder, DIMENSION)
+    assert list(index.ids()) == [*IDS, 100]
+    index.close()
+
+
+def test_what_was_written_all_the_same_is_kept(folder: Path) -> None:
+    """No file is cut before what somebody wrote behind its content, or at another length than it had."""
+    index = open_edge(folder, DIMENSION)
+    path = max(files_of_points(folder), key=lambda path: path.stat().st_size)
+    content = trimming.plan(folder / "shard")
+    (end,) = (trim.content for trim in content if folder / "shard" / trim.name == path)
+    with path.open("r+b") as file:
+        file.seek(end)
+        file.write(b"behind its content")
+    index.close()
+    assert path.read_bytes()[end:].startswith(b"behind its content")
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="the maps of a process can't be read here")

@@ -289,6 +289,7 @@ def test_an_erasure_does_not_wait_for_the_end_of_a_change(
     assert TEXTS[1] not in [hit.text for hit in filled.search("violin attic", min_score=0)]
 
 
+@pytest.mark.slow
 def test_searches_beside_changes_always_find_everything(filled: Appliance, other: CountingEmbedder) -> None:
     session = filled.sessions.create()
     for number in range(300):

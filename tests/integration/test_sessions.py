@@ -340,8 +340,15 @@ SCOPES = ("all", "conversational", "summaries_only", "none")
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("drained", [True, False])
-@pytest.mark.parametrize("later", [True, False])
+@pytest.mark.parametrize(
+    ("drained", "later"),
+    [
+        (True, False),
+        (False, True),
+        pytest.param(True, True, marks=pytest.mark.slow),
+        pytest.param(False, False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_session_gives_what_its_scope_says(memory: Appliance, scope: Any, drained: bool, later: bool) -> None:
     session = memory.sessions.create(storage_scope=None if later else scope, title="Violin")
     other = memory.sessions.create()

@@ -280,6 +280,7 @@ def test_opencode_exported(read):
     ]
     assert [(m.external_id, m.role, m.text, m.reply_to) for m in got.messages] == [
         ("msg_1", "user", "List.", None),
+        ("msg_1-context-1", "system", "Called Read", "msg_1"),
         ("msg_2-reasoning-1", "tool", "Hm.", "msg_2"),
         ("msg_2-call-2", "tool", "bash\ncommand: ls", "msg_2"),
         ("msg_2-result-3", "tool", "boats.md", "msg_2-call-2"),

@@ -145,6 +145,53 @@ def test_with_the_shown_stream_what_it_lacks_was_injected(read):
     assert [(m.role, m.text[:4]) for m in got.messages] == [("system", "Some"), ("user", "<env")]
 
 
+def test_text_without_a_twin_is_the_persons_where_the_shown_stream_has_gaps(read):
+    log = Clock()
+    log("session_meta", **META)
+    log.model("user", "<environment_context>\n</environment_context>")
+    log.model("user", "Which boats?")
+    log.shown("user_message", "Which boats?")
+    log.model("assistant", "Three of them.")
+    log.model("user", "Name them.")
+    log.model("assistant", "Ana, Bea, Cleo.")
+    log.model("user", "Which is the oldest?")
+    log.shown("user_message", "Which is the oldest?")
+    log.model("assistant", "Bea.")
+    got = read(log.text)
+    assert [(m.role, m.text) for m in got.messages if m.role == "user"] == [
+        ("user", "Which boats?"),
+        ("user", "Name them."),
+        ("user", "Which is the oldest?"),
+    ]
+    assert got.roles[0] == "system"
+
+
+def test_text_without_a_twin_was_injected_where_every_answered_turn_is_shown(read):
+    log = Clock()
+    log("session_meta", **META)
+    for question in ("Which boats?", "Name them."):
+        log.model("user", "The rules of the house.")
+        log.model("user", question)
+        log.shown("user_message", question)
+        log("response_item", type="function_call", name="shell", call_id=question, arguments="{}")
+        log.model("assistant", "Here.")
+        log.shown("agent_message", "Here.")
+    got = read(log.text)
+    assert [m.text for m in got.messages if m.role == "user"] == ["Which boats?", "Name them."]
+    assert [m.text for m in got.messages if m.role == "system"] == ["The rules of the house."] * 2
+
+
+def test_a_turn_that_has_no_answer_yet_is_the_persons(read):
+    log = Clock()
+    log("session_meta", **META)
+    log.model("user", "Which boats?")
+    log.shown("user_message", "Which boats?")
+    log.model("assistant", "Three of them.")
+    log.model("user", "Name them.")
+    log("turn_context", cwd="/home/ines/boats")
+    assert [m.text for m in read(log.text).messages if m.role == "user"] == ["Which boats?", "Name them."]
+
+
 def test_items_pictures_and_titles(read):
     log = Clock()
     log("session_meta", **META)

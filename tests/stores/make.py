@@ -1,7 +1,8 @@
 """Makes a fixture for the migrations: a small store, as the schema of the program that runs this has it.
 
-    python tests/stores/make.py tests/stores/NAME.db.gz
+    python tests/stores/make.py tests/stores/NAME.db.gz [--undated]
 
+With ``--undated`` it also holds a conversation that has a time, of messages that have none.
 A fixture is made once, by the version whose schema it is to keep, and committed: it is never made again.
 """
 
@@ -23,8 +24,19 @@ TURNS = [
     ("user", "Only on Sundays. My deadline is March 15th."),
 ]
 
+UNDATED = {
+    "createTime": "2026-01-05T08:00:00Z",
+    "runSettings": {"model": "models/gemini-pro"},
+    "chunkedPrompt": {
+        "chunks": [
+            {"role": "user", "text": "Which pier is the oldest?"},
+            {"role": "model", "text": "The northern one."},
+        ]
+    },
+}
 
-def make(target: Path) -> None:
+
+def make(target: Path, *, undated: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         export = Path(folder) / "export.jsonl"
         lines = [
@@ -36,10 +48,16 @@ def make(target: Path) -> None:
         home = Path(folder) / "home"
         with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
             memory.ingest(export, wait=False)  # the vectors would stand in other files
+            if undated:
+                chat = Path(folder) / "Piers.json"
+                chat.write_text(json.dumps(UNDATED), encoding="utf-8")
+                memory.ingest(chat, wait=False)
             memory.sessions.create(title="By hand", user_id="ana").add("user", "The ferry leaves at noon.")
         connection = sqlite3.connect(home / "recall.db", isolation_level=None)
         # The path is that of a temporary folder of this machine.
-        connection.execute("UPDATE source SET path = '/exports/export.jsonl'")
+        connection.execute(
+            "UPDATE source SET path = '/exports/' || replace(path, rtrim(path, replace(path, '/', '')), '')"
+        )
         connection.create_function("searchable", 1, str, deterministic=True)
         connection.create_function("unpack", 1, str, deterministic=True)
         connection.execute("VACUUM")
@@ -48,4 +66,4 @@ def make(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]))
+    make(Path(sys.argv[1]), undated="--undated" in sys.argv)

@@ -256,7 +256,7 @@ def looks() -> Iterator[ParameterSet]:
     for scene in SCENES:
         yield one(scene, "middle", "dark", False)
         yield one(scene, "small", "dark", scene not in STAND_FOR_ALL)
-        yield one(scene, "large", "dark", scene not in STAND_FOR_ALL)
+        yield one(scene, "large", "dark", scene != "recall-found")
         yield one(scene, "middle", "light", scene != "recall-found")
     for scene in ("recall-found", "review-disputed"):
         for theme in ("contrast", "plain"):

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize
+from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize, time_of
 from appliance_tui.widgets.rows import MUTED
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def summary_parts(summary: Summary, title: str, messages: Messages) -> Iterator[
 
 def message_parts(message: Message, importance: Importance) -> Iterator[DetailPart]:
     """A message, and the parts of its importance."""
-    who = f"{one_line(message.author or message.role)} · {minute(message.timestamp) or 'no time'}"
+    who = f"{one_line(message.author or message.role)} · {time_of(message) or 'no time'}"
     pinned = " · ★ pinned" if importance.pinned else ""
     yield DetailPart(
         Content.assemble((who, "bold"), (f"  {message.id}{pinned}\n", MUTED), sanitize(message.text)), message.id

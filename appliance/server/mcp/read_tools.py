@@ -319,6 +319,7 @@ def message_line(message: Message, *, is_current: bool = False) -> schemas.Messa
         text=shorten(message.text),
         characters=len(message.text),
         when=message.timestamp or "",
+        time=_time_of(message),
         here=is_current,
     )
 
@@ -347,10 +348,16 @@ def _hit_line(hit: Hit) -> schemas.MessageLine:
         text=shorten(hit.snippet, pagination.SNIPPET_CHARACTERS + 40),
         characters=len(hit.text),
         when=hit.timestamp or "",
+        time=_time_of(hit),
         title=shorten(hit.session_title or "", TITLE_CHARACTERS),
         score=round(hit.score, 3),
         alike=len(hit.why.get("variants", ())),
     )
+
+
+def _time_of(shown: Hit | Message) -> str:
+    """Whose time is shown, where it is not the message's own."""
+    return "" if shown.time == "message" else shown.time
 
 
 def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -> schemas.MessagePart:
@@ -368,6 +375,7 @@ def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -
         end=start,
         characters=len(message.text),
         when=message.timestamp or "",
+        time=_time_of(message),
         title=shorten(info.title or "", TITLE_CHARACTERS),
         attachments=names[:MAX_ATTACHMENT_NAMES],
     )

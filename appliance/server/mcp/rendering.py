@@ -19,7 +19,7 @@ def _render_line(message: schemas.MessageLine, *location: str) -> str:
     """A message in an index, with its session unless it stands under the session's heading."""
     marker = "> " if message.here else ""
     more = f" ({message.characters:,} characters)" if message.characters > len(message.text) else ""
-    columns = (message.id, format_time(message.when), message.who, *location, message.text)
+    columns = (message.id, _when(message), message.who, *location, message.text)
     return marker + " | ".join(columns) + more
 
 
@@ -54,7 +54,7 @@ def render_part(message_part: schemas.MessagePart) -> str:
     names = f", attachments: {', '.join(message_part.attachments)}" if message_part.attachments else ""
     title = f" {render.single_line(message_part.title, render.MAX_TITLE_CHARACTERS)}" if message_part.title else ""
     who = render.single_line(message_part.who, render.MAX_NAME_CHARACTERS)
-    when = format_time(message_part.when)
+    when = _when(message_part)
     heading = f"[{message_part.id} {who}, {when}, {message_part.session}{title}{range_text}{names}]"
     return f"{heading}\n{render.escape(message_part.text)}"
 
@@ -231,6 +231,10 @@ RENDERERS: dict[type, Callable[[Any], str]] = {
 
 
 # --- pieces of text -----------------------------------------------------------------------------------------
+
+
+def _when(shown: schemas.MessageLine | schemas.MessagePart) -> str:
+    return format_time(shown.when) + (" (conversation)" if shown.time else "")
 
 
 def format_time(timestamp: str) -> str:

@@ -190,7 +190,8 @@ class StatusArguments(ToolArguments, frozen=True):
 
 
 class MessageLine(ToolResult, frozen=True):
-    """A message in an index: enough to choose by. ``characters`` is the length of the whole text."""
+    """A message in an index: enough to choose by. ``characters`` is the length of the whole text; ``time`` is
+    "conversation" if ``when`` is the conversation's time, because the source gave the message none."""
 
     id: str
     session: str
@@ -198,6 +199,7 @@ class MessageLine(ToolResult, frozen=True):
     text: str
     characters: int
     when: str = ""
+    time: str = ""
     title: str = ""
     score: float = 0.0
     alike: int = 0
@@ -238,7 +240,7 @@ class ContextResult(ToolResult, frozen=True):
 
 
 class MessagePart(ToolResult, frozen=True):
-    """A message's text from character ``start`` to ``end`` of ``characters``."""
+    """A message's text from character ``start`` to ``end`` of ``characters``; ``time`` as in MessageLine."""
 
     id: str
     session: str
@@ -248,6 +250,7 @@ class MessagePart(ToolResult, frozen=True):
     end: int
     characters: int
     when: str = ""
+    time: str = ""
     title: str = ""
     attachments: list[str] = []
 

@@ -26,7 +26,7 @@ from appliance.store.index import conditions, marker, preallocation, sparse, val
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
 from appliance.store.index.marker import REINDEX_HINT, IndexContents
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
-from appliance.store.index.shard import close_shard, open_shard, translate_errors
+from appliance.store.index.shard import OpenedShard, close_shard, open_shard, translate_errors
 from appliance.store.room import file_errors, free_bytes
 from appliance.types import LEVELS, Filters, Scope
 
@@ -64,12 +64,12 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
         DiskFull, OutOfMemory: There is too little room or memory to open it.
     """
     validation.check_dimension(dimension)
-    shard, contents, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
+    opened = open_shard(folder, dimension, prewarm=prewarm)
     try:
-        return EdgeIndex(shard, folder, dimension, contents, is_fresh=is_fresh)
+        return EdgeIndex(opened, folder, dimension)
     except StoreError as error:
         with suppress(StoreError), translate_errors("close", folder):
-            shard.close()
+            opened.engine.close()
         if isinstance(error, DiskFull | OutOfMemory):
             raise
         raise StoreCorrupt(str(error), where=str(folder), hint=REINDEX_HINT) from error
@@ -83,17 +83,16 @@ class EdgeIndex:
     lock of this class separates updates from searches.
     """
 
-    def __init__(
-        self, shard: q.EdgeShard, folder: Path, dimension: int, contents: IndexContents | None, *, is_fresh: bool
-    ) -> None:
-        """``contents`` is what the index held when it was closed, if it has not been updated since."""
+    def __init__(self, opened: OpenedShard, folder: Path, dimension: int) -> None:
         self.folder = folder
         self.dimension = dimension
-        self.is_fresh = is_fresh
-        self._shard: q.EdgeShard | None = shard
+        self.is_fresh = opened.is_fresh
+        self._shard: q.EdgeShard | None = opened.engine
         self._lock = threading.Lock()
+        self._trims = opened.trims  # until the first change
         self._allocated_log_bytes = 0
         self._counts: dict[Filters | None, int] = {}  # until the next update: counting 20,000 of 100,000 takes 5 ms
+        contents = opened.contents
         self._is_in_marker = contents is not None
         with self._engine("count") as engine:
             if contents is None or contents.engine_points != engine.info().points_count:
@@ -149,6 +148,7 @@ class EdgeIndex:
             if free_bytes(self.folder) < preallocation.optimizing_bytes(self.folder):
                 return False
             self._allocated_log_bytes = 0  # the segments are others afterwards
+            self._trims = None
             changed = shard.optimize()
             shard.flush()
         return changed
@@ -242,7 +242,7 @@ class EdgeIndex:
             if shard is not None:
                 with translate_errors("count", self.folder):
                     contents = self._contents or _look_through(shard)
-                close_shard(shard, self.folder, self.dimension, contents)
+                close_shard(shard, self.folder, self.dimension, contents, self._trims)
 
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """The texts over which the inverse document frequency is computed; None for all texts, which is the same and
@@ -272,7 +272,7 @@ class EdgeIndex:
     def _forget_counts(self) -> None:
         """Called before each update; before the first, the counts of the marker go."""
         self._counts.clear()
-        self._contents = None
+        self._contents = self._trims = None
         if self._is_in_marker:
             with file_errors(self.folder, "updated"):
                 marker.forget_contents(self.folder, self.dimension)

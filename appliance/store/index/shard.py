@@ -9,8 +9,9 @@ The folder can always be discarded: database and vector ledger have everything t
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import qdrant_edge as q
@@ -42,9 +43,25 @@ MAX_FILE_BYTES = 16_000_000_000
 terabytes, and read it."""
 
 
-def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, IndexContents | None, bool]:
-    """Open the engine's shard in ``folder``, or create it; returns the shard, what it held when it was last closed, if
-    that is known, and whether it is new.
+@dataclass(frozen=True, slots=True)
+class OpenedShard:
+    """An open shard of the engine.
+
+    Attributes:
+        engine: The shard.
+        is_fresh: Whether it is new.
+        contents: What it held when it was last closed, if that is known.
+        trims: How its files were cut then; None if a process did not close it.
+    """
+
+    engine: q.EdgeShard
+    is_fresh: bool
+    contents: IndexContents | None = None
+    trims: Sequence[trimming.Trim] | None = None
+
+
+def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> OpenedShard:
+    """Open the engine's shard in ``folder``, or create it.
 
     Args:
         folder: The folder of the index.
@@ -59,17 +76,32 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
-        return _create(folder, dimension), None, True
+        return OpenedShard(_create(folder, dimension), is_fresh=True)
     known = marker.read(folder, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
     with file_errors(shard, "opened"):
-        trimming.restore(shard, known.lengths)
-    return _load(shard), known.contents, False
+        trims = trimming.restore(shard, known.lengths)
+    is_known = known.lengths and len(trims) == len(known.lengths)
+    return OpenedShard(_load(shard), is_fresh=False, contents=known.contents, trims=trims if is_known else None)
 
 
-def close_shard(shard: q.EdgeShard, folder: Path, dimension: int, contents: IndexContents) -> None:
+def close_shard(
+    shard: q.EdgeShard,
+    folder: Path,
+    dimension: int,
+    contents: IndexContents,
+    unchanged: Sequence[trimming.Trim] | None = None,
+) -> None:
     """Flush and close the shard in ``folder``, note its contents, and cut its files behind what they hold.
+
+    Args:
+        shard: The shard, as ``open_shard`` returned it.
+        folder: The folder of the index.
+        dimension: The dimension of the vectors.
+        contents: What it holds.
+        unchanged: How its files were cut before, if it was only read since: then they need not be looked through. Where
+            holes that are read take blocks, these are 60 MB of zeros.
 
     Raises:
         DiskFull, OutOfMemory, StoreError: The engine says so.
@@ -78,7 +110,10 @@ def close_shard(shard: q.EdgeShard, folder: Path, dimension: int, contents: Inde
         shard.flush()
         shard.close()
     with suppress(OSError):  # files that are not cut are only longer
-        trims = trimming.plan(folder / _SHARD_FOLDER)
+        if unchanged is not None and trimming.still_fit(folder / _SHARD_FOLDER, unchanged):
+            trims = list(unchanged)
+        else:
+            trims = trimming.plan(folder / _SHARD_FOLDER)
         marker.write(folder, dimension, Marker({trim.name: trim.length for trim in trims}, contents))
         trimming.cut(folder / _SHARD_FOLDER, trims)
 

@@ -58,14 +58,32 @@ def cut(shard: Path, trims: Iterable[Trim]) -> None:
         os.truncate(shard / trim.name, trim.content)
 
 
-def restore(shard: Path, lengths: Mapping[str, int]) -> None:
-    """Give the files the lengths that they had. Those that are longer have grown since, and those that are missing
-    were replaced, by an engine that was not closed; damage is the engine's to see."""
+def restore(shard: Path, lengths: Mapping[str, int]) -> list[Trim]:
+    """Give the files the lengths that they had, and return what was cut of them. Those that are longer have grown
+    since, and those that are missing were replaced, by an engine that was not closed; damage is the engine's to see."""
+    restored = []
     for name, length in lengths.items():
         path = shard / name
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            if path.stat().st_size < length:
+            content = path.stat().st_size
+            if content < length:
                 os.truncate(path, length)
+                restored.append(Trim(name, length, content))
+    return restored
+
+
+def still_fit(shard: Path, trims: Iterable[Trim]) -> bool:
+    """Whether files that were only read since ``restore`` can be cut again as they were: none has another length, or
+    content behind the end of what it had. The engine appends, so one page tells."""
+    try:
+        for trim in trims:
+            with (shard / trim.name).open("rb") as file:
+                file.seek(trim.content)
+                if not _is_blank(file.read(_PAGE_BYTES)) or file.seek(0, os.SEEK_END) != trim.length:
+                    return False
+    except OSError:
+        return False
+    return True
 
 
 def _content_end(path: str, length: int) -> int:

@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.widgets.display_text import minute, one_line, pluralize, sanitize
+from appliance_tui.widgets.display_text import one_line, pluralize, sanitize, time_of
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.session_list import SessionList, session_details
 from appliance_tui.workers import MemoryChanged, begin, show_errors
@@ -368,7 +368,7 @@ def load_preview(memory: Appliance, info: SessionInfo) -> Content:
         text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
         lines += [
             Content(""),
-            Content.assemble((author, "bold"), (f"  {minute(message.timestamp)}", "$foreground-muted")),
+            Content.assemble((author, "bold"), (f"  {time_of(message)}", "$foreground-muted")),
             Content(text + ("…" if len(message.text) > PREVIEW_CHARACTERS else "")),
         ]
     return Content("\n").join(lines)

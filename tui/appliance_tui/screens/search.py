@@ -18,7 +18,7 @@ from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.widgets.display_text import minute, one_line, pluralize, query_terms, sanitize
+from appliance_tui.widgets.display_text import one_line, pluralize, query_terms, sanitize, time_of
 from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hits import HitList, highlight_terms
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
@@ -127,7 +127,7 @@ class SearchScreen(FrameScreen):
             text.update("")
             return
         body = sanitize(hit.text[:PREVIEW_CHARACTERS]) + ("…" if len(hit.text) > PREVIEW_CHARACTERS else "")
-        head = f"{one_line(hit.author or hit.role)} · {minute(hit.timestamp)}"
+        head = f"{one_line(hit.author or hit.role)} · {time_of(hit)}"
         title = one_line(hit.session_title or hit.session_id)
         text.update(highlight_terms(f"{head}\n{title}\n\n{body}", query_terms(self.query_one(SearchInput).value)))
 

@@ -8,6 +8,8 @@ from collections.abc import Collection
 
 from rich.cells import cell_len, set_cell_size
 
+from appliance.types import Hit, Message
+
 # Control characters other than tab and line feed, and marks that change the direction of the rest of the line.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _WORD = re.compile(r"\w+")
@@ -65,6 +67,11 @@ def render_bar(share: float, width: int) -> str:
 def day(timestamp: str | None) -> str:
     """The day of an ISO 8601 timestamp; "" without one."""
     return (timestamp or "")[:10]
+
+
+def time_of(shown: Hit | Message) -> str:
+    """The minute of a message, with a word if it is its conversation's; "" without one."""
+    return minute(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "")
 
 
 def minute(timestamp: str | None) -> str:

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from appliance_tui.widgets.display_text import matching_spans, minute, one_line, render_bar
+from appliance_tui.widgets.display_text import matching_spans, one_line, render_bar, time_of
 
 if TYPE_CHECKING:
     from appliance.types import Hit
@@ -44,7 +44,7 @@ class HitList(OptionList):
                 self.replace_option_prompt_at_index(index, self._prompt(hit, pinned))
 
     def _prompt(self, hit: Hit, pinned: bool) -> Content:
-        about = filter(None, (minute(hit.timestamp), hit.source.format, one_line(hit.session_title or "")))
+        about = filter(None, (time_of(hit), hit.source.format, one_line(hit.session_title or "")))
         head = Content.assemble(
             (render_bar(hit.score, BAR_WIDTH), "$accent"),
             " ",
