@@ -327,11 +327,10 @@ def without_secrets(incoming: Sequence[MessageInsert]) -> list[MessageInsert]:
 
 @dataclass(slots=True)
 class BatchChange:
-    """The messages that a transaction has written and still has to index: in the full text, as chunks, and again
-    because they have new neighbours."""
+    """What a transaction still has to index: the messages that it has written, by key and in their last form, and those
+    that have new neighbours."""
 
-    to_index: set[int] = field(default_factory=set)
-    to_chunk: list[ChunkableMessage] = field(default_factory=list)
+    written: dict[int, ChunkableMessage] = field(default_factory=dict)
     neighbours: set[int] = field(default_factory=set)
 
 
@@ -364,37 +363,32 @@ def write(
         else neighbours.affected_neighbours(tx, session, arriving) | neighbours.with_neighbours(tx, changed)
     )
     # Messages that are not in the index yet can't be removed from it.
-    lexical.remove_from_index(tx, set(changed) - change.to_index)
+    lexical.remove_from_index(tx, set(changed) - change.written.keys())
     importances = [score_importance(message) if score_importance else None for message in arriving]
     keys = messages.insert(tx, session, source, found.new, importances[: len(found.new)])
     for (key, message), value in zip(found.changed, importances[len(found.new) :], strict=True):
         messages.revise(tx, key, source, message, value)
     chunks.delete(tx, changed)
-    change.to_index.update(changed, keys)
     change.neighbours |= affected.difference(changed)
     for key, m, value in zip([*keys, *changed], arriving, importances, strict=True):
         importance = PINNED_IMPORTANCE if m.pinned else DEFAULT_IMPORTANCE if value is None else value
-        change.to_chunk.append(ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance))
+        change.written[key] = ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance)
 
 
 def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext) -> int:
     """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks."""
-    to_index = sorted(change.to_index)
-    for at in range(0, len(to_index), STEP_MESSAGES):
-        context.yield_to_queries()
-        lexical.add_to_index(tx, to_index[at : at + STEP_MESSAGES])
-    # If a message was written twice, its last form counts.
-    to_chunk = list({message.id: message for message in change.to_chunk}.values())
-    chunks.requeue(tx, change.neighbours.difference(message.id for message in to_chunk))
+    written = [change.written[key] for key in sorted(change.written)]
+    chunks.requeue(tx, change.neighbours.difference(change.written))
     generation, chunker = context.target()
     made = 0
-    for at in range(0, len(to_chunk), STEP_MESSAGES):
+    for at in range(0, len(written), STEP_MESSAGES):
         context.yield_to_queries()
-        step = to_chunk[at : at + STEP_MESSAGES]
+        step = written[at : at + STEP_MESSAGES]
+        lexical.add_texts(tx, ((message.id, message.text) for message in step))
         made += chunks.insert(tx, generation, [*zip(step, chunker.split(step), strict=True)])
-    for at in range(0, len(to_chunk), MARK_STEP_MESSAGES):
+    for at in range(0, len(written), MARK_STEP_MESSAGES):
         context.yield_to_queries()
-        secrets.replace_marks(tx, {message.id: message.text for message in to_chunk[at : at + MARK_STEP_MESSAGES]})
+        secrets.replace_marks(tx, {message.id: message.text for message in written[at : at + MARK_STEP_MESSAGES]})
     return made
 
 
