@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -131,6 +131,11 @@ class IndexService:
         """How many chunks wait for a vector or a point."""
         found = self.serving.current()
         return chunks.count_pending(self._database.read(), found.id) if found else 0
+
+    def count_chunks(self, messages: Sequence[int]) -> int:
+        """How many chunks messages have in the serving generation now."""
+        found = self.serving.current()
+        return chunks.count_of(self._database.read(), found.id, messages) if found else 0
 
     def has_pending(self) -> bool:
         """Whether anything waits to be added to the derived stores or removed from them."""
@@ -287,6 +292,7 @@ class IndexService:
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
             model.texts_a_call if is_remote(model) else 0, self._built_points.has,
+            chunker=self.serving.chunker(model),
         )  # fmt: skip
 
     def _yielding_throttle(self) -> Throttle:

@@ -7,6 +7,7 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,10 @@ BATCH_MESSAGES_DURING_QUERIES = 100
 
 STEP_MESSAGES = 10
 """Messages that are indexed or chunked before queries may run again: a few milliseconds."""
+
+SPLIT_AT_ONCE_BYTES = 1 << 20
+"""The long messages of a larger document are stored as one chunk each, and split by the indexer: to count their tokens
+takes as long as everything else."""
 
 MARK_STEP_MESSAGES = 100
 """Messages that are searched for secrets in one go, in about a millisecond: most of the time of one is that of the
@@ -103,7 +108,8 @@ class IngestContext:
 
 @dataclass(slots=True)
 class FileTally:
-    """The growing counts of one file; ``report`` gives the final ones."""
+    """The growing counts of one file; ``report`` gives the final ones. ``unsplit`` are the written messages that the
+    indexer still has to split, and that ``chunks`` does not count."""
 
     path: str
     format: str | None = None
@@ -113,6 +119,7 @@ class FileTally:
     updated: int = 0
     duplicates: int = 0
     chunks: int = 0
+    unsplit: array[int] = field(default_factory=lambda: array("q"))
     forgotten: int = 0
     status: FileStatus | None = None
     errors: list[InputProblem] = field(default_factory=list)
@@ -254,7 +261,12 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if batch.progress_by_session[key].record.title is None:
                 user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)
-        tally.chunks += index_changes(tx, change, context)
+        is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run
+        made = index_changes(tx, change, context, split=is_split)
+        if is_split:
+            tally.chunks += made
+        else:
+            tally.unsplit.extend(change.written)
         for record in batch.state:
             _apply_state(tx, record, context, tally)
 
@@ -375,8 +387,9 @@ def write(
         change.written[key] = ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance)
 
 
-def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext) -> int:
-    """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks."""
+def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext, *, split: bool = True) -> int:
+    """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks. Without
+    ``split``, each message is one chunk for now."""
     written = [change.written[key] for key in sorted(change.written)]
     chunks.requeue(tx, change.neighbours.difference(change.written))
     generation, chunker = context.target()
@@ -385,7 +398,8 @@ def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestCo
         context.yield_to_queries()
         step = written[at : at + STEP_MESSAGES]
         lexical.add_texts(tx, ((message.id, message.text) for message in step))
-        made += chunks.insert(tx, generation, [*zip(step, chunker.split(step), strict=True)])
+        spans = chunker.split(step) if split else map(chunks.whole, step)
+        made += chunks.insert(tx, generation, [*zip(step, spans, strict=True)])
     for at in range(0, len(written), MARK_STEP_MESSAGES):
         context.yield_to_queries()
         secrets.replace_marks(tx, {message.id: message.text for message in written[at : at + MARK_STEP_MESSAGES]})

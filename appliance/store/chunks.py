@@ -2,7 +2,8 @@
 
 Each generation has chunks of its own. A chunk enters the outbox in the transaction that stores it, and leaves it when
 its vector in the ledger and its point in the index have reached the disk. Equal texts share one vector: the ledger is
-keyed by digest.
+keyed by digest. A large import stores each message as one chunk, which the indexer splits if it is too long, before it
+gets a vector.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -34,6 +35,7 @@ from appliance.store.sql import (
     has_row,
     json_keys,
     next_key,
+    pages,
     read_transaction,
 )
 from appliance.types import Filters, Role, StorageScope
@@ -119,6 +121,9 @@ class PendingChunk:
     """The agents that take part in its session, as JSON."""
     archived: bool
     """Whether its message is archived: then it gets its vector, and no point."""
+    message: int = field(default=0, kw_only=True)
+    is_whole: bool = field(default=False, kw_only=True)
+    """Whether it is its whole message, which may be longer than the model reads: see ``outbox.split``."""
 
     @property
     def passage(self) -> str:
@@ -144,6 +149,11 @@ def text_digest(text: str) -> bytes:
 
 
 # --- chunks ------------------------------------------------------------------------------------------
+
+
+def whole(message: ChunkableMessage) -> list[ChunkSpan]:
+    """Return a message as one chunk, to be split later if it is too long; no chunk for an empty text."""
+    return [ChunkSpan(0, len(message.text))] if message.text else []
 
 
 def insert(
@@ -238,6 +248,12 @@ def messages_without_chunks(db: sqlite3.Connection, generation: int, after: int)
         (after, generation, PAGE_ROWS),
     )
     return [ChunkableMessage(key, author, text, bool(talk), *rest) for key, author, text, talk, *rest in page]
+
+
+def count_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> int:
+    """Return the number of chunks of messages in a generation."""
+    query = f"SELECT count(*) FROM chunk WHERE generation = ? AND message_id IN {JSON_KEYS_SQL}"
+    return sum(fetch_int(db, query, (generation, json_keys(page))) for page in pages(messages))
 
 
 def count(db: sqlite3.Connection, generation: int) -> int:
@@ -414,7 +430,14 @@ def _with_point_fields(
         query = f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}"
         texts = dict(db.execute(query, (json_keys({values[2] for values in rows}),)).fetchall())
     return [
-        PendingChunk(ticket, chunk, texts[message][start:stop], *values)
+        PendingChunk(
+            ticket,
+            chunk,
+            texts[message][start:stop],
+            *values,
+            message=message,
+            is_whole=start == 0 and stop == len(texts[message]),
+        )
         for ticket, chunk, message, start, stop, *values in rows
     ]
 
