@@ -13,7 +13,12 @@ from appliance.ingest import indexer, pipeline
 from appliance_models import HashEmbedder
 
 LONG = "\n\n".join(f"Paragraph {n} is about harbours. It says so in a second sentence." for n in range(120))
-TEXTS = ["The ferry leaves at noon.", f"{LONG}\n\nThe lighthouse keeper is called Ottilie.", "", "漢字かな交じり文。" * 200]
+TEXTS = [
+    "The ferry leaves at noon.",
+    f"{LONG}\n\nThe lighthouse keeper is called Ottilie.",
+    "",
+    "漢字かな交じり文。" * 200,
+]
 
 
 @pytest.fixture
