@@ -56,7 +56,7 @@ def preparation(drop_secrets: bool) -> Prepare:
         kept = without_secrets(messages) if drop_secrets else messages
         found = find_in_texts([message.text for message in kept])
         return [
-            replace(message, importance=importance.score(message), secrets=tuple(found.get(number, ())))
+            message.with_findings(importance.score(message), tuple(found.get(number, ())))
             for number, message in enumerate(kept)
         ]
 

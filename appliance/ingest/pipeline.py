@@ -48,7 +48,10 @@ writer has to wait for the whole batch, which yields to queries. Each commit cos
 full text, and a batch is held in memory."""
 
 STEP_MESSAGES = 10
-"""Messages that are indexed or chunked before queries may run again: a few milliseconds."""
+"""Messages that are indexed and split before queries may run again: a few milliseconds."""
+
+UNSPLIT_STEP_MESSAGES = 50
+"""The same for messages that are not split."""
 
 SPLIT_AT_ONCE_BYTES = 1 << 20
 """The long messages of a larger document are stored as one chunk each, and split by the indexer: to count their tokens
@@ -386,19 +389,20 @@ def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestCo
     chunks.requeue(tx, change.neighbours.difference(change.written))
     generation, chunker = context.target()
     made = 0
-    for at in range(0, len(written), STEP_MESSAGES):
+    step_messages = STEP_MESSAGES if split else UNSPLIT_STEP_MESSAGES
+    for at in range(0, len(written), step_messages):
         context.yield_to_queries()
-        step = written[at : at + STEP_MESSAGES]
+        step = written[at : at + step_messages]
         lexical.add_texts(tx, ((message.id, message.text) for message in step))
         spans = chunker.split(step) if split else map(chunks.whole, step)
         made += chunks.insert(tx, generation, [*zip(step, spans, strict=True)])
     for at in range(0, len(written), MARK_STEP_MESSAGES):
         context.yield_to_queries()
         step = written[at : at + MARK_STEP_MESSAGES]
-        secrets.replace_found(
-            tx, {message.id: change.secrets[message.id] for message in step if message.id in change.secrets}
-        )
-        secrets.replace_marks(tx, {message.id: message.text for message in step if message.id not in change.secrets})
+        found = {message.id: change.secrets[message.id] for message in step if message.id in change.secrets}
+        secrets.replace_found(tx, found)
+        if unsearched := {message.id: message.text for message in step if message.id not in found}:
+            secrets.replace_marks(tx, unsearched)
     return made
 
 

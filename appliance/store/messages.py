@@ -55,6 +55,13 @@ class MessageInsert:
     importance: float | None = None
     secrets: tuple[SecretSpan, ...] | None = None
 
+    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...]) -> MessageInsert:
+        """Return the same message with its score and its secrets."""
+        return MessageInsert(
+            self.external_id, self.position, self.order_at, self.sent_at, self.at, self.role, self.author, self.text,
+            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets,
+        )  # fmt: skip
+
     def with_order(self, order_at: int, position: int) -> MessageInsert:
         """Return the same message at another place. Called for every new message; ``dataclasses.replace`` takes three
         times as long."""
