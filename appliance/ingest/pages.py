@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from appliance.errors import InputError
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
@@ -46,31 +47,41 @@ class MessagePage:
 def pages(
     records: Iterable[Record], yield_to_queries: Callable[[], None] = lambda: None, prepare: Prepare = list
 ) -> Iterator[MessagePage]:
-    """Yield records as pages of normalized messages."""
+    """Yield records as pages of normalized messages.
+
+    Raises:
+        InputError: The parser has raised it; raised when everything before it was yielded.
+    """
     progress: dict[str, SessionProgress] = {}
     page, count, characters = MessagePage(), 0, 0
-    for record in records:
-        yield_to_queries()
-        if isinstance(record, InputProblem):
-            page.problems.append(record)
-        elif isinstance(record, SessionRecord):
-            if record.key not in progress:
-                progress[record.key] = start_session(record)
-                page.sessions.append(record)
-        elif isinstance(record, StateRecord):
-            page.state.append(record)
-        else:
-            session = progress[record.session]
-            page.messages.setdefault(record.session, []).append(normalize(record, session))
-            if session.has_generated_ids:
-                page.generated.add(record.session)
-            characters += len(record.text)
-        count += 1
-        if count >= PAGE_MESSAGES or characters >= PAGE_CHARACTERS:
-            yield _prepared(page, prepare)
-            page, count, characters = MessagePage(), 0, 0
+    failure: InputError | None = None
+    try:
+        for record in records:
+            yield_to_queries()
+            if isinstance(record, InputProblem):
+                page.problems.append(record)
+            elif isinstance(record, SessionRecord):
+                if record.key not in progress:
+                    progress[record.key] = start_session(record)
+                    page.sessions.append(record)
+            elif isinstance(record, StateRecord):
+                page.state.append(record)
+            else:
+                session = progress[record.session]
+                page.messages.setdefault(record.session, []).append(normalize(record, session))
+                if session.has_generated_ids:
+                    page.generated.add(record.session)
+                characters += len(record.text)
+            count += 1
+            if count >= PAGE_MESSAGES or characters >= PAGE_CHARACTERS:
+                yield _prepared(page, prepare)
+                page, count, characters = MessagePage(), 0, 0
+    except InputError as error:
+        failure = error
     if count:
         yield _prepared(page, prepare)
+    if failure is not None:
+        raise failure
 
 
 def _prepared(page: MessagePage, prepare: Prepare) -> MessagePage:

@@ -208,29 +208,39 @@ def _unread_tally(source: sources.UnreadSource) -> FileTally:
 def batches(
     pages: Iterable[MessagePage], tally: FileTally, is_idle: Callable[[], bool] = lambda: True
 ) -> Iterator[MessageBatch]:
-    """Yield pages as batches; what else they say is added to the tally."""
+    """Yield pages as batches; what else they say is added to the tally.
+
+    Raises:
+        InputError: The document can't be read any further; raised when everything before that place was yielded.
+    """
     progress_by_session: dict[str, SessionProgress] = {}
     batch = MessageBatch(progress_by_session)
     count = characters = 0
-    for page in pages:
-        for problem in page.problems:
-            (tally.notes if problem.harmless else tally.errors).append(problem)
-        for record in page.sessions:
-            progress_by_session[record.key] = start_session(record)
-            tally.conversations += 1
-        for key in page.generated:
-            progress_by_session[key].has_generated_ids = True
-        for key, found in page.messages.items():
-            batch.messages.setdefault(key, []).extend(found)
-            characters += sum(len(message.text) for message in found)
-        batch.state.extend(page.state)
-        tally.messages += page.message_count
-        count += page.message_count + len(page.state)
-        if count >= (BATCH_MESSAGES if is_idle() else 1) or characters >= BATCH_CHARACTERS:
-            yield batch
-            batch, count, characters = MessageBatch(progress_by_session), 0, 0
+    failure: InputError | None = None
+    try:
+        for page in pages:
+            for problem in page.problems:
+                (tally.notes if problem.harmless else tally.errors).append(problem)
+            for record in page.sessions:
+                progress_by_session[record.key] = start_session(record)
+                tally.conversations += 1
+            for key in page.generated:
+                progress_by_session[key].has_generated_ids = True
+            for key, found in page.messages.items():
+                batch.messages.setdefault(key, []).extend(found)
+                characters += sum(len(message.text) for message in found)
+            batch.state.extend(page.state)
+            tally.messages += page.message_count
+            count += page.message_count + len(page.state)
+            if count >= (BATCH_MESSAGES if is_idle() else 1) or characters >= BATCH_CHARACTERS:
+                yield batch
+                batch, count, characters = MessageBatch(progress_by_session), 0, 0
+    except InputError as error:
+        failure = error
     if count:
         yield batch
+    if failure is not None:
+        raise failure
 
 
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
