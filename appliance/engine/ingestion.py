@@ -10,8 +10,8 @@ from pathlib import Path
 
 from appliance import __version__
 from appliance.engine.index_service import IndexService
-from appliance.engine.page_reader import read_pages
 from appliance.ingest import pipeline
+from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook

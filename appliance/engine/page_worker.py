@@ -13,16 +13,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
 from appliance.errors import InputError
 from appliance.formats import detect
-from appliance.formats.base import Document
-from appliance.ingest import page_frames, sources
+from appliance.ingest import page_frames
 from appliance.ingest.page_frames import Ended, Failed, Page, ReadingPlan, Ready
 from appliance.ingest.pages import Prepare, pages, without_secrets
 from appliance.memory import importance
@@ -35,8 +32,11 @@ GC_THRESHOLD = 50_000
 
 def run(plan: ReadingPlan, out: BinaryIO) -> None:
     """Read the document of a plan, and write its frames."""
+    document = page_frames.find_document(plan)
+    if document is None:
+        page_frames.write(out, Failed("can't be read: it is gone", plan.name))
+        return
     try:
-        document = _find(plan)
         format, parser = detect(document, plan.format)
         page_frames.write(out, Ready(format))
         for page in pages(parser.parse(document), prepare=preparation(plan.drop_secrets)):
@@ -61,18 +61,6 @@ def preparation(drop_secrets: bool) -> Prepare:
         ]
 
     return prepare
-
-
-def _find(plan: ReadingPlan) -> Document:
-    """The document of a plan.
-
-    Raises:
-        InputError: It is gone.
-    """
-    for found in sources.expand([plan.source], plan.me, Path(plan.within)):
-        if isinstance(found, Document) and found.name == plan.name:
-            return replace(found, explicit=plan.explicit)
-    raise InputError("can't be read: it is gone", where=plan.name)
 
 
 def _end_with_the_parent() -> None:

@@ -3,10 +3,14 @@ each behind its length."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
+from appliance.formats.base import Document
+from appliance.ingest import sources
 from appliance.ingest.pages import MessagePage
 
 _LENGTH_BYTES = 4
@@ -74,4 +78,13 @@ def read(stream: BinaryIO) -> bytes | None:
 
 def decode(data: bytes) -> Frame:
     """Return a frame that ``read`` has returned."""
-    return _decoder.decode(data)
+    frame: Frame = _decoder.decode(data)
+    return frame
+
+
+def find_document(plan: ReadingPlan) -> Document | None:
+    """Return the document of a plan; None if it is gone."""
+    for found in sources.expand([plan.source], plan.me, Path(plan.within)):
+        if isinstance(found, Document) and found.name == plan.name:
+            return replace(found, explicit=plan.explicit)
+    return None

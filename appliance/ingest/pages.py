@@ -1,7 +1,7 @@
 """What a parser yields as pages of normalized messages, ready to be stored.
 
 A page is small, so that queries run between two; the pipeline stores many in one transaction. Making them needs no
-store: the pages of a large document are made in a process of its own (``engine.page_reader``).
+store: the pages of a large document are made in a process of its own (``page_reader``).
 """
 
 from __future__ import annotations

@@ -88,6 +88,11 @@ def single_characters(text: str) -> str:
     return " ".join(_CHARACTER.findall(text)) if _may_have_unspaced(text) else ""
 
 
+def is_mostly_unspaced(text: str) -> bool:
+    """Whether at least half of the characters of a text are letters of unspaced scripts."""
+    return _may_have_unspaced(text) and 2 * len(_CHARACTER.findall(text)) >= len(text)
+
+
 def is_question(text: str) -> bool:
     """Whether a message ends with a question mark of any script, not counting an image after it."""
     text = text.rstrip()

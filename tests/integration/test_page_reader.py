@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.engine import page_reader
-from appliance.ingest import page_frames
+from appliance.ingest import page_frames, page_reader
 from appliance.types import IngestReport
 from appliance_models import HashEmbedder
 from tests.bench import material
@@ -147,7 +146,7 @@ def test_a_process_that_is_killed_leaves_what_was_stored(
         report = memory.ingest(chatgpt, wait=False)
         (file,) = report.files
         assert file.status == "partial" and 0 < file.messages == report.total("new")
-        assert "the process that reads it has ended" in file.errors[0].message
+        assert "its process has ended with code -9" in file.errors[0].message
         assert file.errors[0].where.startswith("after message ")
         assert not memory.verify().problems
         monkeypatch.setattr(page_frames, "decode", decode)

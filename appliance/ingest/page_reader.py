@@ -25,6 +25,7 @@ from appliance.ingest.pages import MessagePage
 from appliance.ingest.pipeline import IngestContext
 from appliance.ingest.sources import DetectedDocument
 from appliance.runtime.address_space import available_bytes
+from appliance.types import InputProblem
 
 MIN_BYTES = 8 << 20
 """The size of a document from which a process is worth its start, which takes as long as reading some 5 MB."""
@@ -37,7 +38,7 @@ def read_pages(detected: DetectedDocument, context: IngestContext) -> Iterator[M
     """Yield the pages of a document, read in a process of its own if it is large.
 
     Raises:
-        InputError: The document can't be read any further, or the process has ended.
+        InputError: The document can't be read any further.
     """
     plan = _plan(detected, context) if _is_worthwhile(detected) else None
     if plan is None:
@@ -59,11 +60,10 @@ def read_pages(detected: DetectedDocument, context: IngestContext) -> Iterator[M
                     raise RuntimeError(f"{detected.document.name} can't be read.\n{frame.detail}")
                 raise InputError(frame.message, where=frame.where, hint=frame.hint)
             else:
-                raise InputError(
-                    f"the process that reads it has ended with code {reader.exit_code()}",
-                    where=f"after message {count}",
-                    hint="ingest it again: what is stored already is recognised",
-                )
+                code, hint = reader.exit_code(), "ingest it again: what is stored already is recognised"
+                message = f"reading stopped: its process has ended with code {code}; {hint}"
+                yield MessagePage(problems=[InputProblem(f"after message {count}", message)])
+                return
 
 
 def _is_worthwhile(detected: DetectedDocument) -> bool:
