@@ -260,7 +260,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             messages.link_source(tx, source, session)
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
-                found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
+                progress = batch.progress_by_session[key]
+                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new)
                 write(tx, session, source, found, change, score_importance, is_new_session=is_new)
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
@@ -373,8 +374,10 @@ def write(
         if is_new_session
         else neighbours.affected_neighbours(tx, session, arriving) | neighbours.with_neighbours(tx, changed)
     )
-    # Messages that are not in the index yet can't be removed from it.
-    lexical.remove_from_index(tx, set(changed) - change.written.keys())
+    if changed:
+        # Messages that are not in the index yet can't be removed from it.
+        lexical.remove_from_index(tx, set(changed) - change.written.keys())
+        chunks.delete(tx, changed)
     importances = [
         message.importance if message.importance is not None or not score_importance else score_importance(message)
         for message in arriving
@@ -382,7 +385,6 @@ def write(
     keys = messages.insert(tx, session, source, found.new, importances[: len(found.new)])
     for (key, message), value in zip(found.changed, importances[len(found.new) :], strict=True):
         messages.revise(tx, key, source, message, value)
-    chunks.delete(tx, changed)
     change.neighbours |= affected.difference(changed)
     for key, m, value in zip([*keys, *changed], arriving, importances, strict=True):
         importance = PINNED_IMPORTANCE if m.pinned else DEFAULT_IMPORTANCE if value is None else value
