@@ -27,7 +27,7 @@ UNSPACED = (
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
 _OTHER_BYTES = bytes(set(range(256)) - {0xE0, 0xE1, *range(0xE3, 0xF5)})
-_RADICALS = [bytes([0xE2, second]) for second in (0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF)]
+_RADICAL = re.compile(b"\xe2[\xba-\xbf]")
 
 
 def _may_have_unspaced(text: str) -> bool:
@@ -37,7 +37,7 @@ def _may_have_unspaced(text: str) -> bool:
     if text.isascii():
         return False
     data = text.encode("utf-8", "surrogatepass")
-    return bool(data.translate(None, _OTHER_BYTES)) or any(first_bytes in data for first_bytes in _RADICALS)
+    return bool(data.translate(None, _OTHER_BYTES)) or _RADICAL.search(data) is not None
 
 
 def _character_pairs(run: re.Match[str]) -> str:
