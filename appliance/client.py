@@ -280,10 +280,13 @@ class Appliance:
         tokens: bool = False,
         rollback: bool = False,
         drop_old: bool = False,
+        generation: int | None = None,
         progress: OnEmbedded = lambda done, pending: None,
     ) -> int:
         """Rebuild full text and index, or change the generation of vectors; see ``requests.ReindexRequest``."""
-        request = r.ReindexRequest(model=model, vectors=vectors, tokens=tokens, rollback=rollback, drop_old=drop_old)
+        request = r.ReindexRequest(
+            model=model, vectors=vectors, tokens=tokens, rollback=rollback, drop_old=drop_old, generation=generation
+        )
         return self._transport.send(request, step_progress(progress))
 
     def backup(

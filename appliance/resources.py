@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -254,10 +255,21 @@ class Erasure(_Resource):
             )
         )  # fmt: skip
 
-    def forget(self, preview: ErasurePreview, progress: OnEmbedded = lambda done, pending: None) -> Receipt:
+    def forget(
+        self,
+        preview: ErasurePreview,
+        progress: OnEmbedded = lambda done, pending: None,
+        *,
+        on_wait: Callable[[str], None] = lambda waits_for: None,
+    ) -> Receipt:
         """Erase for good what a preview found; see ``requests.ForgetRequest``. ``progress`` is called with the chunks
-        that are done and those that are left."""
-        return self._transport.send(r.ForgetRequest(preview), step_progress(progress))
+        that are done and those that are left, ``on_wait`` with what it waits for, if that takes longer than a
+        second."""
+        embedded = step_progress(progress)
+        return self._transport.send(
+            r.ForgetRequest(preview),
+            lambda step: on_wait(step.waits_for) if step.stage == "waiting" else embedded(step),
+        )
 
 
 class Secrets(_Resource):
@@ -273,4 +285,4 @@ class Secrets(_Resource):
 
 def step_progress(progress: OnEmbedded) -> OnProgress:
     """Return what calls ``progress`` with what is done and what is left."""
-    return lambda step: progress(step.done, step.pending)
+    return lambda step: progress(step.done, step.pending) if step.stage != "waiting" else None

@@ -101,7 +101,7 @@ class IndexSettings(Section, frozen=True):
 
 
 class ChunkSettings(Section, frozen=True):
-    """How long messages are split. A change counts for new messages; 'appliance reindex --vectors' splits all again."""
+    """How long messages are split. A change counts for new messages; 'appliance reindex' splits the others again."""
 
     tokens: Annotated[int, Meta(ge=0)] = 0
     """The most tokens of a chunk; 0 follows the model: the length that it was trained on, up to 400. Never more than

@@ -194,15 +194,25 @@ def _load(load_model: Callable[[], Embedder], texts: Sequence[str]) -> _Candidat
     """A model that has run, with how much this process grew by it."""
     before = resident_memory()
     model = load_model()
-    model.embed_passages(texts[:2])
+    model.embed_passages(_readable(model, texts[:2]))
     after = resident_memory()
     grown = sum(after.values()) - sum(before.values()) if before is not None and after is not None else None
     return _Candidate(_TimedEmbedder(model), grown if grown is None else max(grown, 0))
 
 
+def _readable(embedder: Embedder | _TimedEmbedder, texts: Sequence[str]) -> list[str]:
+    """The beginnings of texts that a model reads to their end: as in a memory, which splits them."""
+    positions, cut = int(getattr(embedder, "max_positions", embedder.max_tokens)), list(texts)
+    while True:
+        counts = embedder.count_tokens(cut)
+        if all(count <= positions for count in counts):
+            return cut
+        cut = [text[: len(text) // 2] if count > positions else text for text, count in zip(cut, counts, strict=True)]
+
+
 def _speed(embedder: _TimedEmbedder, texts: Sequence[str]) -> float:
     """Texts a second of a model that has run before."""
-    embedder.embed_passages(texts)
+    embedder.embed_passages(_readable(embedder, texts))
     speed = embedder.texts / max(embedder.seconds, 1e-9)
     embedder.texts, embedder.seconds = 0, 0.0
     return speed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from appliance.bench import history, known_items
 from appliance.bench.ir_metrics import MAX_DEPTH, mean, message_measures
 from appliance.bench.known_items import KINDS, KnownItemQuestion
 from appliance.bench.recall import latency
-from appliance.bench.systems import SYSTEMS, note_kinds, search
+from appliance.bench.systems import SYSTEMS, available_profiles, note_kinds, reads_vectors, search
 from appliance.bench.tokenization import normalize_text
 from appliance.client import Appliance
 from appliance.errors import UsageError
@@ -69,7 +69,7 @@ def run(
         questions: How many questions.
         systems: The scoring profiles.
         generations: The generations of vectors that each profile is measured with, side by side; the serving one if
-            there are none.
+            there are none. A profile that reads no vectors is measured once.
         on_step: Called with what is being done, how much of it is done, and how much there is.
 
     Raises:
@@ -96,7 +96,8 @@ def run(
     ordered = [
         one for kind in KINDS for one in [one for one in selected if one.item.kind == kind][: counts_by_kind[kind]]
     ]
-    compared = _compared_systems(systems, generations)
+    profiles = available_profiles(memory.settings)
+    compared = _compared_systems(systems, generations, {one for one in systems if reads_vectors(profiles[one])})
     ranks: dict[str, dict[str, int | None]] = {name: {} for name in compared}
     times: dict[str, list[float]] = {name: [] for name in compared}
     notes: Counter[str] = Counter()
@@ -111,10 +112,13 @@ def run(
             ranks[name][one.item.name] = answer_rank(hits, one)
             notes.update(note_kinds(name, hits))
     status = memory.status()
+    models = {one["id"]: one["model"] for one in status["generations"]}
+    measured = {number: models[number] for number in dict.fromkeys(generations)}
     now: dict[str, Any] = {
         "time": timestamps.iso_from_microseconds(timestamps.now()),
         "version": __version__,
-        "model": status["model"]["name"],
+        "model": _model_text(measured) or status["model"]["name"],
+        "generations": [{"id": number, "model": model} for number, model in measured.items()],
         "messages": sum(info.messages for info in memory.sessions.list(user_id=user)),
         "questions": len(ordered),
         "latency_ms": {name: latency(times[name]) for name in compared},
@@ -126,15 +130,22 @@ def run(
     return HistoryRun(now, now["figures"], gone, notes, compare_runs(last, now) if last else None)
 
 
-def _compared_systems(systems: Sequence[str], generations: Sequence[int]) -> dict[str, tuple[str, int | None]]:
-    """What is compared, by name: each profile with each generation."""
-    if not generations:
-        return {system: (system, None) for system in systems}
-    return {
-        f"{system}, generation {number}": (system, number)
-        for system in systems
-        for number in dict.fromkeys(generations)
-    }
+def _model_text(measured: Mapping[int, str]) -> str:
+    """ "bge (generation 1) and e5 (generation 2)"; empty without generations."""
+    return " and ".join(f"{model} (generation {number})" for number, model in measured.items())
+
+
+def _compared_systems(
+    systems: Sequence[str], generations: Sequence[int], reading_vectors: Collection[str]
+) -> dict[str, tuple[str, int | None]]:
+    """What is compared, by name: each profile that reads vectors with each generation, the others once."""
+    compared: dict[str, tuple[str, int | None]] = {}
+    for system in systems:
+        if generations and system in reading_vectors:
+            compared |= {f"{system}, generation {number}": (system, number) for number in generations}
+        else:
+            compared[system] = (system, None)
+    return compared
 
 
 def answer_rank(hits: Hits, known_question: KnownItemQuestion) -> int | None:

@@ -22,6 +22,11 @@ def available_profiles(settings: Settings) -> Mapping[str, ScoringProfile]:
     return profiles({name: (profile.like, profile.weights) for name, profile in settings.profiles.items()})
 
 
+def reads_vectors(profile: ScoringProfile) -> bool:
+    """Whether a profile ranks by vectors, so that another generation may rank otherwise."""
+    return profile.weights is not None or "dense" in profile.legs
+
+
 def is_custom(name: str) -> bool:
     """Whether a profile is not built in, so that it needs the settings."""
     return name not in BUILT_IN

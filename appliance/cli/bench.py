@@ -12,7 +12,8 @@ import typer
 
 from appliance import __version__
 from appliance.cli import options, output
-from appliance.cli.options import argument, option
+from appliance.cli.options import argument, flag, option
+from appliance.cli.sending import confirm_sending
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def mine(
         ),
     ] = None,
     user: options.User = None,
+    yes: Annotated[bool, flag("--yes", "Do not ask before texts are sent to an embedding API.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -151,15 +153,18 @@ def mine(
 
     systems = _systems(profile, find_home(home))
     started = time.perf_counter()
-    with options.open_existing(home, "bench mine") as memory, output.step_progress() as on_step:
-        history_run = own_history.run(
-            memory,
-            user=user,
-            questions=questions or own_history.DEFAULT_QUESTIONS,
-            systems=systems,
-            generations=generation or (),
-            on_step=on_step,
-        )
+    with options.open_existing(home, "bench mine") as memory:
+        for number in dict.fromkeys(generation or ()):  # each is completed before it is measured
+            confirm_sending(memory.forecast_reindex(generation=number), yes)
+        with output.step_progress() as on_step:
+            history_run = own_history.run(
+                memory,
+                user=user,
+                questions=questions or own_history.DEFAULT_QUESTIONS,
+                systems=systems,
+                generations=generation or (),
+                on_step=on_step,
+            )
     run_fields = {name: value for name, value in history_run.run.items() if name != "figures"}
     shape: dict[str, Any] = {
         **run_fields,

@@ -86,13 +86,17 @@ def forget(
         _say_echoes(echoes, with_echoes)
         _confirm(preview, yes)
         with output.progress() as (_, on_embedded):
-            receipt = memory.erasure.forget(preview, on_embedded)
+            receipt = memory.erasure.forget(preview, on_embedded, on_wait=_say_waiting)
     if json:
         output.print_json({"receipt": responses.receipt_shape(receipt), "files": preview.files, "echoes": echoes})
     else:
         _print_receipt(receipt, preview)
     if receipt.proof.traces or receipt.proof.awaits_server:
         raise typer.Exit(1)
+
+
+def _say_waiting(waits_for: str) -> None:
+    output.say(f"Waiting for {waits_for}; then the erasure goes on.")
 
 
 def _describe(preview: ErasurePreview) -> str:

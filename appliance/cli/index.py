@@ -37,9 +37,9 @@ def index(context: typer.Context, home: options.Home = None, json: options.Json 
 
 @verbs.command()
 def status(home: options.Home = None, json: options.Json = False) -> None:
-    """Show where the index is, how many points it has, and whether its server answers.
+    """Show where the index is, how many points it has, and whether it can be used.
 
-    The exit code is 3 if the server can't be used.
+    The exit code is 3 if it can't be used.
 
     \b
     Examples:
@@ -104,7 +104,8 @@ def _print(found: IndexStatus, json: bool) -> None:
     if json:
         output.print_json(asdict(found))
         return
-    points = "" if found.points is None else f"about {found.points:,} of {found.expected:,}"
+    estimated = "about " if found.collection else ""
+    points = "" if found.points is None else f"{estimated}{found.points:,} of {found.expected:,}"
     output.print_fields(
         {
             "index": found.place,

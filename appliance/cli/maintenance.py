@@ -19,6 +19,29 @@ MAX_REPORTED_TROUBLES = 10
 """How many unreadable files ``status`` names."""
 
 
+VERIFIED = {
+    "sessions": "conversations",
+    "messages": "in the database, each as it was stored",
+    "revisions": "earlier forms of messages that were edited",
+    "messages without a digest yet": "of an earlier version; whether they changed can't be told yet",
+    "variants": "messages that repeat an earlier one; they are among the messages",
+    "archived": "messages whose text is in the archive; they are among the messages",
+    "chunks": "parts of messages: one of a message that fits into the model, more of a longer one",
+    "chunked_otherwise": "messages split under other settings of chunk.tokens: 'appliance reindex' splits them again",
+    "characters": "of all messages; each lies in a chunk",
+    "summaries": "each quotes messages as they are",
+    "summary_chunks": "parts of summaries",
+    "vectors": "in the vector file: one for each of the texts, and for earlier texts of edited messages",
+    "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
+    "token_vectors": "texts with vectors of single tokens; those that lack are computed in the background",
+    "points": "in the index: as many as chunks + summary_chunks - archived_chunks once nothing is pending",
+    "pending": "chunks that wait to be put into the index, or dropped from it",
+    "archived_chunks": "chunks of archived messages, which the archive index has in place of the index",
+    "kept_vectors": "of the generations that are kept for 'appliance reindex --rollback'",
+}
+"""What each number that ``verify`` prints counts, and what it should equal."""
+
+
 def status(home: options.Home = None, json: options.Json = False) -> None:
     """Show counts, model, disk use and health.
 
@@ -41,10 +64,11 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     disk = ", ".join(f"{name} {output.format_size(number)}" for name, number in shape["disk_bytes"].items())
     output.print_fields(
         {
-            "health": shape["health"],
+            "health": shape["troubles"] or shape["health"],
             "home": root,
             **_owner_row(shape),
             **{name: f"{count:,}" for name, count in shape["counts"].items()},
+            **dict(_chunking_rows(shape)),
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
             "model": model["name"] + made,
@@ -53,7 +77,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "disk": disk,
             "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
             "backup": _backup_text(shape["backup"]),
-            "network": _network_text(shape["network"], shape["api"]),
+            "network": _network_text(shape),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
@@ -69,13 +93,19 @@ def _backup_text(backup: dict[str, str] | None) -> str:
     return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
 
 
-def _network_text(network: list[dict[str, str]], api: dict[str, Any] | None) -> str:
-    """Which parts use the network, and how many tokens an embedding API was sent."""
-    parts = "; ".join(f"{use['part']} ({use['address']})" for use in network) or "none"
-    if api is None:
-        return parts
-    cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
-    return f"{parts}; {api['tokens']:,}{cap} tokens sent to the Jina API"
+def _network_text(shape: dict[str, Any]) -> str:
+    """Which parts use the network, which ask a server on this machine, and how many tokens an embedding API was
+    sent."""
+    beyond, here = (
+        "; ".join(f"{use['part']} ({use['address']})" for use in shape[name]) for name in ("network", "loopback")
+    )
+    parts = [beyond or ("none beyond this machine" if here else "none")]
+    if here:
+        parts.append(f"on this machine: {here}")
+    if (api := shape["api"]) is not None:
+        cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
+        parts.append(f"{api['tokens']:,}{cap} tokens sent to the Jina API")
+    return "; ".join(parts)
 
 
 def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
@@ -86,18 +116,38 @@ def _owner_row(shape: dict[str, Any]) -> dict[str, str]:
     return {"owner": f"{owner['purpose']}, process {owner['pid']}"} if owner and owner["pid"] != os.getpid() else {}
 
 
+def _chunking_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if found := shape["chunked_otherwise"]:
+        number = ("" if found["is_complete"] else "at least ") + output.plural(found["messages"], "message")
+        yield (
+            "chunked before",
+            f"{number} under other settings of chunk.tokens or chunk.overlap: '{found['command']}' splits them again",
+        )
+
+
 def _generation_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The generations that do not serve."""
     for one in shape["generations"]:
         size = output.format_size(one["disk_bytes"])
         if one["state"] == "kept":
-            until = output.format_timestamp(one["complete_at"])
-            yield f"generation {one['id']}", f"{one['model']}, kept, complete until {until}, {size}"
+            yield f"generation {one['id']}", f"kept: {_describe_generation(one)}"
         elif one["state"] == "building":
             yield (
                 f"generation {one['id']}",
                 f"{one['model']}, being built, {one['pending']:,} of {one['chunks']:,} chunks left, {size}",
             )
+
+
+def _describe_generation(one: dict[str, Any]) -> str:
+    """Model, dimension, messages, bytes and date of a kept generation."""
+    parts = (
+        one["model"],
+        f"{one['dimension']:,} dimensions",
+        output.plural(one["messages"], "message"),
+        output.format_size(one["disk_bytes"]),
+        f"complete until {output.format_timestamp(one['complete_at'])}",
+    )
+    return ", ".join(parts)
 
 
 def _process_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -139,8 +189,9 @@ def verify(
     """Check that the memory is complete and consistent; changes nothing.
 
     Every message must be as it was stored: its words, author, times and metadata. Every character must lie in a
-    chunk, and chunks, vectors, index and full text must agree. The exit code is 3 if there is a problem. --deep also
-    checks that no chunk is longer than the model can read. --json adds the counts of each source.
+    chunk, and chunks, vectors, index and full text must agree. The exit code is 3 if there is a problem. Beside each
+    number stands what it counts, and what it should equal. --deep also checks that no chunk is longer than the model
+    can read. --json adds the counts of each source.
 
     \b
     Examples:
@@ -162,7 +213,8 @@ def verify(
             }
         )
     else:
-        output.print_fields({name: f"{count:,}" for name, count in findings.checked.items()})
+        rows = [(name, f"{count:,}", VERIFIED.get(name, "")) for name, count in findings.checked.items()]
+        output.print_columns(rows, right=(1,))
         pending = findings.checked.get("pending", 0)
         waiting = f"; {output.plural(pending, 'chunk')} still {'waits' if pending == 1 else 'wait'} for the index"
         output.print_columns(
@@ -193,13 +245,20 @@ def reindex(
     drop_old: Annotated[
         bool, flag("--drop-old", "Remove the vectors that a change of the model has kept, or has begun.")
     ] = False,
+    generation: Annotated[
+        int | None,
+        option(
+            "--generation", "N", "With --rollback or --drop-old: only this generation, as 'status' lists it.", min=1
+        ),
+    ] = None,
     yes: Annotated[bool, flag("--yes", "Do not ask before texts are sent to an embedding API.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
     """Rebuild derived state: full text, index, vectors.
 
-    By default it rebuilds full text and index from the stored messages and vectors. After an interruption the memory
+    By default it rebuilds full text and index from the stored messages and vectors, and splits messages again that were
+    split under other settings of chunk.tokens. After an interruption the memory
     still works; the same command goes on, and --pending embeds what waits.
 
     \b
@@ -208,6 +267,7 @@ def reindex(
       appliance reindex --pending
       appliance reindex --model bge-small-en
       appliance reindex --rollback
+      appliance reindex --rollback --generation 1
       appliance reindex --model jina:jina-embeddings-v3
     """  # fmt: skip
     ways = {
@@ -217,11 +277,17 @@ def reindex(
     if sum(ways.values()) > 1:
         given = " and ".join(name for name, is_given in ways.items() if is_given)
         raise UsageError(f"{given} exclude each other.", hint="Give one of them at a time.")
+    if generation is not None and not (rollback or drop_old):
+        raise UsageError(
+            "--generation needs --rollback or --drop-old.", hint="'appliance status' lists the generations."
+        )
+    from appliance import config
+
     started = time.perf_counter()
     with options.open_existing(home, "reindex") as memory:
         before = memory.status()["generations"]
-        if model is not None or vectors:
-            confirm_sending(memory.forecast_reindex(model), yes)
+        if model is not None or vectors or rollback:
+            confirm_sending(memory.forecast_reindex(model, rollback=rollback, generation=generation), yes)
         with output.progress() as (_, on_embedded):
             if pending:
                 done = memory.embed_pending(on_embedded)
@@ -232,10 +298,13 @@ def reindex(
                     tokens=tokens,
                     rollback=rollback,
                     drop_old=drop_old,
+                    generation=generation,
                     progress=on_embedded,
                 )
         current_status = memory.status()
-        model, configured = model and memory.settings.model.full_name(model), memory.settings.model.full_name()
+        # Those of an owner that was there before may be older than the file.
+        settings = config.load(memory.home).model
+        model, configured = model and settings.full_name(model), settings.full_name()
     seconds = time.perf_counter() - started
     used, waiting = current_status["model"], current_status["counts"]["pending"]
     left = [one for one in current_status["generations"] if one["state"] == "kept"]
@@ -256,11 +325,11 @@ def reindex(
             f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s, {waiting:,} pending"
         )
     if model is not None or rollback:
+        which = " --generation N" if len(left) > 1 else ""
         for one in left:
-            output.say(
-                f"Generation {one['id']} ({one['model']}, {output.format_size(one['disk_bytes'])}) is kept:"
-                " 'appliance reindex --rollback' goes back, '--drop-old' removes it."
-            )
+            output.say(f"Generation {one['id']} ({_describe_generation(one)}) is kept.")
+        if left:
+            output.say(f"'appliance reindex --rollback{which}' goes back to it, '--drop-old{which}' removes it.")
     if model is not None and model != configured:
         output.say(
             f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,18 @@ def print_import(report: ImportReport) -> None:
     for name, fact in facts(report).items():
         fields[name.replace("_", " ")] = f"{fact['value'] or 'none'} ({fact['from']})".replace("\n", "\\n")
     output.print_fields(fields)
+
+
+def print_generations(stored: Sequence[Mapping[str, Any]]) -> None:
+    """Print the generations of a memory: one serves, others are kept or being built."""
+    heads = ("generation", "model", "dimension", "messages", "size", "state")
+    states = {"active": "serves", "building": "not complete"}
+    rows = []
+    for one in stored:
+        until = one["complete_at"] and f"kept, complete until {output.format_timestamp(one['complete_at'])}"
+        numbers = (f"{one['dimension']:,}", f"{one['messages']:,}", output.format_size(one["disk_bytes"]))
+        rows.append((str(one["id"]), one["model"], *numbers, states.get(one["state"], until or "kept")))
+    output.print_table(heads, rows, right=("generation", "dimension", "messages", "size"))
 
 
 def comparison_document(outcome: ModelComparison) -> dict[str, Any]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 verbs = typer.Typer()
 
+_RESERVED_CHARACTERS = frozenset("/\\:@")
+"""Separate the parts of a path, or of a name such as "fastembed:NAME" and "NAME/256"."""
+
 
 @verbs.callback(invoke_without_command=True)
 def models(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
@@ -39,7 +42,7 @@ def models(context: typer.Context, home: options.Home = None, json: options.Json
 
 @verbs.command("list")
 def list_models(home: options.Home = None, json: options.Json = False) -> None:
-    """List the models, shipped and imported.
+    """List the models, shipped and imported, and the generations of vectors that were made with them.
 
     \b
     Examples:
@@ -55,11 +58,15 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     named = {_base_name(name) for name in (configured, settings.rerank.model)}
     in_use = {_base_name(name): state for name, state in _models_in_use(found).items()}
     listed = [_model_document(info, named, in_use) for info in _packs(found)]
+    stored = [] if not found.database.exists() else _generation_documents(found)
     if json:
-        output.print_json({"configured": configured, "models": listed})
+        output.print_json({"configured": configured, "models": listed, "generations": stored})
         return
     heads = ("name", "kind", "dimension", "tokens", "licence", "from", "state")
     output.print_table(heads, [_row(model) for model in listed], right=("dimension", "tokens"))
+    if len(stored) > 1:
+        output.print_line()
+        model_reports.print_generations(stored)
     for name in filter(None, (configured, settings.rerank.model)):
         is_api = name.startswith(JINA_PREFIX)
         if not is_api and _base_name(name) not in [model["name"] for model in listed]:
@@ -111,7 +118,9 @@ def verify(
 @verbs.command("import")
 def import_model(
     folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, a cache with one, or a pack.")],
-    name: Annotated[str | None, option("--name", "NAME", "Name of the model. Default: the folder's.")] = None,
+    name: Annotated[
+        str | None, option("--name", "NAME", "Name of the model. Default: the pack's or the folder's.")
+    ] = None,
     graph: Annotated[
         str | None, option("--graph", "FILE", "The ONNX file in DIR to use. Default: the best for this processor.")
     ] = None,
@@ -150,8 +159,9 @@ def import_model(
     folder = folder.expanduser()
     if not folder.is_dir():
         raise NotFound("No such folder.", where=output.display_path(folder))
-    if name is not None and (not name or Path(name).name != name or name.startswith(".")):
-        raise UsageError(f"Invalid model name {name!r}.", hint="Use a plain folder name.")
+    if name is not None and (not name or name.startswith(".") or _RESERVED_CHARACTERS & set(name)):
+        reserved = " ".join(sorted(_RESERVED_CHARACTERS))
+        raise UsageError(f"Invalid model name {name!r}.", hint=f"Use a plain folder name, without any of {reserved}")
     found = create_home(find_home(home))
     chosen = ImportOptions(graph, pooling, query_prefix, passage_prefix, max_tokens)
     try:
@@ -196,13 +206,12 @@ def use(
     """
     from appliance import config
     from appliance.settings import JINA_PREFIX
-    from appliance_models import split_name
 
     found = find_home(home)
     before = config.load(found)
     is_api = name.startswith(JINA_PREFIX)
     full_name = before.model.full_name(name)
-    dimension = (split_name(full_name)[1] or None) if is_api else _dimension(full_name, found)
+    dimension = _dimension(full_name, found)
     config.write_setting(create_home(found), "model", "name", name)
     settings, origins = config.load_with_origins(found)
     configured, full = settings.model.full_name(), settings.model.full_name(name)
@@ -222,6 +231,11 @@ def use(
         output.say(f"note: {name} is asked over the network: every message is sent to {settings.jina.url}.")
     if configured != full:
         output.say(f"note: {origins['model.name']} sets {settings.model.name}, which counts before the settings file.")
+    if serving is None and found.daemon.exists():
+        output.say(
+            "note: The memory is empty. A running daemon begins it with the model that its settings named before,"
+            " unless it reads them again first: 'kill -HUP' it, or restart it."
+        )
     if serving in (None, full):
         return
     output.say(
@@ -297,6 +311,24 @@ def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, 
     return model_reports.comparison_document(outcome)
 
 
+def _generation_documents(home: Home) -> list[dict[str, Any]]:
+    from appliance.store.model_use import generations_of
+    from appliance.timestamps import iso_from_microseconds
+
+    return [
+        {
+            "id": one.generation.id,
+            "model": one.generation.model,
+            "dimension": one.generation.dimension,
+            "state": one.generation.state,
+            "complete_at": one.generation.complete_at and iso_from_microseconds(one.generation.complete_at),
+            "messages": one.messages,
+            "disk_bytes": one.disk_bytes,
+        }
+        for one in generations_of(home)
+    ]
+
+
 def _models_in_use(home: Home) -> dict[str, str]:
     """The models of the memory's generations, with the state of each."""
     from appliance.store.model_use import models_of_generations
@@ -305,10 +337,17 @@ def _models_in_use(home: Home) -> dict[str, str]:
 
 
 def _dimension(name: str, home: Home) -> int:
-    """The dimension of an installed embedding model. Raises ModelUnavailable if it can't be loaded."""
-    from appliance_models import ModelError, load
+    """The dimension of an embedding model that is installed or behind an API. Raises ModelUnavailable if there is no
+    such model, or it can't be loaded."""
+    from appliance.settings import JINA_PREFIX
+    from appliance_models import ModelError, load, split_name
 
     try:
+        if name.startswith(JINA_PREFIX):
+            from appliance_models.jina import dimension_of
+
+            base, dimensions = split_name(name)
+            return dimension_of(base.removeprefix(JINA_PREFIX), dimensions)
         return load(name, (home.models,)).dimension
     except ModelError as error:
         raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error

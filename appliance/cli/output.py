@@ -260,5 +260,9 @@ def step_progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def print_fields(pairs: Mapping[str, Any]) -> None:
-    """Print names and values as two columns."""
-    print_columns([[name, str(value)] for name, value in pairs.items()])
+    """Print names and values as two columns; each value of a list has a line of its own."""
+    rows = []
+    for name, value in pairs.items():
+        values = value if isinstance(value, list) else [value]
+        rows += [[name if number == 0 else "", str(one)] for number, one in enumerate(values)]
+    print_columns(rows)

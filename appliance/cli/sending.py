@@ -19,7 +19,7 @@ def confirm_sending(forecast: ReindexForecast, yes: bool) -> None:
         UsageError: There is no terminal to ask on, and --yes is not given.
         EmbeddingApiError: It would send more than may be sent.
     """
-    if not forecast.address:
+    if not forecast.address or not forecast.texts:
         return
     summary = describe_sending(forecast)
     if forecast.exceeds_cap:
@@ -39,13 +39,14 @@ def confirm_sending(forecast: ReindexForecast, yes: bool) -> None:
 
 def describe_sending(forecast: ReindexForecast) -> str:
     """ "the text of all messages to https://api.jina.ai/v1: 12,345 texts, about 4.1 M tokens, about $0.08, at least
-    41 min"."""
+    41 min". Not all messages, if some have vectors of this model already."""
     parts = [output.plural(forecast.texts, "text"), f"about {format_tokens(forecast.tokens)} tokens"]
     if forecast.price:
         parts.append("less than $0.01" if forecast.price < 0.01 else f"about ${forecast.price:,.2f}")
     if forecast.minutes >= 1:
         parts.append(f"at least {math.floor(forecast.minutes):,} min by the limit of tokens a minute")
-    return f"the text of all messages to {forecast.address}: {', '.join(parts)}"
+    what = "the text of all messages" if forecast.all_messages else "the texts that have no vector of this model yet"
+    return f"{what} to {forecast.address}: {', '.join(parts)}"
 
 
 def format_tokens(tokens: int) -> str:

@@ -1,27 +1,20 @@
-"""Embedding models behind an API: opening one for a home, and what a rebuild with it would send.
+"""Embedding models behind an API: opening one for a home, and what a status says of it.
 
 ``appliance_models.jina`` is imported with the first model, and not at all without one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from appliance.errors import EmbeddingApiError
-from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
-from appliance.requests import ReindexRequest
 from appliance.runtime.metrics import Metrics
-from appliance.runtime.network import network_uses
+from appliance.runtime.network import loopback_uses, network_uses
 from appliance.secrets.detector import find_secrets
 from appliance.secrets.masking import mask
 from appliance.settings import JINA_PREFIX, Settings
-from appliance.store import chunks, summary_chunks
-from appliance.store.chunks import ChunkableMessage, passage, text_digest
-from appliance.store.database import Database
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
-from appliance.types import ReindexForecast
 
 if TYPE_CHECKING:
     from appliance.engine.index_service import IndexService
@@ -32,9 +25,6 @@ if TYPE_CHECKING:
 
 REDACTION = "masked/1"
 """Names how secrets are hidden before a text is sent; another way would give other vectors."""
-
-NO_GENERATION = 0
-"""No generation has this key, so that every message lacks chunks of it."""
 
 
 def is_api_model(name: str) -> bool:
@@ -88,38 +78,6 @@ class _RequestMetrics:
         self._metrics.count("api_retries")
 
 
-def forecast_rebuild(
-    database: Database, index_service: IndexService, settings: Settings, name: str | None
-) -> ReindexForecast:
-    """What a rebuild of all vectors would send; see ``ForecastReindexRequest``. ``name`` is the model's; None for the
-    present one.
-
-    Raises:
-        ModelUnavailable: The model can't be loaded, or it is not known what was sent so far.
-    """
-    models, serving = index_service.models, index_service.serving
-    found = serving.current()
-    model = models.load(settings.model.full_name(name) if name else found.model if found else models.name)
-    if not is_remote(model):
-        return ReindexForecast(0, 0, 0, 0, 0.0, 0.0, "")
-    return _forecast(database, serving.chunker(model), settings, models.token_account)
-
-
-def prepare_rebuild(
-    database: Database, index_service: IndexService, settings: Settings, request: ReindexRequest
-) -> None:
-    """Check before a rebuild that it would not send more tokens than may be sent, and let it ask the API at once.
-
-    Raises:
-        EmbeddingApiError: It would send more.
-    """
-    index_service.models.retry_requests()
-    if settings.jina.token_cap and (request.model is not None or request.vectors):
-        found = forecast_rebuild(database, index_service, settings, request.model)
-        if found.address:
-            index_service.models.token_account.require(found.tokens)
-
-
 def cancel_requests(llm: LlmEndpoint | None, models: ModelCache) -> None:
     """End the requests of a language model and of embedding models, because the memory is being closed."""
     if llm is not None:
@@ -139,48 +97,17 @@ def pending_reason(index_service: IndexService) -> str:
 
 
 def network_status(home: Home, settings: Settings, model: str) -> dict[str, Any]:
-    """For a status: which parts use the network, and what was sent to an embedding API, if the model is behind one."""
-    uses = [{"part": use.part, "address": use.address} for use in network_uses(settings, model)]
+    """For a status: which parts use the network (``network``), which ask a server on this machine (``loopback``), and
+    what was sent to an embedding API, if the model is behind one."""
+    uses = {
+        name: [{"part": use.part, "address": use.address} for use in found(settings, model)]
+        for name, found in (("network", network_uses), ("loopback", loopback_uses))
+    }
     if not is_api_model(model):
-        return {"network": uses, "api": None}
+        return {**uses, "api": None}
     try:
         usage = read_usage(home.jina)
     except EmbeddingApiError as error:
         usage = TokenUsage(trouble=str(error))
     cap = settings.jina.token_cap or None
-    return {"network": uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}
-
-
-def _forecast(database: Database, chunker: Chunker, settings: Settings, account: FileTokenAccount) -> ReindexForecast:
-    """What is sent to embed everything stored, equal texts once."""
-    seen: set[bytes] = set()
-    estimated = 0
-    for page in _pages(database):
-        spans_by_message = chunker.split(page)
-        new: dict[bytes, str] = {}
-        for message, spans in zip(page, spans_by_message, strict=True):
-            for span in spans:
-                text = passage(message.author, message.text[span.start : span.end])
-                new[text_digest(text)] = text
-        estimated += sum(chunker.count_tokens([text for digest, text in new.items() if digest not in seen]))
-        seen |= new.keys()
-    usage, jina = account.usage(), settings.jina
-    tokens = round(estimated * usage.correction)
-    return ReindexForecast(
-        texts=len(seen),
-        tokens=tokens,
-        tokens_sent=usage.tokens,
-        token_cap=jina.token_cap,
-        price=tokens * jina.price_per_million / 1_000_000,
-        minutes=tokens / jina.tokens_a_minute if jina.tokens_a_minute else 0.0,
-        address=jina.url,
-    )
-
-
-def _pages(database: Database) -> Iterator[Sequence[ChunkableMessage]]:
-    """All messages and summaries with text."""
-    for without_chunks in (chunks.messages_without_chunks, summary_chunks.summaries_without_chunks):
-        after = 0
-        while page := without_chunks(database.read(), NO_GENERATION, after):
-            yield page
-            after = page[-1].id
+    return {**uses, "api": {"tokens": usage.tokens, "token_cap": cap, "trouble": usage.trouble}}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api
+from appliance.engine import embedding_api, rebuild_forecast
 from appliance.engine.home_database import open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -304,6 +304,7 @@ class Engine:
             self.archive.maintain,
             self.archive.archive_due,
             self._index_service.optimize_index,
+            self._index_service.segment_merge.run,
             self._index_service.fill_tokens,
             self._index_service.purge_generations,
             self._index_service.serving.drop_unused_collections,
@@ -333,8 +334,7 @@ class Engine:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
             files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
-            chunks=sum(tally.chunks for tally in tallies)
-            + sum(self._index_service.count_chunks(tally.unsplit) for tally in tallies),
+            chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
@@ -462,8 +462,8 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler.last_error, self.recorder, self._message_scan, self.index.status(r.IndexStatusRequest()),
-            self._index_service.is_building,
+            self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
+            self._index_service,
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
@@ -472,12 +472,12 @@ class Engine:
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""
-        embedding_api.prepare_rebuild(self._database, self._index_service, self.settings, request)
+        rebuild_forecast.prepare_rebuild(self.home, self._database, self._index_service, self.settings, request)
         return self._index_service.reindex(request, of_embedding(on_progress))
 
     def forecast_reindex(self, request: r.ForecastReindexRequest) -> ReindexForecast:
         """See ``ForecastReindexRequest``."""
-        return embedding_api.forecast_rebuild(self._database, self._index_service, self.settings, request.model)
+        return rebuild_forecast.forecast_rebuild(self.home, self._database, self._index_service, self.settings, request)
 
     def damage_behind(self) -> StoreCorrupt | None:
         """The damage that explains an unexpected error, if there is any. Reads the whole database."""

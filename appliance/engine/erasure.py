@@ -7,12 +7,14 @@ their traces from the files and search for what is left; ``finish_interrupted`` 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from appliance import requests as r
-from appliance.engine import server_erasure
+from appliance.engine import generation_changes, server_erasure
 from appliance.engine.index_service import IndexService
 from appliance.errors import IndexUnavailable, StoreError, with_sentence
 from appliance.memory import erased_texts, traces
@@ -24,7 +26,7 @@ from appliance.runtime.workers import ShouldContinue
 from appliance.store.backup import catalogue
 from appliance.store.database import Database
 from appliance.timestamps import parse_bound
-from appliance.types import ErasurePreview, ErasureReport, Event, OnEmbedded, OnProgress, Receipt, Scope
+from appliance.types import ErasurePreview, ErasureReport, Event, OnProgress, Progress, Receipt, Scope
 from appliance.types.progress import of_embedding
 
 
@@ -63,13 +65,13 @@ class ErasureService:
 
     def forget(self, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
         """See ``ForgetRequest``."""
-        with self._running:
+        with self._one_at_a_time(on_progress):
             key, texts = forgetting.erase(self._database, request.preview, self._home.erasing)
             counts = {"messages": len(request.preview.messages), "sessions": len(request.preview.sessions)}
             self._publish(Event("forgotten", "", {**counts, "receipt": key}))
             interrupted = self._interrupted(but=key)
             try:
-                reports = self._remove_traces({**interrupted, key: texts}, of_embedding(on_progress))
+                reports = self._remove_traces({**interrupted, key: texts}, on_progress)
             except StoreError as error:
                 raise with_sentence(
                     error,
@@ -78,6 +80,17 @@ class ErasureService:
                 ) from error
         # This time with the names of the exports that still hold it; the stored receipt has none.
         return self._with_backups(replace(forgetting.receipt(self._database.read(), key), proof=reports[key]))
+
+    @contextmanager
+    def _one_at_a_time(self, on_progress: OnProgress) -> Iterator[None]:
+        """Within the context no other erasure runs, nor what finishes an interrupted one."""
+        if not self._running.acquire(timeout=generation_changes.WAIT_NOTICE_SECONDS):
+            _note_waiting(on_progress, "another erasure")
+            self._running.acquire()
+        try:
+            yield
+        finally:
+            self._running.release()
 
     def receipts(self, request: r.ReceiptsRequest) -> list[Receipt]:
         """See ``ReceiptsRequest``."""
@@ -98,7 +111,7 @@ class ErasureService:
                 self._erase_points(interrupted)
                 return len(interrupted) - len(forgetting.open_receipts(self._database.read()))
             if interrupted:
-                self._remove_traces(interrupted, lambda done, pending: None)
+                self._remove_traces(interrupted, lambda progress: None)
             else:
                 erased_texts.discard_all(self._home.erasing)
         finally:
@@ -115,13 +128,13 @@ class ErasureService:
         return {key: erased_texts.kept(self._home.erasing, key) for key in keys if key != but}
 
     def _remove_traces(
-        self, erasures: Mapping[int, ErasedTexts | None], on_embedded: OnEmbedded
+        self, erasures: Mapping[int, ErasedTexts | None], on_progress: OnProgress
     ) -> dict[int, ErasureReport]:
         """Rewrite the files, search them for the texts of each receipt, and close the receipts. Returns the reports."""
         reports: dict[int, ErasureReport] = {}
         catalogue.remove_own(self._home)
         discard_samples(self._home)
-        vectors = self._index_service.expunge(on_embedded)
+        vectors = self._index_service.expunge(of_embedding(on_progress), partial(_note_waiting, on_progress))
         for key, texts in erasures.items():
             if texts is not None:
                 reports[key] = traces.find_traces(self._database.read(), self._home, texts)
@@ -154,3 +167,7 @@ class ErasureService:
         report = forgetting.receipt(self._database.read(), key).proof
         names = ("collections", "points", "dropped_collections", "awaits_server")
         return {name: getattr(report, name) for name in names}
+
+
+def _note_waiting(on_progress: OnProgress, waits_for: str) -> None:
+    on_progress(Progress("waiting", 0, waits_for=waits_for))

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from appliance.engine.embedding_api import is_remote
 from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, vector_identity
 from appliance.engine.serving_generation import ServingGeneration
@@ -43,6 +44,12 @@ chunked while nothing can be stored, and embedded once the generation serves."""
 BATCH_CHUNKS = 256
 """Chunks of a batch: what an interruption loses, and an erasure waits for, some two seconds. It costs a flush each."""
 
+WAIT_NOTICE_SECONDS = 1.0
+"""How long an erasure waits for other work before it says so."""
+
+PROBE_TEXT = "memory"
+"""What an embedding API is asked for first, to see that it takes the key, before anything is begun."""
+
 IndexingContextOf = Callable[[DerivedStores, "Embedder"], IndexingContext]
 
 
@@ -64,7 +71,7 @@ def _index_batch(context: IndexingContext) -> IndexedBatch:
         raise
 
 
-def _made_by(generation: Generation, name: str, model: Embedder) -> bool:
+def made_by(generation: Generation, name: str, model: Embedder) -> bool:
     """Whether a generation has the vectors that a model would make now."""
     return generation.model == name and generation.identity == vector_identity(model)
 
@@ -119,17 +126,19 @@ class GenerationChanges:
             The number of indexed chunks.
 
         Raises:
-            ModelUnavailable: The model can't be loaded.
+            ModelUnavailable: The model can't be loaded, or (``EmbeddingApiError``) its API refuses a first word.
             UsageError: It is the one that serves.
         """
         with self._running:
             served = self._serving.current()
             model_name = name or (served.model if served else self._models.name)
             model = self._models.load(model_name)
-            if name is not None and served is not None and _made_by(served, name, model):
+            if name is not None and served is not None and made_by(served, name, model):
                 raise UsageError(
                     f"The memory uses {name} already.", hint="'appliance reindex --vectors' computes its vectors again."
                 )
+            if is_remote(model):  # before all messages are chunked for it
+                self._models.embed_passages(model, [PROBE_TEXT])
             with self._rebuild_lock:
                 generation = self._resume_or_begin(model_name, model)
             keep = name is not None
@@ -138,32 +147,35 @@ class GenerationChanges:
                     generation, model, lambda stores, _: self._switch(stores, model, keep=keep), progress
                 )
             except DiskFull:  # what is half done would take the room that everything else needs
-                with suppress(StoreError), self._rebuild_lock:
-                    generations.discard(self._home, self._database, generation)
+                self._give_up(generation)
+                raise
+            except EmbeddingApiError:
+                if not chunks.count_ledger_rows(self._database.read(), generation.id):  # nothing to go on with
+                    self._give_up(generation)
                 raise
             if served is not None and not keep:
                 generations.remove_files(self._home, served.id)
         return done
 
-    def roll_back(self, progress: OnEmbedded) -> int:
-        """Let the generation serve that served before; the one that serves now is kept.
+    def _give_up(self, generation: Generation) -> None:
+        with suppress(StoreError), self._rebuild_lock:
+            generations.discard(self._home, self._database, generation)
+
+    def roll_back(self, number: int | None, progress: OnEmbedded) -> int:
+        """Let a kept generation serve, by default the one that served before; the one that serves now is kept.
 
         Returns:
             The number of chunks that it lacked.
 
         Raises:
-            UsageError: No generation is kept.
+            UsageError: No generation is kept, or this one is not.
+            NotFound: There is no such generation.
             ModelUnavailable: Its model can't be loaded.
         """
         with self._running:
-            kept = generation_states.kept(self._database.read())
-            if not kept:
-                raise UsageError(
-                    "There is no earlier generation to go back to.",
-                    hint="One is kept by 'appliance reindex --model', until 'appliance reindex --drop-old'.",
-                )
-            model = self._models.for_generation(kept[0])
-            return self._fill_then(kept[0], model, lambda stores, _: self._switch(stores, model, keep=True), progress)
+            kept = generations.find_kept(self._home, self._database, number)
+            model = self._models.for_generation(kept)
+            return self._fill_then(kept, model, lambda stores, _: self._switch(stores, model, keep=True), progress)
 
     def complete(self, number: int, progress: OnEmbedded) -> int:
         """Give a kept generation all messages that were stored since it served. Returns the number of chunks.
@@ -184,11 +196,13 @@ class GenerationChanges:
 
             return self._fill_then(generation, model, note_complete, progress)
 
-    def drop_kept(self) -> int:
-        """Remove the generations that are kept, and one whose building was interrupted. Returns their number.
+    def drop_kept(self, number: int | None) -> int:
+        """Remove the generations that are kept, and one whose building was interrupted; or only one of them. Returns
+        their number.
 
         Raises:
-            UsageError: One is being built or completed at this moment.
+            UsageError: One is being built or completed at this moment, or this one serves.
+            NotFound: There is no such generation.
         """
         if not self._running.acquire(blocking=False):
             raise UsageError(
@@ -197,10 +211,11 @@ class GenerationChanges:
             )
         try:
             with self._rebuild_lock, self._compared_stores.closed():
-                db = self._database.read()
-                dropped = [*generation_states.kept(db)]
-                if (unfinished := generation_states.building(db)) is not None:
-                    dropped.append(unfinished)
+                if number is None:
+                    stored = generation_states.stored(self._database.read())
+                    dropped = [one for one in stored if one.state != "active"]
+                else:
+                    dropped = [generations.find_kept(self._home, self._database, number, building=True)]
                 for generation in dropped:
                     generations.discard(self._home, self._database, generation)
         finally:
@@ -219,7 +234,7 @@ class GenerationChanges:
     def _resume_or_begin(self, name: str, model: Embedder) -> Generation:
         """The generation that an interrupted build of the same vectors has left, else a new one."""
         while (unfinished := generation_states.building(self._database.read())) is not None:
-            if _made_by(unfinished, name, model):
+            if made_by(unfinished, name, model):
                 with suppress(StoreCorrupt):
                     self._serving.open_generation(unfinished).close()
                     return unfinished
@@ -256,6 +271,7 @@ class GenerationChanges:
         ``done`` chunks were indexed before."""
         number, unoptimized = stores.generation.id, 0
         context = replace(self._indexing_context(stores, model), max_batch_chunks=BATCH_CHUNKS)
+        self._serving.note_chunking(stores.generation)
         while True:
             at = now()
             self._chunk_all(number, model)
@@ -340,6 +356,13 @@ class GenerationChanges:
             yield
         finally:
             self._running.release()
+
+    def turn(self, on_wait: Callable[[str], None]) -> AbstractContextManager[None]:
+        """The turn of an erasure: no other rebuild within the context. ``on_wait`` is called with what it waits for, if
+        it still does after ``WAIT_NOTICE_SECONDS``."""
+        build = "the batch of vectors that a change of the model is making ('appliance reindex')"
+        others = "a rebuild of the index, a backup or another erasure"
+        return self._rebuild_lock.held(WAIT_NOTICE_SECONDS, lambda: on_wait(build if self.is_running else others))
 
     def kept_closed(self) -> AbstractContextManager[None]:
         """No kept generation is open to be compared within the context."""

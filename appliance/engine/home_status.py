@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from appliance import config
 from appliance import requests as r
 from appliance.engine import embedding_api
+from appliance.errors import ConfigError
 from appliance.memory.status import status
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
@@ -17,8 +21,12 @@ from appliance.types import IndexStatus
 
 if TYPE_CHECKING:
     from appliance.engine.fact_extraction import FactExtractionJob
+    from appliance.engine.index_service import IndexService
     from appliance.memory.summaries import SummaryService
 
+
+CHUNK_SCAN_SECONDS = 0.5
+"""How long a status looks for messages that would be split otherwise now, once the settings of chunks have changed."""
 
 DAMAGE_SCAN_SECONDS = 0.5
 """How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
@@ -35,18 +43,32 @@ def home_status(
     metrics: Metrics,
     scan: MessageScan,
     index: IndexStatus,
-    is_building: bool,
+    index_service: IndexService,
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
     for damage."""
+    configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
     damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
-        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble, is_building
-    )
+        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
+        index_service.is_building,
+    )  # fmt: skip
+    otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
+    found["chunked_otherwise"] = otherwise and asdict(otherwise)
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
+
+
+def _configured_now(home: Home, settings: Settings, model: str) -> str:
+    """The configured model as the settings name it now: 'appliance models use' may have changed them since the home was
+    opened. A caller's own model stays."""
+    if model != settings.model.full_name():
+        return model
+    with suppress(ConfigError):
+        return config.load(home).model.full_name()
+    return model

@@ -13,13 +13,14 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import islice
 
 import msgspec
 
 from appliance import config
 from appliance import requests as r
-from appliance.engine.index_location import EXPOSED_KEY_WARNING, IndexLocation, server_options
+from appliance.engine.index_location import EXPOSED_KEY_WARNING, UNAVAILABLE, IndexLocation, server_options
 from appliance.engine.index_service import IndexService
 from appliance.errors import IndexUnavailable, StoreError, UsageError
 from appliance.ingest import indexer
@@ -58,7 +59,18 @@ class IndexMoveService:
         self._moving = threading.Lock()
 
     def status(self, request: r.IndexStatusRequest) -> IndexStatus:
-        """See ``IndexStatusRequest``. Opens neither the index nor the model."""
+        """See ``IndexStatusRequest``. Opens an index in the home to count its points."""
+        found = self.overview()
+        if self._serving.location.server or self._database.is_read_only:  # which has to copy an index to open it
+            return found
+        try:
+            with self._serving.lease() as stores:
+                return found if stores is None else replace(found, points=stores.index.count())
+        except UNAVAILABLE as error:
+            return replace(found, trouble=str(error))
+
+    def overview(self) -> IndexStatus:
+        """The same without the points of an index in the home. Opens neither the index nor the model."""
         db, location = self._database.read(), self._serving.location
         found = self._serving.current()
         expected = pending = 0

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.engine import server_erasure
+from appliance.engine.chunk_changes import ChunkChanges
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import GenerationChanges
 from appliance.engine.model_cache import ModelCache, RecentMessages
 from appliance.engine.search_access import SearchAccess
+from appliance.engine.segment_merge import SegmentMerge
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, index_build, indexer, token_filler
@@ -102,10 +104,14 @@ class IndexService:
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive,
             lambda stores, model: self._indexing_context(stores, model, self._yielding_throttle()),
         )  # fmt: skip
+        self.chunk_changes = ChunkChanges(database, self._models, self.serving)
         self._search_access = SearchAccess(
             database, self._models, self.serving, self._changes, metrics, self._has_backlog, self._catch_up
         )
         self.no_build = self._changes.no_build
+        self.segment_merge = SegmentMerge(
+            home, database, self.serving, admission.is_idle, self._without_drains, self.exclusive, self._rebuild_lock
+        )
         if not database.is_read_only:
             index_build.discard_leftovers(home)
 
@@ -131,11 +137,6 @@ class IndexService:
         """How many chunks wait for a vector or a point."""
         found = self.serving.current()
         return chunks.count_pending(self._database.read(), found.id) if found else 0
-
-    def count_chunks(self, messages: Sequence[int]) -> int:
-        """How many chunks messages have in the serving generation now."""
-        found = self.serving.current()
-        return chunks.count_of(self._database.read(), found.id, messages) if found else 0
 
     def has_pending(self) -> bool:
         """Whether anything waits to be added to the derived stores or removed from them."""
@@ -291,8 +292,7 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
-            model.texts_a_call if is_remote(model) else 0, self._built_points.has,
-            chunker=self.serving.chunker(model),
+            model.texts_a_call if is_remote(model) else 0, self._built_points.has, chunker=self.serving.chunker(model),
         )  # fmt: skip
 
     def _yielding_throttle(self) -> Throttle:
@@ -354,7 +354,7 @@ class IndexService:
     def reindex(self, request: ReindexRequest, progress: OnEmbedded) -> int:
         """See ``ReindexRequest``."""
         if request.drop_old:
-            dropped = self._changes.drop_kept()
+            dropped = self._changes.drop_kept(request.generation)
             self.serving.drop_unused_collections()
             return dropped
         if request.model is not None or request.vectors or request.rollback:
@@ -389,6 +389,7 @@ class IndexService:
             with self.exclusive(), self.serving.closed():
                 found = self.serving.ensure()
                 self._database.rebuild_indexes()
+                self.chunk_changes.apply(found)
                 is_built_beside = self._is_embedded and index_build.is_worthwhile(self._home, self._database, found)
                 if not is_built_beside:
                     self.serving.remove_index(found)
@@ -398,12 +399,13 @@ class IndexService:
                     chunks.requeue_all(tx, found.id, embedded_last=is_built_beside)
             if is_built_beside:
                 self._build_beside(found, progress)
-        with self.serving.lease() as stores:
-            archiver.rebuild_index(self._database, stores)
         try:
-            return self.drain(progress)
+            done = self.drain(progress)
         finally:
             self._built_points = BuiltPoints()
+        with self.serving.lease() as stores:  # now that what was chunked again has its vectors
+            archiver.rebuild_index(self._database, stores)
+        return done
 
     def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
         """Build the index of a generation while the present one serves, and put it in its place."""
@@ -428,16 +430,17 @@ class IndexService:
     def _is_embedded(self) -> bool:
         return not self.serving.location.server
 
-    def expunge(self, progress: OnEmbedded) -> int:
+    def expunge(self, progress: OnEmbedded, on_wait: Callable[[str], None] = lambda waits_for: None) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.
 
-        If it is interrupted, the memory still works, and it can be repeated.
+        If it is interrupted, the memory still works, and it can be repeated. ``on_wait`` is called with what it waits
+        for, if that takes long.
 
         Returns:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._rebuild_lock, self.exclusive(), self.serving.closed():
+        with self._changes.turn(on_wait), self.exclusive(), self.serving.closed():
             found = self.serving.current()
             with self._database.write() as tx:
                 chunks.delete_orphaned_embeddings(tx)
@@ -463,7 +466,9 @@ class IndexService:
         """Build a generation with another model or anew, or go back to the one before. Returns the number of indexed
         chunks."""
         name = None if request.model is None else self._settings.model.full_name(request.model)
-        done = self._changes.roll_back(progress) if request.rollback else self._changes.build(name, progress)
+        changes = self._changes
+        change = partial(changes.roll_back, request.generation) if request.rollback else partial(changes.build, name)
+        done = change(progress)
         self._are_tokens_complete, self._unoptimized_points = False, 0
         with self.serving.lease() as stores:
             if stores is not None:  # what was archived during the switch
@@ -487,8 +492,9 @@ class IndexService:
 
     def other_ledgers(self) -> list[Callable[[], tuple[int, VectorLedger]]]:
         """Open the ledgers of the generations that do not serve; each with its generation."""
-        others = [one for one in generation_states.stored(self._database.read()) if one.state == "kept"]
-        return [partial(self._ledger_for_reading, one) for one in others]
+        db = self._database.read()
+        others = [one for one in generation_states.stored(db) if one.state == "kept"]
+        return [partial(self._ledger_for_reading, one) for one in others if chunks.count_ledger_rows(db, one.id)]
 
     def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
         return generation.id, generations.ledger_for_reading(self._home, self._database, generation)

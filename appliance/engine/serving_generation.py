@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -17,10 +17,10 @@ from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
-from appliance.store import generation_states, generations, server_collections, token_places
+from appliance.store import chunk_spans, generation_states, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.database import Database
-from appliance.store.generation_states import Generation
+from appliance.store.generation_states import Chunking, Generation
 from appliance.store.generations import DerivedStores
 from appliance.store.index.mirror import MirrorIndex
 from appliance.store.index.protocol import VectorIndex
@@ -67,6 +67,7 @@ class ServingGeneration:
     ) -> Generation:
         """Add a generation of a model, without chunks and vectors."""
         new = generation_states.begin(tx, name, vector_identity(model), model.dimension, state)
+        generation_states.set_chunkings(tx, new.id, {self.chunking})
         if identity := self.token_identity(model):
             token_places.begin(tx, new.id, identity, token_dimension(model))
         return new
@@ -166,11 +167,17 @@ class ServingGeneration:
         """Take the open stores of the generation that serves from now on; called where they are ``closed``."""
         self._stores.replace(stores)
 
+    def count_chunks(self, messages: Sequence[int]) -> int:
+        """How many chunks messages have in it now."""
+        found = self.current()
+        return chunk_spans.count_of(self._database.read(), found.id, messages) if found else 0
+
     # --- what its model reads ----------------------------------------------------------------------------
 
     def chunking_target(self) -> tuple[int, Chunker]:
         """The generation and its chunker; called within the transaction that stores messages."""
         found = self.current() or self.ensure()
+        self.note_chunking(found)
         return found.id, self.chunker(self._models.for_generation(found))
 
     def model_window(self) -> ModelWindow | None:
@@ -180,6 +187,18 @@ class ServingGeneration:
             return None
         model = self._models.for_generation(found)
         return ModelWindow(max_positions(model), model.count_tokens)
+
+    @property
+    def chunking(self) -> Chunking:
+        """The settings that messages are chunked under now."""
+        return self._settings.chunk.tokens, self._settings.chunk.overlap
+
+    def note_chunking(self, generation: Generation) -> None:
+        """Note that messages of a generation are chunked under the present settings from now on."""
+        found = generation_states.chunkings(self._database.read(), generation.id)
+        if self.chunking not in found:
+            with self._database.write() as tx:
+                generation_states.set_chunkings(tx, generation.id, found | {self.chunking})
 
     def chunker(self, model: Embedder) -> Chunker:
         chunk = self._settings.chunk

@@ -11,6 +11,13 @@ from appliance.types import VerifyReport
 
 def verify(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
     """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked."""
+    report = _verify_stores(database, index_service, deep=deep)
+    if not report.problems and (found := index_service.chunk_changes.count()) is not None:
+        report.count("chunked_otherwise", found.messages)
+    return report
+
+
+def _verify_stores(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
     serving = index_service.serving
     window = serving.model_window() if deep else None
     try:

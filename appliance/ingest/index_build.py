@@ -98,7 +98,7 @@ def build(
     ticket, total = chunks.newest_ticket(db), chunks.count(db, generation.id)
     keys = np.array(chunks.messages_by_scope(db, generation.id), np.int64)
     np.save(parts / "messages.npy", keys)
-    plans = list(_plans(home, database, generation, parts, len(keys), _segment_count(total)))
+    plans = list(_plans(home, database, generation, parts, len(keys), segment_count(total)))
     try:
         if not _run(plans, _process_count(total, generation.dimension), lambda done: progress(done, total - done)):
             discard(home, generation)
@@ -137,7 +137,7 @@ def built_path(home: Home, generation: Generation) -> Path:
     return home.index / f"g{generation.id}.built"
 
 
-def _segment_count(points: int) -> int:
+def segment_count(points: int) -> int:
     """How many segments so many points get."""
     size = min(MAX_SEGMENT_POINTS, max(SEGMENT_POINTS, -(-points // FEWEST_SEGMENTS)))
     return max(min(_cores(), MAX_PROCESSES), -(-points // size))
@@ -145,7 +145,7 @@ def _segment_count(points: int) -> int:
 
 def _process_count(points: int, dimension: int) -> int:
     """How many processes build at a time: one a core, if their memory allows it; 0 if there is none for any."""
-    size = -(-points // _segment_count(points))
+    size = -(-points // segment_count(points))
     needed = size * (bulk.MEMORY_BYTES_A_POINT + bulk.MEMORY_BYTES_A_FLOAT * dimension)
     return min(_cores(), MAX_PROCESSES, int(_free_memory_bytes() * MEMORY_SHARE / needed))
 

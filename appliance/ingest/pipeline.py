@@ -24,7 +24,17 @@ from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state_import, tombstones
+from appliance.store import (
+    chunk_spans,
+    chunks,
+    lexical,
+    messages,
+    neighbours,
+    secrets,
+    sessions,
+    state_import,
+    tombstones,
+)
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
@@ -406,7 +416,7 @@ def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestCo
         context.yield_to_queries()
         step = written[at : at + step_messages]
         lexical.add_texts(tx, ((message.id, message.text) for message in step))
-        spans = chunker.split(step) if split else map(chunks.whole, step)
+        spans = chunker.split(step) if split else map(chunk_spans.whole, step)
         made += chunks.insert(tx, generation, [*zip(step, spans, strict=True)])
     for at in range(0, len(written), MARK_STEP_MESSAGES):
         context.yield_to_queries()

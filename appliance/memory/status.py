@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from appliance.errors import EmbeddingApiError
+from appliance.errors import EmbeddingApiError, IndexUnavailable
 from appliance.memory.erasure import open_receipts
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
@@ -52,10 +52,10 @@ def status(
     api_trouble: str = "",
     is_building: bool = False,
 ) -> dict[str, Any]:
-    """Return the counts, the model, the disk use in bytes, and the health: "ok", or what a person should know, first
-    of all which messages are ``damaged``. The apparent size counts the holes of files, which take no room on the disk
-    but in a copy without holes; the index has them while it is open. ``index`` says where that is, ``api_trouble`` why
-    an embedding API failed, ``is_building`` that a generation is being built now.
+    """Return the counts, the model, the disk use in bytes, all ``troubles`` that a person should know of, first which
+    messages are ``damaged``, and the health: "ok", or the first of them. The apparent size counts the holes of files,
+    which take no room on the disk but in a copy without holes; the index has them while it is open. ``index`` says
+    where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -64,6 +64,14 @@ def status(
     chunk_counts = chunks.counts(db)
     chunk_count = chunk_counts.get(generation.id, 0) if generation else 0
     failures = watched_files.failures(db, MAX_LISTED_FAILURES)
+    troubles = [
+        *_damage_troubles(damaged),
+        *([index.trouble] if index and index.trouble else []),
+        *_troubles(
+            home, db, generation, configured_model, pending, indexing_error, api_trouble, is_building,
+            is_index_away=bool(index and index.trouble),
+        ),
+    ]  # fmt: skip
     file_sizes = {
         "database": [*_stats(*home.root.glob("recall.db*"))],
         "vectors": [*file_stats(home.vectors)],
@@ -105,27 +113,29 @@ def status(
         "memory": resident_memory(),
         "backup": _backup(home),
         "index": None if index is None else asdict(index),
-        "health": _damage_text(damaged)
-        or (index.trouble if index else "")
-        or _health(home, db, generation, configured_model, pending, indexing_error, api_trouble, is_building),
+        "health": troubles[0] if troubles else "ok",
+        "troubles": troubles,
     }
 
 
 def _generations(home: Home, db: sqlite3.Connection, chunk_counts: Mapping[int, int]) -> list[dict[str, Any]]:
-    """All generations with their states, chunks and bytes on the disk; ``complete_at`` is until when a kept one has
-    everything."""
+    """All generations with their states, messages, chunks and bytes on the disk; ``complete_at`` is until when a kept
+    one has everything."""
+    stored = generation_states.stored(db)
+    messages = chunks.message_counts(db) if stored else {}
     return [
         {
             "id": generation.id,
             "model": generation.model,
             "dimension": generation.dimension,
             "state": generation.state,
+            "messages": messages.get(generation.id, 0),
             "chunks": chunk_counts.get(generation.id, 0),
             "pending": chunks.count_pending(db, generation.id),
             "disk_bytes": generations.disk_bytes(home, generation.id),
             "complete_at": None if generation.complete_at is None else iso_from_microseconds(generation.complete_at),
         }
-        for generation in generation_states.stored(db)
+        for generation in stored
     ]
 
 
@@ -155,16 +165,16 @@ def _count(db: sqlite3.Connection, rows: str) -> int:
     return int(db.execute(f"SELECT count(*) FROM {rows}").fetchone()[0])
 
 
-def _damage_text(damaged: Sequence[DamagedRow]) -> str:
-    """What a person should know of damaged messages; empty if there are none."""
+def _damage_troubles(damaged: Sequence[DamagedRow]) -> Iterator[str]:
+    """What a person should know of damaged messages."""
     if not damaged:
-        return ""
+        return
     ids = ", ".join(row.where for row in damaged[:MAX_NAMED_DAMAGES])
     more = f" and {len(damaged) - MAX_NAMED_DAMAGES} more" if len(damaged) > MAX_NAMED_DAMAGES else ""
-    return f"the database is damaged ({ids}{more}): 'appliance verify' says what is wrong and what to do"
+    yield f"the database is damaged ({ids}{more}): 'appliance verify' says what is wrong and what to do"
 
 
-def _health(
+def _troubles(
     home: Home,
     db: sqlite3.Connection,
     generation: Generation | None,
@@ -173,29 +183,39 @@ def _health(
     indexing_error: Exception | None,
     trouble: str,
     is_building: bool,
-) -> str:
-    if indexing_error is not None and not isinstance(indexing_error, EmbeddingApiError):
-        return f"embedding stopped: {indexing_error}"
+    *,
+    is_index_away: bool,
+) -> Iterator[str]:
+    """What else a person should know, the most urgent first. An index that is away is named by its own trouble."""
+    is_waiting = isinstance(indexing_error, EmbeddingApiError) or (
+        is_index_away and isinstance(indexing_error, IndexUnavailable)
+    )
+    is_stopped = indexing_error is not None and not is_waiting
+    if is_stopped:
+        yield f"embedding stopped: {indexing_error}"
     if unfinished := len(open_receipts(db)):
         forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
-        return f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
+        yield f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
     if generation is not None and _is_ledger_truncated(home, db, generation):
-        return "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
+        yield "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured and not _is_former_default(generation, configured):
-        return (
-            f"the settings name the model {configured}, but the memory uses {generation.model}: see 'appliance reindex'"
+        yield (
+            f"the settings name the model {configured}, but the memory uses {generation.model}:"
+            f" 'appliance reindex --model {configured}' moves it, 'appliance models use {generation.model}' keeps it"
         )
     if not is_building and (building := generation_states.building(db)) is not None:
-        return (
+        yield (
             f"the change to the model {building.model} is not finished: 'appliance reindex --model {building.model}'"
             " continues, 'appliance reindex --drop-old' gives it up"
         )
-    if pending:
+    if pending and not is_stopped:
         waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
-        if indexing_error is not None or trouble:
-            return f"{waiting}: {indexing_error or trouble}"
-        return f"{waiting}: 'appliance reindex --pending' continues"
-    return "ok"
+        if is_index_away:
+            yield f"{waiting} until the index can be used"
+        elif indexing_error is not None or trouble:
+            yield f"{waiting}: {indexing_error or trouble}"
+        else:
+            yield f"{waiting}: 'appliance reindex --pending' continues"
 
 
 def _owner(home: Home) -> dict[str, Any] | None:

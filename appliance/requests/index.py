@@ -11,7 +11,8 @@ from appliance.types import IndexStatus
 
 @dataclass(frozen=True, slots=True)
 class IndexStatusRequest(Request[IndexStatus]):
-    """Say where the index is, how many points it has, and what is the matter with its server."""
+    """Say where the index is, how many points it has, and what is the matter with it. An index in the home is opened
+    for that."""
 
     name: ClassVar[str] = "index.status"
 

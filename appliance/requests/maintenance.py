@@ -62,10 +62,12 @@ class ReindexRequest(Request[int]):
         tokens: Compute the token vectors again, and nothing else.
         rollback: Go back to the generation of vectors that served before; the present one is kept.
         drop_old: Remove the generations that are kept, and what an interrupted change has left. Returns their number.
+        generation: With ``rollback`` or ``drop_old``: only this generation, as ``status`` numbers them.
 
     Raises:
         ModelUnavailable: The model can't be loaded. Nothing was changed.
-        UsageError: There is no generation to go back to.
+        UsageError: There is no generation to go back to, or ``generation`` is that which serves.
+        NotFound: There is no such ``generation``.
         EmbeddingApiError: The model is behind an API that can't be asked, or it would send more than may be sent. The
             present vectors go on serving.
     """
@@ -81,23 +83,32 @@ class ReindexRequest(Request[int]):
     tokens: bool = False
     rollback: bool = False
     drop_old: bool = False
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastReindexRequest(Request[ReindexForecast]):
-    """Forecast what a reindex with a model, or of all vectors, sends to an embedding API. Reads all messages if the
-    model is behind one; nothing is sent.
+    """Forecast what a reindex sends to an embedding API: with a model, of all vectors, or back to a generation. Reads
+    the messages that it would send if the model is behind one; nothing is sent. What an interrupted change has embedded
+    is not counted again.
 
     Args:
         model: The embedding model; by default the present one.
+        rollback: Forecast a rollback, which embeds what the generation lacks.
+        generation: The generation of the rollback; or, without ``rollback``, a generation that ``embed_pending`` is to
+            complete.
 
     Raises:
         ModelUnavailable: The model can't be loaded.
+        UsageError, NotFound: There is no such generation to go back to.
     """
 
     name: ClassVar[str] = "forecast_reindex"
 
     model: str | None = None
+    _: KW_ONLY
+    rollback: bool = False
+    generation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

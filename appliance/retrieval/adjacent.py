@@ -35,6 +35,17 @@ class AdjacentMessages:
     excerpts: Mapping[int, MessageExcerpt]
     between_people: Column
 
+    def select(self, keys: Sequence[int]) -> AdjacentMessages | None:
+        """Some of the messages, with their neighbours; None if any of them is none of these."""
+        rows = {key: row for row, key in enumerate(self.keys)}
+        places = [rows[key] for key in keys if key in rows]
+        if len(places) < len(keys):
+            return None
+        before, after = ([side[place] for place in places] for side in (self.before, self.after))
+        needed = {key for key in (*keys, *before, *after) if key is not None and key in self.excerpts}
+        excerpts = {key: self.excerpts[key] for key in needed}
+        return AdjacentMessages(keys, before, after, excerpts, self.between_people[places])
+
     @property
     def own_excerpts(self) -> list[MessageExcerpt | None]:
         return [self.excerpts.get(key) for key in self.keys]

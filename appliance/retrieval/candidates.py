@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from math import isnan, nan
 
 import numpy as np
@@ -118,7 +119,7 @@ def from_index(
     missing_scores = index.score(queries, [row_of.keys() - known.keys() for known in known_of], filters.scope)
     for query, leg, known, other in zip(queries, proposed, known_of, missing_scores, strict=True):
         known |= other
-        each = np.array([known.get(chunk, np.nan) for chunk in row_of])
+        each = np.fromiter(map(known.get, row_of, repeat(nan)), np.float64, len(row_of))
         scores[query.leg] = np.full(len(found), np.nan)
         np.fmax.at(scores[query.leg], rows, each)
         ranks[query.leg] = _ranks([scored.id for scored in leg], row_of, len(found))

@@ -215,7 +215,8 @@ def gather_evidence(
     alone       dense, as far as near_words is missing: an answer in other words is judged by its meaning
     length      log(1 + words)
     """
-    adjacent = load_adjacent(resources.db, candidates.messages[rows].tolist())
+    keys = candidates.messages[rows].tolist()
+    adjacent = (ranking.adjacent and ranking.adjacent.select(keys)) or load_adjacent(resources.db, keys)
     own, near = _coverage(resources, parsed, adjacent, _title_terms(resources, candidates, rows))
     named = ranking.values["author"]
     dense, calibration = 0.0, CALIBRATIONS.get(resources.model)

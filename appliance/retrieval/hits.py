@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from appliance.retrieval.candidates import Column
 from appliance.retrieval.listing import Listed, RankedSearch
 from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
@@ -25,7 +26,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
     paths = messages.source_paths(db, [message.source_id for message in shown if message.source_id])
     whys = reasons(found, listed)
     scores = found.confidence.scores
-    last_score = min((float(scores[row]) for row in found.selection.rows), default=0.0)
+    last_score = _least(scores, found.selection.rows)
     hits = []
     for rank, (one, message) in enumerate(zip(listed, shown, strict=True), first_rank):
         head, why = heads[message.session_id], whys[one.message]
@@ -58,7 +59,7 @@ def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str
     One that was not ranked has the score of the last candidate, and never a better one than 0.
     """
     db, ranking = found.resources.db, found.ranking
-    last = min((float(ranking.scores[row]) for row in found.selection.rows), default=0.0)
+    last = _least(ranking.scores, found.selection.rows)
     may_be_seen = lexical.filter_conditions(found.parsed.query.filters)
     folded = variants.others(db, [one.message for one in listed], *may_be_seen)
     return {
@@ -71,6 +72,11 @@ def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str
         }
         for key, row in listed
     }
+
+
+def _least(scores: Column, rows: Sequence[int]) -> float:
+    """The least score of these rows; 0 if there are none."""
+    return float(scores[rows].min()) if rows else 0.0
 
 
 def with_neighbours(found: RankedSearch, hits: Sequence[Hit], radius: int) -> list[Hit]:

@@ -36,7 +36,9 @@ def question_features(
         "session_mass": between_people * _session_mass(candidates.sessions[best], scores),
         "asks_back": between_people * [cues.asks_at_once(text) for text in texts],
         "first_named": between_people * _is_first_named(question, authors),
-        "amount": between_people * [cues.has_amount(text) for text in texts] * cues.asks_how_much(question),
+        "amount": between_people * [cues.has_amount(text) for text in texts]
+        if cues.asks_how_much(question)
+        else np.zeros(len(best)),
         "recalled": from_assistant * cues.asks_what_assistant_said(question),
     }
     return {name: scatter(column, best, len(candidates)) for name, column in columns.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.retrieval.adjacent import load_adjacent
+from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.features import Features, first_stage_features
 from appliance.retrieval.question_features import question_features
@@ -19,12 +19,20 @@ from appliance.store import lexical
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The rows of the candidates, best first, with their features, the weights and the resulting scores."""
+    """The rows of the candidates, best first, with their features, the weights and the resulting scores. ``adjacent``
+    are the best candidates as the second stage has read them, with their neighbours; None if it did not run."""
 
     order: Rows
     values: Features
     weights: Mapping[str, float]
     scores: Column
+    adjacent: AdjacentMessages | None = None
+
+    def with_feature(self, name: str, column: Column, weight: float, messages: NDArray[np.int64]) -> Ranking:
+        """The ranking with another feature. ``messages`` are the candidates' messages."""
+        values, weights = {**self.values, name: column}, {**self.weights, name: weight}
+        scores = score(values, weights)
+        return Ranking(best_first(scores, messages), values, weights, scores, self.adjacent)
 
 
 def rank(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates) -> Ranking:
@@ -51,7 +59,7 @@ def rank(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates
     values["rerank_floor"] = rerank_floor(score(values, weights), best)
     weights = {**weights, "rerank_floor": 1.0}
     scores = score(values, weights)
-    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
+    return Ranking(best_first(scores, candidates.messages), values, weights, scores, adjacent)
 
 
 def score(features: Mapping[str, Column], weights: Mapping[str, float], rows: Rows | slice = np.s_[:]) -> Column:

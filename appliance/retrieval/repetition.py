@@ -7,12 +7,14 @@ the query, and nothing answers it less. It stays among the hits, because a perso
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from appliance.languages import LANGUAGES
+from appliance.retrieval.adjacent import EXCERPT_CHARACTERS
 from appliance.retrieval.candidates import Candidates, Rows
-from appliance.retrieval.ranking import FLOOR_MARGIN, Ranking, best_first, score
+from appliance.retrieval.ranking import FLOOR_MARGIN, Ranking
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import lexical, messages
 from appliance.store.messages import MessageExcerpt
@@ -47,32 +49,44 @@ def put_behind_answers(
     if len(text) > MAX_QUERY_CHARACTERS or lexical.phrases(text) or not _words(text):
         return ranking
     best = ranking.order[:EXAMINED_ROWS]
-    repeating = _repeating(resources, search_query, candidates, best)
+    repeating = _repeating(resources, search_query, candidates, ranking, best)
     others = ranking.order[~np.isin(ranking.order, repeating)][:HITS_BEFORE_REPETITION]
     if not len(repeating) or not len(others):
         return ranking
     bound = float(ranking.scores[others[-1]]) - FLOOR_MARGIN
     asked = np.zeros(len(candidates))
     asked[repeating] = np.minimum(bound - ranking.scores[repeating], 0.0)
-    values, weights = {**ranking.values, "asked": asked}, {**ranking.weights, "asked": 1.0}
-    scores = score(values, weights)
-    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
+    return ranking.with_feature("asked", asked, 1.0, candidates.messages)
 
 
-def _repeating(resources: SearchResources, search_query: SearchQuery, candidates: Candidates, rows: Rows) -> Rows:
+def _repeating(
+    resources: SearchResources, search_query: SearchQuery, candidates: Candidates, ranking: Ranking, rows: Rows
+) -> Rows:
     """The rows that ask with the words of the query and no others. In the session that asks, that is also the message
     with the very text of the query: "tell me about the otters"."""
     text, current = search_query.text, search_query.current_session
     words, folded = _words(text), lexical.fold(text)
     keys = candidates.messages[rows].tolist()
-    found = messages.excerpts(resources.db, keys, 2 * len(text) + 1)
+    characters = 2 * len(text) + 1
+    found = _excerpts(resources, ranking, keys, characters)
 
     def repeats(one: MessageExcerpt) -> bool:
-        if one.session == current and lexical.fold(one.excerpt) == folded:
+        beginning = one.excerpt[:characters]
+        if one.session == current and lexical.fold(beginning) == folded:
             return True
-        return asks(one.excerpt) and _words(one.excerpt) == words
+        return asks(beginning) and _words(beginning) == words
 
     return rows[[key in found and repeats(found[key]) for key in keys]]
+
+
+def _excerpts(
+    resources: SearchResources, ranking: Ranking, keys: Sequence[int], characters: int
+) -> Mapping[int, MessageExcerpt]:
+    """At least the first ``characters`` of messages: what the second stage has read, or else from the database."""
+    known = ranking.adjacent
+    if known is not None and characters <= EXCERPT_CHARACTERS and set(keys) <= set(known.keys):
+        return known.excerpts
+    return messages.excerpts(resources.db, keys, characters)
 
 
 def asks(text: str) -> bool:

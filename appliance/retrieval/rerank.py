@@ -15,7 +15,7 @@ from threading import Event
 import numpy as np
 
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.ranking import Ranking, best_first, score
+from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, PassageScorer, RerankerSettings, SearchResources
 from appliance.retrieval.weights import RERANK_WEIGHT
 from appliance.store import messages
@@ -100,6 +100,4 @@ def _with_rerank_scores(ranking: Ranking, candidates: Candidates, logits: Sequen
     scored_rows = ranking.order[: len(logits)]
     rerank_scores = np.zeros(len(candidates))
     rerank_scores[scored_rows] = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
-    values, weights = ({**ranking.values, "rerank": rerank_scores}, {**ranking.weights, "rerank": RERANK_WEIGHT})
-    scores = score(values, weights)
-    return Ranking(best_first(scores, candidates.messages), values, weights, scores)
+    return ranking.with_feature("rerank", rerank_scores, RERANK_WEIGHT, candidates.messages)

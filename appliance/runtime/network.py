@@ -12,7 +12,7 @@ from appliance.settings import JINA_PREFIX, Settings
 
 @dataclass(frozen=True, slots=True)
 class NetworkUse:
-    """A part that sends data beyond this machine: its name, the address, and the setting that turns it on."""
+    """A part that sends data over the network: its name, the address, and the setting that turns it on."""
 
     part: str
     address: str
@@ -20,13 +20,19 @@ class NetworkUse:
 
 
 def network_uses(settings: Settings, model: str) -> tuple[NetworkUse, ...]:
-    """The configured parts that use the network. Addresses of this machine itself do not count.
+    """The configured parts that send data beyond this machine.
 
     Args:
         settings: The settings.
         model: The embedding model in use; the settings name the one of a new memory.
     """
     return tuple(use for use in _configured(settings, model) if not is_on_this_machine(use.address))
+
+
+def loopback_uses(settings: Settings, model: str) -> tuple[NetworkUse, ...]:
+    """The configured parts that ask a server on this machine itself; what that does with the data is not known here.
+    The arguments are those of ``network_uses``."""
+    return tuple(use for use in _configured(settings, model) if is_on_this_machine(use.address))
 
 
 def _configured(settings: Settings, model: str) -> Iterator[NetworkUse]:

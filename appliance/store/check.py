@@ -240,6 +240,7 @@ def check_summaries(db: sqlite3.Connection, generation: int, report: VerifyRepor
                 if not 0 <= start < stop <= text_lengths.get((summary.session_id, message), 0):
                     report.add(where, f"quotes text that {message_id(message)} does not have: {hint}")
             covered = 0
+            report.count("summary_chunks", len(pieces.get(summary.id, ())))
             for piece, start, stop, digest in pieces.get(summary.id, ()):
                 if start > covered or chunks.text_digest(summary.text[start:stop]) != digest:
                     report.add(where, f"chunk {piece} belongs to another text: run 'appliance reindex --vectors'")
@@ -291,6 +292,8 @@ def _check_other_ledger(
 def check_lacking(db: sqlite3.Connection, derived: DerivedStores, report: VerifyReport) -> None:
     """Check that every chunk has a vector or waits for one."""
     where = derived.ledger.path.name
+    texts = f"SELECT count(DISTINCT digest) FROM {_POINTS_SQL}"
+    report.count("texts", fetch_int(db, texts, (derived.generation.id,)))
     lost = fetch_int(
         db,
         f"SELECT count(*) FROM {_POINTS_SQL} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"
@@ -346,6 +349,8 @@ def check_archive_index(db: sqlite3.Connection, derived: DerivedStores, report: 
     """Check that the archive index is intact and has every archived chunk, with the row of its vector."""
     where, hint = derived.archive.path.name, "run 'appliance reindex'"
     archived = chunks.archived_chunks(db, derived.generation.id)
+    if archived:
+        report.count("archived_chunks", len(archived))
     if archived and not derived.archive.is_intact():
         report.add(where, f"the archive index is damaged: {hint}")
     present = derived.archive.rows()

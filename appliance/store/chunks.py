@@ -35,7 +35,6 @@ from appliance.store.sql import (
     has_row,
     json_keys,
     next_key,
-    pages,
     read_transaction,
 )
 from appliance.types import Filters, Role, StorageScope
@@ -151,11 +150,6 @@ def text_digest(text: str) -> bytes:
 # --- chunks ------------------------------------------------------------------------------------------
 
 
-def whole(message: ChunkableMessage) -> list[ChunkSpan]:
-    """Return a message as one chunk, to be split later if it is too long; no chunk for an empty text."""
-    return [ChunkSpan(0, len(message.text))] if message.text else []
-
-
 def insert(
     tx: sqlite3.Connection, generation: int, spans_by_message: Sequence[tuple[ChunkableMessage, Sequence[ChunkSpan]]]
 ) -> int:
@@ -218,6 +212,11 @@ def requeue_all(tx: sqlite3.Connection, generation: int, *, embedded_last: bool 
         embedded = "SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest"
         puts = puts.replace(PRIORITY_SQL, f"CASE WHEN EXISTS ({embedded}) THEN {LAST_PRIORITY} ELSE {PRIORITY_SQL} END")
     _enqueue(tx, f"{puts} AND c.generation = ?", (generation,))
+    requeue_summaries(tx, generation)
+
+
+def requeue_summaries(tx: sqlite3.Connection, generation: int) -> None:
+    """Queue the chunks of all summaries of a generation again."""
     _enqueue(tx, f"{_SUMMARY_PUTS_SQL} WHERE p.generation = ?", (generation,))
 
 
@@ -250,12 +249,6 @@ def messages_without_chunks(db: sqlite3.Connection, generation: int, after: int)
     return [ChunkableMessage(key, author, text, bool(talk), *rest) for key, author, text, talk, *rest in page]
 
 
-def count_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> int:
-    """Return the number of chunks of messages in a generation."""
-    query = f"SELECT count(*) FROM chunk WHERE generation = ? AND message_id IN {JSON_KEYS_SQL}"
-    return sum(fetch_int(db, query, (generation, json_keys(page))) for page in pages(messages))
-
-
 def count(db: sqlite3.Connection, generation: int) -> int:
     """Return the number of messages' chunks of a generation."""
     return fetch_int(db, "SELECT count(*) FROM chunk WHERE generation = ?", (generation,))
@@ -264,6 +257,11 @@ def count(db: sqlite3.Connection, generation: int) -> int:
 def counts(db: sqlite3.Connection) -> dict[int, int]:
     """Return the number of messages' chunks by generation."""
     return dict(db.execute("SELECT generation, count(*) FROM chunk GROUP BY generation").fetchall())
+
+
+def message_counts(db: sqlite3.Connection) -> dict[int, int]:
+    """Return the number of messages with chunks by generation."""
+    return dict(db.execute("SELECT generation, count(DISTINCT message_id) FROM chunk GROUP BY generation").fetchall())
 
 
 def count_archived(db: sqlite3.Connection, generation: int) -> int:
@@ -488,6 +486,8 @@ def load_columns(db: sqlite3.Connection, chunks: Sequence[int], filters: Filters
 
 def chunks_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> dict[int, list[int]]:
     """Return the chunks of each message, in order."""
+    if not messages:
+        return {}
     rows = fetch_in_one_step(
         db,
         f"SELECT message_id, start, id FROM chunk WHERE generation = ? AND message_id IN {JSON_KEYS_SQL}",

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
-from appliance.runtime.address_space import MEMORY_HINT
+from appliance.runtime.address_space import MEMORY_HINT, available_bytes
 from appliance.store import migrations, text_frames
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.room import ROOM_HINT, free_bytes
@@ -28,6 +29,10 @@ CACHE_KIB = 32_768
 READER_CACHE_KIB = 4_096
 """The page cache of each reading connection; smaller, because a server reads on forty threads, and the operating system
 caches the file as well."""
+
+MAPPED_BYTES = (1 << 31) - (1 << 16)
+"""How much of the database a reading connection maps into memory: all that SQLite allows. The rows that a search looks
+up are anywhere in the file; copied page by page out of the operating system's cache, they take twice the time."""
 
 
 class Database:
@@ -235,11 +240,13 @@ class Database:
     def _open_connection(self, kind: type[sqlite3.Connection]) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=30, factory=kind)
         self._prepare(connection, searchable if kind is _ReadConnection else self._searchable)
+        is_reader = kind is _ReadConnection
         for pragma in (
             "journal_mode = WAL",
             "synchronous = FULL",
             "foreign_keys = ON",
-            f"cache_size = -{READER_CACHE_KIB if kind is _ReadConnection else CACHE_KIB}",
+            f"cache_size = -{READER_CACHE_KIB if is_reader else CACHE_KIB}",
+            f"mmap_size = {MAPPED_BYTES if is_reader and _may_map() else 0}",
             "temp_store = MEMORY",
             # Overwrites deleted content with zeros. An ingest takes no longer, a deletion a third.
             "secure_delete = ON",
@@ -355,7 +362,7 @@ class _ReadConnection(sqlite3.Connection):
         with self.turn, as_store_errors(self.path):
             rows = self.cursor(_ReadCursor)
             rows.path, rows.turn = self.path, self.turn
-            return rows.execute(sql, values)
+            return sqlite3.Cursor.execute(rows, sql, values)
 
     def close(self) -> None:
         with self.turn:
@@ -384,6 +391,12 @@ class _ReadCursor(sqlite3.Cursor):
                 return super().__next__()
         except sqlite3.DatabaseError as error:
             raise _store_error(error, self.path) from error
+
+
+def _may_map() -> bool:
+    """Whether reading connections may map the database. Where address space is limited, others need it; and Windows
+    lets no file be cut that is mapped, as an erasure does."""
+    return os.name == "posix" and available_bytes() is None
 
 
 def _begin_anew(tx: sqlite3.Connection, index: str) -> None:
@@ -417,16 +430,26 @@ def _is_disk_full(path: Path) -> bool:
         return False
 
 
-@contextmanager
-def as_store_errors(path: Path) -> Iterator[None]:
-    """Errors of SQLite about the database at ``path`` become StoreError and its subclasses."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
+class as_store_errors:
+    """A block whose errors of SQLite, about the database at ``path``, become StoreError and its subclasses. It is no
+    generator, because a search enters it a hundred times."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Nothing has to be prepared."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, sqlite3.DatabaseError):
+            return
         is_misuse = isinstance(error, sqlite3.ProgrammingError) and not _is_closed(error)
-        if is_misuse or isinstance(error, sqlite3.IntegrityError):
-            raise
-        raise _store_error(error, path) from error
+        if not is_misuse and not isinstance(error, sqlite3.IntegrityError):
+            raise _store_error(error, self._path) from error
 
 
 def _is_closed(error: sqlite3.DatabaseError) -> bool:

@@ -11,13 +11,16 @@ only rows that ``purge`` deletes, page by page: to delete a million at once woul
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from appliance.errors import NotFound
+from appliance.runtime.decoding import decode
 from appliance.store.database import Database
-from appliance.store.sql import fetch_int, has_row
+from appliance.store.sql import fetch_int, has_row, to_json
 from appliance.timestamps import now
 
 GenerationState = Literal["building", "active", "kept", "discarded"]
@@ -98,6 +101,25 @@ def activate(tx: sqlite3.Connection, number: int) -> None:
     retired = "UPDATE generation SET state = 'kept', retired_at = ?1, complete_at = ?1 WHERE state = 'active'"
     tx.execute(retired, (now(),))
     tx.execute("UPDATE generation SET state = 'active', retired_at = NULL, complete_at = NULL WHERE id = ?", (number,))
+
+
+Chunking = tuple[int, float]
+"""The settings that messages are chunked under: ``chunk.tokens`` and ``chunk.overlap``."""
+
+
+def chunkings(db: sqlite3.Connection, number: int) -> set[Chunking]:
+    """Return the settings that messages of a generation were chunked under; none if that is not known, because an
+    earlier version did it or the row is damaged."""
+    row = db.execute("SELECT chunkings FROM generation WHERE id = ?", (number,)).fetchone()
+    try:
+        return set(decode(row[0], list[Chunking])) if row else set()
+    except (msgspec.DecodeError, TypeError):
+        return set()
+
+
+def set_chunkings(tx: sqlite3.Connection, number: int, found: Collection[Chunking]) -> None:
+    """Note the settings that messages of a generation were chunked under."""
+    tx.execute("UPDATE generation SET chunkings = ? WHERE id = ?", (to_json(sorted(found)), number))
 
 
 def note_complete(tx: sqlite3.Connection, number: int, at: int) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.errors import IndexUnavailable, StoreCorrupt, StoreVersion
+from appliance.errors import IndexUnavailable, NotFound, StoreCorrupt, StoreVersion, UsageError
 from appliance.paths import Home, copy_folder, file_stats, make_private
 from appliance.store import chunks, generation_states, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint
@@ -30,10 +30,11 @@ from appliance.store.index.away import AwayIndex
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import VectorIndex
 from appliance.store.ledger_header import HEADER_BYTES
-from appliance.store.room import allocated_bytes, file_errors, require_room
+from appliance.store.room import allocated_bytes, file_errors, megabytes, require_room
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.store.token_vectors import TOKENS_SUFFIX, TokenLedger
 from appliance.store.vectors import LedgerDtype, VectorLedger
+from appliance.timestamps import iso_from_microseconds
 
 _FIRST_PAGE_CELLS = slice(103, 105)
 """Where a database has the number of its first page's cells, which describe its tables."""
@@ -143,7 +144,7 @@ def open_stores(
             index, note, is_incomplete = _open_remote(server, database, generation)
         else:
             folder = index_path(home, generation.id)
-            index, note = _open_edge(folder, generation.dimension, _expected_points(database, generation))
+            index, note = _open_edge(folder, database, generation)
             is_incomplete = index.is_fresh
         if is_incomplete:
             with database.write() as tx:
@@ -174,7 +175,7 @@ def _open_read_only(home: Home, database: Database, generation: Generation) -> D
         except OSError as error:
             raise StoreCorrupt(f"The index can't be copied ({error.strerror}).", where=copy) from error
         index = edge.open_edge(folder, generation.dimension)
-        if index.is_fresh or index.opened_with < _expected_points(database, generation):
+        if index.is_fresh or _missing_points(index, database, generation):
             index.close()
             raise StoreCorrupt("Points of the index are missing, and the memory is read-only.", where=str(home.index))
     except BaseException:
@@ -229,18 +230,29 @@ def remove_tokens(home: Home, database: Database, generation: Generation) -> Non
     tokens_path(home, generation.id).unlink(missing_ok=True)
 
 
-def _open_edge(folder: Path, dimension: int, points: int) -> tuple[VectorIndex, str]:
-    """The index in ``folder``, or an empty one in its place if it is damaged or has fewer than ``points``; and why."""
+def _open_edge(folder: Path, database: Database, generation: Generation) -> tuple[VectorIndex, str]:
+    """The index in ``folder``, or an empty one in its place if it is damaged or points are missing; and why."""
+    dimension = generation.dimension
     try:
         index = edge.open_edge(folder, dimension)
-        if index.is_fresh or index.opened_with >= points:
+        if index.is_fresh or not (missing := _missing_points(index, database, generation)):
             return index, ""
-        reason = f"{points - index.opened_with} of {points} points are missing"
+        reason = f"{missing} of {index.opened_with + missing} points are missing"
         index.close()
     except (StoreCorrupt, StoreVersion) as error:
         reason = str(error)
     shard.discard(folder)
     return edge.open_edge(folder, dimension), f"the index is being rebuilt from the vectors ({reason.rstrip('.')})"
+
+
+def _missing_points(index: edge.EdgeIndex, database: Database, generation: Generation) -> int:
+    """How many points an index lacks."""
+    db = database.read()
+    with contextlib.suppress(StoreCorrupt):
+        # There are no more chunks than this, and to count a million of them takes a tenth of a second.
+        if index.opened_with >= chunks.count_up_to_last(db) + summary_chunks.count_up_to_last(db):
+            return 0
+    return max(0, _expected_points(database, generation) - index.opened_with)
 
 
 def _expected_points(database: Database, generation: Generation) -> int:
@@ -325,6 +337,51 @@ def disk_bytes(home: Home, generation: int) -> int:
     files = [ledger_path(home, generation), tokens_path(home, generation), archive_path(home, generation)]
     stats = [*(path.stat() for path in files if path.exists()), *file_stats(index_path(home, generation))]
     return sum(map(allocated_bytes, stats))
+
+
+def find_kept(home: Home, database: Database, number: int | None = None, *, building: bool = False) -> Generation:
+    """Return a generation that is kept, by default the one that served last; with ``building`` also one whose building
+    was interrupted.
+
+    Raises:
+        UsageError: None is kept, or this one serves.
+        NotFound: There is none of this number.
+    """
+    db = database.read()
+    found = [*generation_states.kept(db)]
+    if building and (unfinished := generation_states.building(db)) is not None:
+        found.append(unfinished)
+    if number is None and found:
+        return found[0]
+    for one in found:
+        if one.id == number:
+            return one
+    hint = f"Kept: {describe(home, db, found)}." if found else KEEPING_HINT
+    if number is None:
+        raise UsageError("There is no earlier generation to go back to.", hint=hint)
+    if (active := generation_states.active(db)) is not None and active.id == number:
+        raise UsageError(f"Generation {number} ({active.model}) is the one that serves.", hint=hint)
+    if (unfinished := generation_states.building(db)) is not None and unfinished.id == number:
+        raise UsageError(
+            f"Generation {number} ({unfinished.model}) is not complete.",
+            hint=f"'appliance reindex --model {unfinished.model}' completes it. {hint}",
+        )
+    raise NotFound(f"There is no generation {number}.", hint=hint)
+
+
+KEEPING_HINT = "One is kept by 'appliance reindex --model', until 'appliance reindex --drop-old'."
+
+
+def describe(home: Home, db: sqlite3.Connection, found: Sequence[Generation]) -> str:
+    """Generations in a line: "1 (bge, 384 dimensions, 1,200 messages, 4.1 MB, complete until 2026-05-03); 2 (…)"."""
+    messages = chunks.message_counts(db)
+    lines = []
+    for one in found:
+        until = "" if one.complete_at is None else f", complete until {iso_from_microseconds(one.complete_at)[:10]}"
+        size = megabytes(disk_bytes(home, one.id))
+        parts = f"{one.model}, {one.dimension:,} dimensions, {messages.get(one.id, 0):,} messages, {size}{until}"
+        lines.append(f"{one.id} ({parts})")
+    return "; ".join(lines)
 
 
 def ledger_for_reading(home: Home, database: Database, generation: Generation) -> VectorLedger:

@@ -304,9 +304,14 @@ CREATE TABLE server_collection (
 ) WITHOUT ROWID""",
 )
 
+_CHUNKINGS = (
+    # The settings (chunk.tokens, chunk.overlap) that messages of a generation were chunked under; none: not known.
+    "ALTER TABLE generation ADD COLUMN chunkings TEXT NOT NULL DEFAULT '[]'",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

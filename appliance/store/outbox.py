@@ -1,13 +1,14 @@
 """Chunks in the outbox: those that have their vector and wait for their point only, as all do after their index was
-made anew, and those that are split before they get a vector."""
+made anew, those that are split before they get a vector, and the texts that need one."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from appliance.store import chunks, summary_chunks
 from appliance.store.chunks import SUMMARY_POINTS, ChunkSpan, PendingChunk, passage, text_digest
-from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key
+from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, pages
 
 
 def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int) -> list[int]:
@@ -48,3 +49,23 @@ def split(
         "INSERT INTO chunk (id, message_id, generation, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)", chunk_rows
     )
     tx.executemany("INSERT INTO outbox (ticket, chunk_id, generation, work, priority) VALUES (?, ?, ?, ?, ?)", queue)
+
+
+_LACKING_SQL = "NOT EXISTS (SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest)"
+
+
+def texts_without_vectors(db: sqlite3.Connection, generation: int) -> Iterator[tuple[bytes, str]]:
+    """Yield the texts of a generation's chunks that have no vector, with their digests; equal ones several times."""
+    query = f"SELECT DISTINCT c.message_id FROM chunk c WHERE c.generation = ? AND {_LACKING_SQL}"
+    for page in pages([key for (key,) in db.execute(query, (generation,))]):
+        yield from (
+            (one.digest, one.passage) for one in chunks.with_point_fields(db, generation, page) if one.row is None
+        )
+    query = f"SELECT c.id + {SUMMARY_POINTS} FROM summary_chunk c WHERE c.generation = ? AND {_LACKING_SQL}"
+    for page in pages([key for (key,) in db.execute(query, (generation,))]):
+        yield from ((one.digest, one.passage) for one in summary_chunks.with_point_fields(db, generation, page))
+
+
+def embedded_digests(db: sqlite3.Connection, generation: int) -> set[bytes]:
+    """Return the digests of the texts that have a vector in a generation."""
+    return {digest for (digest,) in db.execute("SELECT digest FROM embedding WHERE generation = ?", (generation,))}

@@ -37,7 +37,7 @@ def require_room(folder: Path, needed: int, purpose: str) -> None:
 def no_room(folder: Path, needed: int, purpose: str, free: int | None = None) -> DiskFull:
     """The error that a disk has fewer than ``needed`` bytes of room; ``free`` is measured unless it is given."""
     left = free_bytes(folder) if free is None else free
-    message = f"The disk has no room to {purpose}: {_megabytes(needed)} are needed, {_megabytes(left)} are free."
+    message = f"The disk has no room to {purpose}: {megabytes(needed)} are needed, {megabytes(left)} are free."
     return DiskFull(message, where=str(folder), hint=ROOM_HINT)
 
 
@@ -74,5 +74,8 @@ def allocated_bytes(stat: os.stat_result) -> int:
     return stat.st_size if blocks is None else blocks * 512
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
+    """ "1.2 MB", "24.6 KB"."""
+    if size < 1e6:
+        return f"{size / 1e3:,.1f} KB"
     return f"{size / 1e6:,.1f} MB"

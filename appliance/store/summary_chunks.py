@@ -77,6 +77,11 @@ def count(db: sqlite3.Connection, generation: int) -> int:
     return fetch_int(db, "SELECT count(*) FROM summary_chunk WHERE generation = ?", (generation,))
 
 
+def count_up_to_last(db: sqlite3.Connection) -> int:
+    """Return how many chunks there are at most."""
+    return fetch_int(db, "SELECT coalesce(max(id), 0) FROM summary_chunk")
+
+
 def count_pending(db: sqlite3.Connection, generation: int) -> int:
     """Return the number of summaries' chunks that wait for their vector or their point."""
     query = "SELECT count(*) FROM outbox WHERE generation = ? AND work = 'put' AND chunk_id >= ?"

@@ -64,7 +64,7 @@ from appliance.types.stored import (
     Summary,
     Window,
 )
-from appliance.types.verification import SourceCoverage, VerifyReport
+from appliance.types.verification import ChunkedOtherwise, SourceCoverage, VerifyReport
 from appliance.types.vocabulary import (
     LEVELS,
     LOCAL,
@@ -98,6 +98,7 @@ __all__ = [
     "BackupInfo",
     "BackupProblem",
     "BackupReport",
+    "ChunkedOtherwise",
     "Context",
     "ContextItem",
     "Dropped",

@@ -69,7 +69,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class ReindexForecast:
-    """What a rebuild of all vectors sends to an embedding API.
+    """What a change of the vectors sends to an embedding API.
 
     Attributes:
         texts: The texts to embed, equal ones once.
@@ -79,6 +79,7 @@ class ReindexForecast:
         price: What the tokens cost in US dollars; 0 if the settings name no price.
         minutes: The least that it takes by the limit of tokens a minute; 0 without a limit.
         address: The API's address; empty if the model is on this machine and nothing is sent.
+        all_messages: Whether these are the texts of all messages, because there is no vector of the model yet.
     """
 
     texts: int
@@ -88,6 +89,7 @@ class ReindexForecast:
     price: float
     minutes: float
     address: str
+    all_messages: bool = True
 
     @property
     def exceeds_cap(self) -> bool:

@@ -21,12 +21,13 @@ class Stream(Iterator[T_co], Protocol[T_co]):
 class Progress:
     """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding" the chunks that
     are ``done`` and ``pending``; in "archiving" and "scanning" the same for messages, in "saving" for blocks of a
-    backup."""
+    backup. In "waiting" nothing is done until ``waits_for`` has ended."""
 
-    stage: Literal["reading", "embedding", "archiving", "scanning", "saving"]
+    stage: Literal["reading", "embedding", "archiving", "scanning", "saving", "waiting"]
     done: int
     pending: int = 0
     file: str = ""
+    waits_for: str = ""
 
 
 OnProgress = Callable[[Progress], None]

@@ -26,6 +26,21 @@ class SourceCoverage:
     embedded: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkedOtherwise:
+    """Messages that were chunked under other settings than those of now, and would be split otherwise.
+
+    Attributes:
+        messages: How many were found.
+        is_complete: Whether all messages were looked at.
+        command: What chunks them again.
+    """
+
+    messages: int
+    is_complete: bool
+    command: str
+
+
 @dataclass(slots=True)
 class VerifyReport:
     """The counts of what was checked, in total and by source, and the problems found. The check fills it as it runs."""

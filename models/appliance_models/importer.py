@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,13 +69,14 @@ def import_pack(
 
     `folder` is a pack, a hub's repository or its cache, an export of sentence-transformers, or a cache of fastembed. A
     sequence classifier has one logit and becomes a reranker. Links are followed. The copy is loaded and tested on a
-    sentence before it is named, by default as the folder is.
+    sentence before it is named, by default as the folder is, or as the pack's manifest says.
 
     Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name exists or an option does not fit.
     """
     model = find_model(folder)
     options = options or ImportOptions()
-    name = name or model.name
+    is_pack = (model.path / MANIFEST_FILE).is_file()
+    name = name or (read_manifest(model.path).name if is_pack else model.name)
     target = destination / name
     if target.exists():
         raise ModelError(f"{target} already exists. Remove it first, or import under another name.")
@@ -83,7 +84,7 @@ def import_pack(
     with tempfile.TemporaryDirectory(dir=destination, prefix=".import-") as temporary:
         pack = Path(temporary, name)
         pack.mkdir()
-        if (model.path / MANIFEST_FILE).is_file():
+        if is_pack:
             if options != ImportOptions():
                 raise ModelError(f"{model.path} is a pack: its manifest says all, and options can't change it.")
             report = ImportReport(_copy_pack(model.path, pack))
@@ -98,11 +99,14 @@ def import_pack(
 
 
 def _copy_pack(folder: Path, pack: Path) -> Manifest:
-    manifest = read_manifest(folder)
-    if manifest.name != pack.name:
-        raise ModelError(f"{folder} is the pack {manifest.name}: it can't be imported under the name {pack.name}.")
+    """Copy a pack, under its own name or another one. A name is part of what identifies vectors, so that those of the
+    same pack under two names are not mixed."""
+    found = read_manifest(folder)
+    manifest = replace(found, name=pack.name)
     for name in (MANIFEST_FILE, *manifest.files):
         _copy(folder / name, pack / name)
+    if manifest != found:
+        (pack / MANIFEST_FILE).write_text(render_manifest(manifest), encoding="utf-8")
     return manifest
 
 

@@ -17,7 +17,7 @@ from appliance_models.jina_client import ClientOptions, JinaClient, RequestObser
 from appliance_models.jina_key import find_key
 from appliance_models.jina_limits import Timing
 from appliance_models.jina_tokens import estimate_tokens, windows
-from appliance_models.registry import JINA_PREFIX
+from appliance_models.registry import JINA_PREFIX, no_such_dimensions
 from appliance_models.wordpieces import replace_surrogates
 
 if TYPE_CHECKING:
@@ -48,6 +48,26 @@ class JinaModel:
 
 MODELS = {"jina-embeddings-v3": JinaModel(1_024, 32)}
 """The models whose tokens can be estimated and whose requests have this form."""
+
+
+def dimension_of(model: str, dimension: int = 0) -> int:
+    """The numbers in a vector of a model, by its name at the API, if so many are asked for; 0 asks for all.
+
+    Raises:
+        UnknownModel: There is no such model, or it has no vectors of this dimension.
+    """
+    name, slash, _ = model.partition("/")
+    known, base = MODELS.get(name), f"{JINA_PREFIX}{name}"
+    if known is None:
+        raise UnknownModel(
+            f"{JINA_PREFIX}{model} is not a model of the Jina API that this program knows. "
+            f"Use {', '.join(JINA_PREFIX + name for name in MODELS)}."
+        )
+    found = dimension or known.dimension
+    if slash or not known.min_dimension <= found <= known.dimension:
+        asked_for = f"{JINA_PREFIX}{model}" if slash else f"{base}/{found}"
+        raise UnknownModel(no_such_dimensions(asked_for, base, known.min_dimension, known.dimension))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +117,7 @@ class JinaEmbedder:
             UnknownModel: There is no such model, or it has no vectors of this dimension.
             ApiError: The address can't be used.
         """
-        known = MODELS.get(options.model)
-        if known is None:
-            raise UnknownModel(
-                f"{JINA_PREFIX}{options.model} is not a model of the Jina API that this program knows. "
-                f"Use {', '.join(JINA_PREFIX + name for name in MODELS)}."
-            )
-        self.dimension = options.dimension or known.dimension
-        if not known.min_dimension <= self.dimension <= known.dimension:
-            raise UnknownModel(
-                f"{options.model} has {known.min_dimension} to {known.dimension} dimensions, not {self.dimension}. "
-                f"Correct model.dimensions in the settings, or the number in {JINA_PREFIX}{options.model}/NUMBER."
-            )
+        self.dimension = dimension_of(options.model, options.dimension)
         base = f"{JINA_PREFIX}{options.model}"
         self.name = options.name or base
         self.max_tokens = self.max_positions = MAX_TEXT_TOKENS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from appliance_models.errors import ModelError
-from appliance_models.registry import Embedder
+from appliance_models.registry import Embedder, no_such_dimensions
 from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ class ShortenedEmbedder:
     def __init__(self, embedder: Embedder, dimensions: int) -> None:
         """Raises ModelError if the embedder's vectors are shorter than that."""
         if dimensions > embedder.dimension:
-            raise ModelError(
-                f"{embedder.name} has {embedder.dimension} dimensions, so there is no {embedder.name}/{dimensions}. "
-                "Use fewer, or the model without a number."
-            )
+            name = f"{embedder.name}/{dimensions}"
+            raise ModelError(no_such_dimensions(name, embedder.name, 1, embedder.dimension))
         self._embedder = embedder
         self.dimension = dimensions
         self.name = f"{embedder.name}/{dimensions}"

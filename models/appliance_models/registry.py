@@ -131,6 +131,7 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
     base, dimensions = split_name(name)
     if dimensions:
         return ShortenedEmbedder(load(base, extra_folders, threads), dimensions)
+    _refuse_odd_dimensions(name, extra_folders)
     if name.startswith(FASTEMBED_PREFIX):
         from appliance_models.fastembed import from_known, from_pack
 
@@ -141,6 +142,26 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
     from appliance_models.onnx import OnnxEmbedder
 
     return OnnxEmbedder(_pack(name, extra_folders, "embedder"), threads)
+
+
+def no_such_dimensions(name: str, base: str, fewest: int, most: int) -> str:
+    """What is said of a name that asks for dimensions which its model ``base`` does not have."""
+    return (
+        f"There is no {name}: {base} has {most:,} dimensions, of which {fewest:,} to {most:,} can be kept. Use {base}"
+        f" for all of them, or {base}/{most // 2} for the first {most // 2:,}; the setting model.dimensions adds such a"
+        " number too."
+    )
+
+
+def _refuse_odd_dimensions(name: str, extra_folders: Sequence[Path]) -> None:
+    """Raise ModelError for a name that has something else than a number of dimensions behind that of a pack."""
+    base, slash, _ = name.partition("/")
+    if not slash or "@" in base:
+        return
+    pack = base.removeprefix(FASTEMBED_PREFIX)
+    manifest = next((info.manifest for info in list_models(extra_folders) if info.name == pack), None)
+    if manifest is not None and manifest.kind == "embedder":
+        raise ModelError(no_such_dimensions(name, base, 1, manifest.dimension))
 
 
 def load_reranker(name: str, extra_folders: Sequence[Path] = (), threads: int | None = None) -> CrossEncoder:

@@ -8,6 +8,7 @@ import pytest
 from cli_runs import Run, document
 
 from appliance import Backups
+from tests.passphrases import make_quick
 
 
 def test_backup_list_verify_and_restore_print_their_shapes(run: Run, kept: Path, tmp_path: Path) -> None:
@@ -57,9 +58,12 @@ def test_restore_refuses_an_existing_home(run: Run, kept: Path, tmp_path: Path) 
     assert done.exit_code == 3 and "already a memory" in done.stderr
 
 
+@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_passphrase_comes_from_the_environment_or_a_file(
-    run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
 ) -> None:
+    if quick:
+        make_quick(monkeypatch)
     (tmp_path / "words").write_text("correct horse\n")
     assert run("backup", tmp_path / "a", "--encrypt", "--passphrase-file", tmp_path / "words").exit_code == 0
     refused = run("backup", "list", tmp_path / "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ import pytest
 from cli_runs import Run, document
 
 from appliance import __version__
+from appliance.cli.maintenance import VERIFIED
+from appliance.store import check
 from appliance_models.files import SHIPPED_PACKS
 from tests.damages import break_text
 from tests.tiny_models import crossencoder_folder
@@ -50,6 +53,9 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "index",
         "network",
         "api",
+        "loopback",
+        "troubles",
+        "chunked_otherwise",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]
@@ -90,6 +96,11 @@ def test_verify_says_how_many_chunks_wait_for_the_index(run: Run, home: Path, tm
 
 def test_verify_finds_that_all_agrees(run: Run, kept: Path) -> None:
     assert run("verify").stdout.endswith("\nno problems\n")
+    counted = document(run("verify", "--json"))["checked"]
+    rows = [row.split(maxsplit=2) for row in run("verify").stdout.splitlines()[:-1]]
+    assert [(name, number) for name, number, _ in rows] == [(name, f"{count:,}") for name, count in counted.items()]
+    assert counted["points"] == counted["chunks"] + counted.get("summary_chunks", 0) - counted.get("archived_chunks", 0)
+    assert counted["vectors"] == counted["texts"]
     report = document(run("verify", "--json"))
     assert list(report) == ["ok", "checked", "sources", "problems", "seconds"]
     assert all(book["covered"] == book["characters"] for book in report["sources"])
@@ -179,7 +190,7 @@ def test_a_change_of_the_model_is_compared_taken_back_and_forgotten(run: Run, fi
     assert f"10 chunks indexed with {OLD_PACK}" in moved.stdout
     assert f"Generation 1 ({PACK}," in moved.stderr and "--rollback" in moved.stderr
     shown = run("status").stdout
-    assert f"{PACK}, kept, complete until" in shown
+    assert f"kept: {PACK}, 384 dimensions, 10 messages, " in shown
     compared = run("search", "the", "--generation", "1", "--min-score", "0")
     assert f"Generation 1 ({PACK}) has what was stored until" in compared.stderr
     assert run("search", "the", "--generation", "9").exit_code == 4
@@ -243,3 +254,10 @@ def test_recover_of_a_sound_memory_loses_nothing(run: Run, filled: Path, tmp_pat
     result = run("recover", filled / "recall.db", "--home", tmp_path / "new")
     assert result.exit_code == 0 and "10 messages recovered" in result.stdout
     assert run("export", "-", "--home", tmp_path / "new").stdout == run("export", "-").stdout
+
+
+def test_each_number_of_verify_is_explained() -> None:
+    counted = re.findall(r'\bcount\("([^"]+)"|"(kept_vectors)"|counted: str = "([^"]+)"', inspect.getsource(check))
+    assert len(counted) > 12
+    names = {name for found in counted for name in found if name}
+    assert names | {"chunked_otherwise", "sessions", "messages", "revisions"} == set(VERIFIED)

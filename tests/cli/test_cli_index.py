@@ -27,14 +27,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
 
 
 def test_the_index_is_moved_and_its_place_is_printed(run: Run, filled: Path, server: QdrantServer) -> None:
-    assert run("index").stdout.splitlines()[0].split() == ["index", "embedded"]
+    embedded = document(run("index", "--json"))
+    assert embedded["points"] == embedded["expected"] == 10 and not embedded["trouble"]
+    printed = [row.split(maxsplit=1) for row in run("index").stdout.splitlines()]
+    assert printed == [["index", "embedded"], ["points", "10 of 10"], ["state", "ok"]]
     moved = document(run("index", "move", server.url, "--json"))
     assert (moved["place"], moved["points"]) == (server.url, moved["expected"])
     assert document(run("index", "status", "--json")) == moved
     printed = run("status").stdout
     assert server.url in printed and KEY not in printed
     assert run("verify").exit_code == 0
-    assert run("index", "move", "embedded").exit_code == 0 and server.collections() == []
+    home_again = document(run("index", "move", "embedded", "--json"))
+    assert home_again == embedded and server.collections() == []
 
 
 def test_a_key_is_never_printed(run: Run, filled: Path, server: QdrantServer) -> None:

@@ -62,8 +62,29 @@ def test_a_rebuild_asks_first(filled: Path, run: Run, api: Served, monkeypatch: 
     done = run("reindex", "--model", MODEL, "--yes", "--json")
     assert done.exit_code == 0 and document(done)["model"]["name"] == MODEL
     assert "Sending the text of all messages" in done.stderr
-    status = run("status").stdout
-    assert f"{api.tokens:,} tokens sent to the Jina API" in status and "network" in status
+    (network,) = [row.split(maxsplit=1)[1] for row in run("status").stdout.splitlines() if row.startswith("network")]
+    here = f"none beyond this machine; on this machine: Jina API ({api.url})"
+    assert network == f"{here}; {api.tokens:,} tokens sent to the Jina API"
+    shape = document(run("status", "--json"))
+    assert shape["network"] == [] and shape["loopback"] == [{"part": "Jina API", "address": api.url}]
+
+
+def test_a_rollback_that_sends_texts_asks_first(filled: Path, run: Run, api: Served) -> None:
+    assert run("reindex", "--model", MODEL, "--yes").exit_code == 0
+    assert run("reindex", "--rollback").exit_code == 0
+    sent = len(api.texts)
+    assert run("reindex", "--rollback").exit_code == 0 and len(api.texts) == sent, "nothing to send, nothing to ask"
+    assert run("reindex", "--rollback").exit_code == 0
+    run("add", "the heron waits")
+    for arguments in (("reindex", "--rollback"), ("bench", "mine", "--generation", "2")):
+        refused = run(*arguments)
+        assert refused.exit_code == 2 and len(api.texts) == sent
+        assert (
+            f"would send the texts that have no vector of this model yet to {api.url}: 1 text, about" in refused.stderr
+        )
+        assert "Confirm with --yes." in refused.stderr
+    done = run("reindex", "--rollback", "--yes")
+    assert done.exit_code == 0 and len(api.texts) == sent + 1 and "Sending the texts" in done.stderr
 
 
 def test_a_rebuild_beyond_the_cap_is_refused(

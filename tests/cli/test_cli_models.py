@@ -13,6 +13,11 @@ from appliance_models import DEFAULT_MODEL
 from tests.homes import copied
 from tests.tiny_models import crossencoder_folder, encoder_folder
 
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 TALK = [
     line("boat", number, what, role="user" if number % 2 == 0 else "assistant")
     for number, what in enumerate(
@@ -62,6 +67,14 @@ def test_an_imported_model_is_compared_with_the_present_one(run: Run, harbour: P
     assert "Measured on" not in result.stdout and "reindex --model tiny" in result.stderr
     # The copies of the messages are gone.
     assert list((boat / "uploads").iterdir()) == []
+
+
+def test_messages_longer_than_the_model_reads_are_measured_too(run: Run, harbour: Path, boat: Path) -> None:
+    run("add", " ".join(f"The mast number {number} was varnished twice." for number in range(60)))
+    result = run("models", "import", harbour / "tiny", "--json")
+    measures = document(result)["measures"]
+    assert measures is not None, result.stderr
+    assert measures["candidate"]["chunks"] > measures["messages"] == len(TALK) + 1
 
 
 def test_a_comparison_is_printed_and_can_be_left_out(run: Run, harbour: Path, boat: Path) -> None:
@@ -118,6 +131,27 @@ def test_use_sets_the_model_and_says_what_a_reindex_would_do(run: Run, harbour: 
     assert "in use, configured" in run("models").stdout
 
 
+def test_a_memory_that_is_open_names_the_configured_model_at_once(run: Run, harbour: Path, boat: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    with Appliance.open(boat, worker=False) as owner:
+        assert owner.status()["health"] == "ok"
+        run("models", "use", "tiny")
+        assert "the settings name the model tiny" in owner.status()["health"]
+        assert "the settings name the model tiny" in document(run("status", "--json"))["health"]
+        moved = run("reindex", "--model", "tiny")
+        assert moved.exit_code == 0 and "The settings still name" not in moved.stderr
+        assert owner.status()["health"] == "ok"
+        (boat / "config.toml").write_text("[model\n")
+        assert owner.status()["counts"]["messages"] == len(TALK), "settings that can't be read are for the next opening"
+
+
+def test_use_in_an_empty_memory_says_when_a_daemon_follows(run: Run, home: Path, harbour: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    assert "daemon" not in run("models", "use", "tiny").stderr
+    (home / "daemon.json").write_text("{}")
+    assert "'kill -HUP' it, or restart it" in one_line(run("models", "use", DEFAULT_MODEL).stderr)
+
+
 def test_use_says_if_the_environment_counts_before_it(
     run: Run, home: Path, harbour: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +185,22 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     assert refused.exit_code == 2 and "Vectors of this memory were made with tiny" in refused.stderr
     run("reindex", "--model", DEFAULT_MODEL)
     assert "kept for a rollback" in run("models").stdout
+    generations = {one["id"]: one for one in document(run("models", "--json"))["generations"]}
+    assert [(one["model"], one["state"]) for one in generations.values()] == [
+        (DEFAULT_MODEL, "kept"), ("tiny", "kept"), (DEFAULT_MODEL, "active")
+    ]  # fmt: skip
+    printed = [row.split() for row in run("models").stdout.splitlines()]
+    assert [row[:4] for row in printed if row[:2] == ["2", "tiny"]] == [["2", "tiny", "8", str(len(TALK))]]
+    refused = run("reindex", "--rollback", "--generation", "9")
+    assert refused.exit_code == 4 and f"2 (tiny, 8 dimensions, {len(TALK)} messages, " in one_line(refused.stderr)
+    assert run("reindex", "--generation", "1").exit_code == 2
+    dropped = document(run("reindex", "--drop-old", "--generation", "1", "--json"))
+    assert [one["id"] for one in dropped["dropped"]] == [1] and [one["id"] for one in dropped["kept"]] == [2]
+    rolled_back = run("reindex", "--rollback", "--generation", "2")
+    assert rolled_back.exit_code == 0 and "Generation 2 (tiny) serves again" in rolled_back.stdout
+    kept = f"{DEFAULT_MODEL}, 384 dimensions, {len(TALK)} messages, "
+    assert f"Generation 3 ({kept}" in one_line(rolled_back.stderr) and f"kept: {kept}" in run("status").stdout
+    run("reindex", "--rollback")
     refused = run("models", "remove", "tiny")
     assert refused.exit_code == 2 and "--drop-old" in refused.stderr
     run("reindex", "--drop-old")
@@ -164,7 +214,10 @@ def test_fewer_dimensions_are_a_model_of_their_own(run: Run, harbour: Path, boat
     assert (used["configured"], used["dimension"], used["reindex"]) == ("tiny/4", 4, True)
     assert document(run("reindex", "--model", "tiny/4", "--json"))["model"]["name"] == "tiny/4"
     refused = run("models", "use", "tiny/9")
-    assert refused.exit_code == 5 and "has 8 dimensions" in refused.stderr
+    assert refused.exit_code == 5 and "of which 1 to 8 can be kept" in one_line(refused.stderr)
+    for odd in ("0", "-1", "lots"):
+        refused = run("reindex", "--model", f"tiny/{odd}")
+        assert refused.exit_code == 5 and f"There is no tiny/{odd}: tiny has 8 dimensions" in one_line(refused.stderr)
     listed = {one["name"]: (one["in_use"], one["configured"]) for one in document(run("models", "--json"))["models"]}
     assert listed["tiny"] == (True, True)
     refused = run("models", "remove", "tiny")
@@ -188,5 +241,24 @@ def test_a_model_that_is_asked_over_the_network_is_used_by_name_and_says_so(
     monkeypatch.setenv("APPLIANCE_MODEL_DIMENSIONS", "128")
     used = run("models", "use", "jina:jina-embeddings-v3", "--json")
     assert document(used)["configured"] == "jina:jina-embeddings-v3/128"
-    assert "every message is sent to" in " ".join(used.stderr.split())
+    assert "every message is sent to" in one_line(used.stderr)
     assert "not installed" not in run("models").stderr
+
+
+@pytest.mark.parametrize("odd", ["jina-embeddings-v3/0", "jina-embeddings-v3/16", "jina-embeddings-v3/x"])
+def test_use_refuses_dimensions_that_a_model_of_the_api_does_not_have(run: Run, home: Path, odd: str) -> None:
+    refused = run("models", "use", f"jina:{odd}")
+    assert refused.exit_code == 5 and "of which 32 to 1,024 can be kept" in one_line(refused.stderr)
+    assert run("models", "use", "jina:jina-embeddings-v99").exit_code == 5
+    assert not (home / "config.toml").exists()
+
+
+def test_a_pack_is_imported_under_another_name(run: Run, harbour: Path, boat: Path) -> None:
+    run("models", "import", harbour / "tiny", "--no-measure")
+    pack = boat / "models" / "tiny"
+    assert document(run("models", "import", pack, "--name", "small", "--no-measure", "--json"))["name"] == "small"
+    assert run("models", "verify", "small").exit_code == 0
+    assert document(run("reindex", "--model", "small", "--json"))["model"]["name"] == "small"
+    for name in ("a/b", "jina:x", "x@y", ".x", "a\\b"):
+        refused = run("models", "import", pack, "--name", name)
+        assert refused.exit_code == 2 and "plain folder name" in one_line(refused.stderr)

@@ -133,14 +133,14 @@ def test_an_index_whose_files_can_not_be_trimmed_is_closed_all_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = open_edge(folder, DIMENSION)
+    index.upsert([point(100, "new " * 100)])
+    index.delete([100])
     with monkeypatch.context() as patched:
 
         def fail(path: Path, data: bytes) -> None:
             raise OSError(28, "No space left on device")
 
-        patched.setattr("appliance.store.index.shard.write_file_atomically", fail)
-        index.upsert([point(100, "new " * 100)])
-        index.delete([100])
+        patched.setattr("appliance.store.index.marker.write_file_atomically", fail)
         index.close()
     index = open_edge(folder, DIMENSION)
     check_content(index)

@@ -12,27 +12,14 @@ import pytest
 from appliance import Appliance, Backups
 from appliance.errors import StoreCorrupt, StoreError, UsageError
 from appliance_models import HashEmbedder
+from tests.passphrases import make_quick
 
 SECRET = "the saffron elephant is in the blue cupboard"
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """age takes a second to derive a key from a passphrase, on purpose."""
-
-    class Quick:
-        @staticmethod
-        def encrypt(data: bytes, passphrase: str) -> bytes:
-            return passphrase.encode()[::-1] + b"|" + data
-
-        @staticmethod
-        def decrypt(data: bytes, passphrase: str) -> bytes:
-            found, _, rest = data.partition(b"|")
-            if found != passphrase.encode()[::-1]:
-                raise pyrage.DecryptError("Decryption failed")
-            return rest
-
-    monkeypatch.setattr(pyrage, "passphrase", Quick)
+    make_quick(monkeypatch)
 
 
 @pytest.fixture

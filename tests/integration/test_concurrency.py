@@ -226,6 +226,7 @@ for round in range(8):
 """
 
 
+@pytest.mark.slow
 def test_a_database_is_closed_under_its_readers(tmp_path: Path) -> None:
     """SQLite ends the process when a connection is closed within a call of it: seven of eight runs, once."""
     subprocess.run([sys.executable, "-c", READ_WHILE_CLOSING, str(tmp_path)], check=True, timeout=120)

@@ -203,7 +203,7 @@ def test_the_search_for_traces_finds_one(memory: Appliance, home: Path, chats: P
 def test_what_was_interrupted_is_finished(home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.ingest(chats)
-        monkeypatch.setattr(engine_of(memory)._index_service, "expunge", lambda progress: 1 / 0)
+        monkeypatch.setattr(engine_of(memory)._index_service, "expunge", lambda *progress: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             memory.erasure.forget(memory.erasure.preview(query=SECRET))
         monkeypatch.undo()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,9 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "home"
 
 
-@pytest.fixture
-def memory(chat: Path) -> Appliance:  # type: ignore[misc]
+@pytest.fixture(scope="module")
+def memory(chat: Path) -> Iterator[Appliance]:
+    """Open for all tests: they only ask, or delete what they say."""
     with Appliance.open(chat, worker=False) as opened:
         yield opened
 
@@ -198,9 +200,11 @@ def test_a_home_of_the_model_before_keeps_it_and_is_well(home: Path) -> None:
         assert not memory.search("zorblax quantum flux").found
 
 
-def test_a_damaged_lexicon_ends_no_search_by_words(memory: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_lexicon_ends_no_search_by_words(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged() -> object:
         raise ModelCorrupt("its tokenizer can't be read")
 
     monkeypatch.setattr("appliance_models.load_lexicon", damaged)
-    assert memory.search("the otter", mode="lexical")[0].external_id == "m7"
+    with Appliance.open(home, worker=False) as memory:
+        said = memory.sessions.create().add("user", SAID[7][1])
+        assert memory.search("the otter", mode="lexical")[0].message_id == said.id

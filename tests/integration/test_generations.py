@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -115,6 +116,49 @@ def test_there_is_nothing_to_go_back_to(filled: Appliance) -> None:
     with pytest.raises(UsageError, match="no earlier generation") as refused:
         filled.reindex(rollback=True)
     assert "--model" in str(refused.value.hint)
+
+
+@pytest.fixture
+def three(filled: Appliance, monkeypatch: pytest.MonkeyPatch) -> Appliance:
+    """A memory with the generations 1 ("hash"), 2 ("small") and 3 ("large"), of which the last one serves."""
+    dimensions = {"small": 16, "large": 64}
+    monkeypatch.setattr(appliance_models, "load", lambda name, *rest, **options: HashEmbedder(dimensions[name]))
+    filled.reindex(model="small")
+    filled.sessions.create().add("user", "the lighthouse is painted green")
+    filled.reindex(model="large")
+    return filled
+
+
+def test_one_of_several_kept_generations_is_gone_back_to(three: Appliance) -> None:
+    assert states(three) == [("hash", "kept"), ("small", "kept"), ("large", "active")]
+    assert three.reindex(rollback=True, generation=1) == 1, "the one that served last is generation 2"
+    assert states(three) == [("hash", "active"), ("small", "kept"), ("large", "kept")]
+    assert best(three, "lighthouse painted green") == "the lighthouse is painted green"
+    assert three.reindex(rollback=True) == 0
+    assert states(three) == [("hash", "kept"), ("small", "kept"), ("large", "active")], "that which served last"
+    assert not three.verify().problems
+
+
+def test_one_of_several_kept_generations_is_dropped(three: Appliance) -> None:
+    assert three.reindex(drop_old=True, generation=1) == 1
+    assert states(three) == [("small", "kept"), ("large", "active")]
+    assert not ledger_path(three.home, 1).exists()
+    assert three.reindex(drop_old=True) == 1 and states(three) == [("large", "active")]
+
+
+def test_a_choice_that_can_not_be_made_lists_what_is_kept(three: Appliance) -> None:
+    for way in ({"rollback": True}, {"drop_old": True}):
+        with pytest.raises(NotFound, match="no generation 7") as refused:
+            three.reindex(**way, generation=7)
+        assert re.fullmatch(
+            r"Kept: 2 \(small, 16 dimensions, 5 messages, [\d.]+ [KM]B, complete until \d{4}-\d\d-\d\d\);"
+            r" 1 \(hash, 32 dimensions, 4 messages, .*\)\.",
+            str(refused.value.hint),
+        ), refused.value.hint
+        with pytest.raises(UsageError, match=r"Generation 3 .* is the one that serves"):
+            three.reindex(**way, generation=3)
+    assert [(one["id"], one["messages"]) for one in three.status()["generations"]] == [(1, 4), (2, 5), (3, 5)]
+    assert states(three) == [("hash", "kept"), ("small", "kept"), ("large", "active")]
 
 
 def test_a_model_that_is_gone_is_not_gone_back_to(
@@ -278,6 +322,36 @@ def test_searches_beside_changes_always_find_everything(filled: Appliance, other
     assert not filled.verify().problems
 
 
+def test_an_erasure_says_what_it_waits_for(
+    filled: Appliance, other: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("appliance.engine.generation_changes.WAIT_NOTICE_SECONDS", 0.0)
+    told: list[str] = []
+    waiting, forgotten = threading.Event(), []
+
+    def note(waits_for: str) -> None:
+        told.append(waits_for)
+        waiting.set()
+
+    def forget() -> None:
+        forgotten.append(filled.erasure.forget(filled.erasure.preview(query="violin"), on_wait=note))
+
+    thread = threading.Thread(target=forget)
+
+    def forget_once() -> None:
+        if not thread.ident:
+            thread.start()
+            assert waiting.wait(30), "the batch would not end before"
+
+    other.before_step = forget_once
+    filled.reindex(model="other")
+    thread.join(30)
+    assert told == ["the batch of vectors that a change of the model is making ('appliance reindex')"]
+    assert forgotten and not forgotten[0].proof.traces
+    filled.erasure.forget(filled.erasure.preview(query="kettle"), on_wait=note)
+    assert len(told) == 1, "alone it does not wait"
+
+
 def test_damaged_old_vectors_are_told_and_dropped(filled: Appliance, other: CountingEmbedder) -> None:
     filled.reindex(model="other")
     path = ledger_path(filled.home, 1)
@@ -288,6 +362,14 @@ def test_damaged_old_vectors_are_told_and_dropped(filled: Appliance, other: Coun
     assert problem.where == "g1.ledger" and "reindex --drop-old" in problem.message
     filled.reindex(drop_old=True)
     assert not filled.verify().problems
+
+
+def test_a_generation_that_was_never_embedded_lacks_no_vectors(memory: Appliance, other: CountingEmbedder) -> None:
+    memory.sessions.create().add("user", TEXTS[0])
+    memory.reindex(model="other")
+    assert states(memory) == [("hash", "kept"), ("other", "active")] and not ledger_path(memory.home, 1).exists()
+    assert not memory.verify().problems
+    assert memory.reindex(rollback=True) == 1 and not memory.verify().problems
 
 
 def test_a_running_change_is_neither_a_trouble_nor_dropped(filled: Appliance, other: CountingEmbedder) -> None:

@@ -116,6 +116,7 @@ def test_a_process_that_fails_costs_only_time(
     assert not large.verify().problems
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_leaves_nothing(home: Path, large: Appliance) -> None:
     large.close()
     left = home / "index" / "g1.built" / "segment-0"

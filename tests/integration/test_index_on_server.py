@@ -286,7 +286,9 @@ def test_without_its_server_a_memory_answers_from_words_at_once_and_catches_up(
         report = memory.ingest(written(tmp_path / "more.jsonl", ("the ferry leaves at noon",), "b"))
         assert report.pending == 1
         assert found(memory, "ferry noon")[0][0] == "the ferry leaves at noon"
-        assert "does not answer" in memory.status()["health"]
+        status = memory.status()
+        assert "does not answer" in status["health"] == status["troubles"][0]
+        assert status["troubles"][1:] == ["1 chunk waits for its vector until the index can be used"]
         (problem,) = memory.verify().problems
         assert problem.where == "index" and "does not answer" in problem.message
         with pytest.raises(StoreError, match="found by their words"):

@@ -16,7 +16,7 @@ from appliance.errors import EmbeddingApiError, ModelUnavailable
 from appliance.store.token_account import read_usage
 from appliance_models import DEFAULT_MODEL
 from tests.homes import holding
-from tests.jina_server import KEY, Served, limited, put_in, refusal, serving, silence
+from tests.jina_server import KEY, Served, answer_to, limited, put_in, refusal, serving, silence
 from tests.waits import until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
@@ -288,6 +288,70 @@ def test_a_memory_moves_to_the_api_and_back(
         asked = len(api.asked)
         memory.search("otter number 4")
         assert len(api.asked) == asked and memory.status()["api"] is None
+
+
+def test_a_rollback_to_the_api_is_forecast_and_kept_within_the_cap(
+    home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(home) as memory:
+        memory.ingest(chat(tmp_path))
+        monkeypatch.setenv("APPLIANCE_MODEL_NAME", DEFAULT_MODEL)
+        memory.reindex(model=DEFAULT_MODEL)
+        assert memory.forecast_reindex(rollback=True).texts == 0, "it has everything"
+        memory.ingest(chat(tmp_path, 3, "lake"))
+        asked = len(api.texts)
+        forecast = memory.forecast_reindex(rollback=True)
+        assert (forecast.texts, forecast.address, forecast.all_messages) == (3, api.url, False)
+        assert memory.forecast_reindex(generation=1) == forecast, "as to compare it"
+        assert memory.forecast_reindex(MODEL).texts == 9
+    monkeypatch.setenv("APPLIANCE_JINA_TOKEN_CAP", str(read_usage(home / "jina.json").tokens + 5))
+    with opened(home) as memory:
+        with pytest.raises(EmbeddingApiError, match="leaves 5, and"):
+            memory.reindex(rollback=True)
+        assert len(api.texts) == asked and memory.status()["model"]["name"] == DEFAULT_MODEL
+    monkeypatch.delenv("APPLIANCE_JINA_TOKEN_CAP")
+    with opened(home) as memory:
+        assert memory.reindex(rollback=True) == 3
+        assert len(api.texts) == asked + 3 and memory.status()["model"]["name"] == MODEL
+
+
+@pytest.mark.parametrize("refused_by", ["key", "no key", "address", "later"])
+def test_a_move_that_the_api_refuses_at_once_leaves_nothing_behind(
+    home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch, refused_by: str
+) -> None:
+    monkeypatch.setenv("APPLIANCE_MODEL_NAME", DEFAULT_MODEL)
+    if refused_by == "key":
+        monkeypatch.setenv("JINA_API_KEY", "jina_wrong")
+    elif refused_by == "no key":
+        monkeypatch.delenv("JINA_API_KEY")
+    elif refused_by == "address":
+        monkeypatch.setenv("APPLIANCE_JINA_URL", "http://127.0.0.1:1/v1")
+    else:
+        api.faults += [answer_to, refusal("401 Unauthorized")]
+    with opened(home) as memory:
+        memory.ingest(chat(tmp_path))
+        with pytest.raises(EmbeddingApiError):
+            memory.reindex(model=MODEL)
+        assert [one["state"] for one in memory.status()["generations"]] == ["active"]
+        assert memory.status()["health"] == "ok"
+        assert len(api.texts) == {"key": 1, "later": 7}.get(refused_by, 0), "of the memory only what came later"
+        assert not [text for text in api.texts[:1] if "otter" in text]
+
+
+def test_a_move_that_the_api_interrupts_goes_on_and_its_forecast_says_what_is_left(
+    home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("APPLIANCE_MODEL_NAME", DEFAULT_MODEL)
+    monkeypatch.setattr("appliance.ingest.indexer.API_CALLS_PER_BATCH", 1)
+    with opened(home) as memory:
+        memory.ingest(chat(tmp_path, 100))
+        api.faults += [answer_to, answer_to, refusal("401 Unauthorized")]
+        with pytest.raises(EmbeddingApiError):
+            memory.reindex(model=MODEL)
+        assert "is not finished" in memory.status()["health"]
+        assert memory.forecast_reindex(MODEL).texts == 36
+        memory.reindex(model=MODEL)
+        assert len(set(api.texts)) == 101 and not memory.verify().problems
 
 
 def test_the_name_of_the_model_may_give_its_dimensions(

@@ -88,7 +88,7 @@ def closed(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-@pytest.mark.parametrize("worker", ["", "worker"])
+@pytest.mark.parametrize("worker", ["", pytest.param("worker", marks=pytest.mark.slow)])
 def test_a_read_only_memory_is_read_and_left_as_it_is(
     closed: Path, worker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +105,7 @@ def test_a_read_only_memory_is_read_and_left_as_it_is(
     assert {path: path.read_bytes() for path in closed.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_what_waits_for_the_index_is_found_by_its_words(home: Path, tmp_path: Path) -> None:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         ingest(memory, tmp_path, [line("a", number, f"The violin {number}") for number in range(9)], wait=False)
@@ -112,6 +113,7 @@ def test_what_waits_for_the_index_is_found_by_its_words(home: Path, tmp_path: Pa
     assert len(said["lexical"][0]) == 9 and said["exported"] == 9
 
 
+@pytest.mark.slow
 def test_a_memory_that_was_not_closed_says_what_to_do(closed: Path) -> None:
     (closed / "recall.db-wal").write_bytes(b"\x37\x7f\x06\x82" + bytes(100))
     said = use(closed)

@@ -109,7 +109,7 @@ def test_two_erasures_at_once_have_a_true_receipt_each(memory: Appliance) -> Non
 def interrupt(memory: Appliance, monkeypatch: pytest.MonkeyPatch, session: str) -> None:
     """Interrupt an erasure after its first step."""
     with monkeypatch.context() as patch:
-        patch.setattr(engine_of(memory)._index_service, "expunge", lambda progress: 1 / 0)
+        patch.setattr(engine_of(memory)._index_service, "expunge", lambda *progress: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             memory.erasure.forget(memory.erasure.preview(session))
 

@@ -17,6 +17,7 @@ from appliance.store.text_frames import FrameWriter
 from appliance.types import RecoveryReport
 from appliance_models import HashEmbedder
 from tests.damages import break_text, overwrite_page, page_size, pages_of, root_page
+from tests.homes import copied
 from tests.stored_sessions import ingest, line
 
 
@@ -32,15 +33,22 @@ LINES = [
 SECRET = "The spare keys are with Mrs Aydin"
 
 
-@pytest.fixture
-def closed(home: Path, tmp_path: Path) -> Path:
-    """A closed home with four conversations, an edited message, a pin, and messages that were forgotten."""
-    with open_memory(home) as memory:
-        ingest(memory, tmp_path, [*LINES, *(line("gone", number, f"{SECRET}, {number}") for number in range(9))])
-        ingest(memory, tmp_path, [line("a", 3, "a 3: said in another way", session_title="Lanterns")])
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with four conversations, an edited message, a pin, and messages that were forgotten."""
+    folder = tmp_path_factory.mktemp("built")
+    with open_memory(folder / "home") as memory:
+        ingest(memory, folder, [*LINES, *(line("gone", number, f"{SECRET}, {number}") for number in range(9))])
+        ingest(memory, folder, [line("a", 3, "a 3: said in another way", session_title="Lanterns")])
         memory.pins.pin("b-2")
         memory.erasure.forget(memory.erasure.preview("gone"))
-    return home
+    return folder / "home"
+
+
+@pytest.fixture
+def closed(built: Path, home: Path) -> Path:
+    """A copy of it as this test's own home."""
+    return copied(built, home)
 
 
 def contents(home: Path) -> dict[str, dict[str, Any]]:

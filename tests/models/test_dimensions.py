@@ -38,10 +38,20 @@ def test_token_vectors_are_the_models_own() -> None:
 
 def test_more_numbers_than_a_model_has_are_refused() -> None:
     assert load(f"{DEFAULT_MODEL}/384").dimension == 384
-    with pytest.raises(ModelError, match=f"has 384 dimensions, so there is no {DEFAULT_MODEL}/385"):
+    with pytest.raises(ModelError, match=f"There is no {DEFAULT_MODEL}/385: {DEFAULT_MODEL} has 384 dimensions"):
         load(f"{DEFAULT_MODEL}/385")
     with pytest.raises(UnknownModel, match="no model 'nobody'"):
         load("nobody/8")
+
+
+@pytest.mark.parametrize("odd", ["0", "-3", "many", "", "1.5", "0256", "128/2", "1e2"])
+def test_what_is_no_number_of_dimensions_is_told_from_an_unknown_model(odd: str) -> None:
+    for base in (DEFAULT_MODEL, f"fastembed:{DEFAULT_MODEL}"):
+        with pytest.raises(ModelError, match=f"There is no {base}/{odd}: .* of which 1 to 384 can be kept") as refused:
+            load(f"{base}/{odd}")
+        assert not isinstance(refused.value, UnknownModel)
+    with pytest.raises(UnknownModel, match="no model 'nobody/"):
+        load(f"nobody/{odd}")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from appliance_models import DEFAULT_MODEL, ModelCorrupt, ModelError, ModelMissing, OnnxEmbedder, import_pack, load
-from appliance_models.files import SHIPPED_PACKS
+from appliance_models.files import SHIPPED_PACKS, verify_pack
+from appliance_models.manifest import read_manifest
 
 SHIPPED = SHIPPED_PACKS / DEFAULT_MODEL
 
@@ -94,3 +95,17 @@ def test_a_bad_folder_leaves_nothing_behind(hub_folder: Path, tmp_path: Path, na
     with pytest.raises(ModelCorrupt):
         import_pack(hub_folder, tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_pack_is_imported_under_its_own_name_or_another_one(tmp_path: Path) -> None:
+    renamed = shutil.copytree(SHIPPED, tmp_path / "downloaded")
+    models = tmp_path / "models"
+    assert import_pack(renamed, models).manifest.name == DEFAULT_MODEL
+    manifest = import_pack(renamed, models, "mine").manifest
+    assert manifest.name == "mine" and read_manifest(models / "mine") == manifest
+    assert not [report for report in verify_pack(models / "mine") if report.status != "ok"]
+    shipped, mine = load(DEFAULT_MODEL), load("mine", [models])
+    assert np.array_equal(shipped.embed_query("hello"), mine.embed_query("hello"))
+    assert shipped.identity.partition("@")[2] == mine.identity.partition("@")[2] and mine.identity.startswith("mine@")
+    with pytest.raises(ModelError, match="already exists"):
+        import_pack(SHIPPED, models, "mine")

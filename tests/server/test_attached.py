@@ -19,6 +19,9 @@ from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
 from tests.waits import until
 
+# What a daemon answers in this process, tests/contract compares with the answers of one that owns the home.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -7,7 +7,8 @@ import os
 import re
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass
+from contextlib import ExitStack
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from starlette.testclient import TestClient
 
 from appliance import Appliance
 from appliance.types import ROLES
+from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.examples import examples
+from tests.homes import copied
 from tests.http_calls import application, calling, given, owner
 from tests.summary_talk import chat, write
 
@@ -30,6 +33,9 @@ SECRET = "zanzibar"
 
 OTHERS = (("ben", ""), ("ana", "work"), ("me", ""))
 """Whose things are out of Ana's reach, hers in another namespace among them."""
+
+EVERYBODY = (*((user, namespace, SECRET) for user, namespace in OTHERS), ("ana", "", "apricot"))
+"""A user, a namespace and the word that all of their things hold."""
 
 
 @dataclass(frozen=True)
@@ -71,21 +77,41 @@ def furnish(memory: Appliance, folder: Path, user: str, namespace: str, word: st
     message = memory.sessions.messages(info.id)[0]
     memory.pin(message.id)
     (fact,) = memory.facts.add(attribute=f"{word} box", value=word, user_id=user, namespace=namespace)
-    private = memory.sessions.create(private=True, user_id=user, namespace=namespace, title=word)
-    private.add("user", word)
-    return Things(info.id, name, message.id, message.external_id, summary.id, fact.id, private.id)
+    return Things(info.id, name, message.id, message.external_id, summary.id, fact.id, "")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Things]]:
+    """A home in which everybody has one thing of each kind, and the ids of the things; Ana's own are the last."""
+    folder = tmp_path_factory.mktemp("built")
+    with Appliance.open(folder / "home", worker=False, embedder=HashEmbedder()) as memory:
+        things = [furnish(memory, folder, user, namespace, word) for user, namespace, word in EVERYBODY]
+    return folder / "home", things
+
+
+def private(memory: Appliance, user: str, namespace: str, word: str) -> str:
+    """A private session, which no home keeps."""
+    session = memory.sessions.create(private=True, user_id=user, namespace=namespace, title=word)
+    session.add("user", word)
+    return session.id
 
 
 @pytest.fixture
-def house(memory: Appliance, tmp_path: Path) -> Iterator[House]:
-    others = [furnish(memory, tmp_path, user, namespace, SECRET) for user, namespace in OTHERS]
-    own = furnish(memory, tmp_path, "ana", "", "apricot")
-    app = application(memory)
-    with (
-        calling(app, owner(memory)) as host,
-        calling(app, given(memory, "ana", user_id="ana")) as ana,
-        calling(app, given(memory, "wall", user_id="ana", read_only=True)) as reader,
-    ):
+def house(built: tuple[Path, list[Things]], home: Path) -> Iterator[House]:
+    with ExitStack() as stack:
+        memory = stack.enter_context(Appliance.open(copied(built[0], home), worker=False, embedder=HashEmbedder()))
+        *others, own = [
+            replace(things, private=private(memory, *whose)) for things, whose in zip(built[1], EVERYBODY, strict=True)
+        ]
+        app = application(memory)
+        host, ana, reader = (
+            stack.enter_context(calling(app, headers))
+            for headers in (
+                owner(memory),
+                given(memory, "ana", user_id="ana"),
+                given(memory, "wall", user_id="ana", read_only=True),
+            )
+        )
         yield House(memory, host, ana, reader, others, own)
 
 

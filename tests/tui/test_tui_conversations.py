@@ -16,12 +16,14 @@ from appliance_tui.screens.conversations import PAGE_SIZE, ConversationsScreen
 from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.session_list import SessionList
+from tests.homes import copied
 
 
-@pytest.fixture
-def filled(home: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three conversations that were imported, one that was begun here, and two branches of that."""
-    fill(home, tmp_path)
+    folder = tmp_path_factory.mktemp("built")
+    home = fill(folder / "home", folder)
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
         begun = memory.sessions.create(title="Plans", external_id="plans", agent_id="clerk")
         first = begun.add("user", "What shall we do on Sunday?")
@@ -30,6 +32,12 @@ def filled(home: Path, tmp_path: Path) -> Path:
         again = branch.add("user", "And if it rains?")
         branch.branch(again.id, title="Plans in the snow").add("user", "And if it snows?")
     return home
+
+
+@pytest.fixture
+def filled(built: Path, home: Path) -> Path:
+    """A copy of it as this test's own home."""
+    return copied(built, home)
 
 
 def titles(page: ConversationsScreen) -> list[str]:

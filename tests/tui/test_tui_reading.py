@@ -19,6 +19,7 @@ from appliance_tui.widgets.message_cache import MAX_CACHED_LINES
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.summary_panel import SummaryPanel
 from appliance_tui.workers import MemoryChanged
+from tests.homes import copied
 
 DAYS = ("2023-11-05", "2024-03-09", "2024-03-10", "2025-01-02")
 MEGABYTE = "\n".join(f"row {number} of a very large table of numbers" for number in range(24_000))
@@ -53,12 +54,20 @@ def written(path: Path, entries: list[dict[str, object]]) -> Path:
     return path
 
 
-@pytest.fixture
-def filled(home: Path, tmp_path: Path) -> Path:
-    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
-        memory.ingest(written(tmp_path / "sea.jsonl", sea()))
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the conversation and its summaries."""
+    folder = tmp_path_factory.mktemp("built")
+    with Appliance.open(folder / "home", embedder=HashEmbedder(), worker=False) as memory:
+        memory.ingest(written(folder / "sea.jsonl", sea()))
         memory.summaries.make("sea")
-    return home
+    return folder / "home"
+
+
+@pytest.fixture
+def filled(built: Path, home: Path) -> Path:
+    """A copy of it as this test's own home."""
+    return copied(built, home)
 
 
 @pytest.fixture

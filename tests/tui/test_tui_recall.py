@@ -18,6 +18,7 @@ from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
+from tests.homes import copied
 
 
 def hits(app) -> list[str]:  # type: ignore[no-untyped-def]
@@ -28,9 +29,16 @@ def words(app) -> str:  # type: ignore[no-untyped-def]
     return "\n".join(str(each.render()) for each in app.screen.query(Static))
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    return fill(folder / "home", folder)
+
+
 @pytest.fixture
-def filled(home: Path, tmp_path: Path) -> Path:
-    return fill(home, tmp_path)
+def filled(built: Path, home: Path) -> Path:
+    """A copy of it as this test's own home."""
+    return copied(built, home)
 
 
 def test_what_is_typed_is_found_as_it_is_typed(filled: Path) -> None:
@@ -171,14 +179,13 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
     run(body)
 
 
-def test_o_opens_the_file_or_says_that_it_is_gone(
-    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_o_opens_the_file_or_says_that_it_is_gone(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(home, tmp_path)
     asked: list[Path] = []
     monkeypatch.setattr("appliance_tui.screens.search.open_file", lambda file: not asked.append(file))
 
     async def body() -> None:
-        async with shown(filled) as (app, pilot):
+        async with shown(home) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
             await pilot.press("escape", "o")

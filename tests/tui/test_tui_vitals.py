@@ -21,24 +21,32 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.screens.status import StatusScreen, _month_lines
 from appliance_tui.widgets import charts
 from appliance_tui.widgets.charts import Chart, PlotSpec, format_compact, render_plot
+from tests.homes import copied
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
 
-@pytest.fixture
-def filled(home: Path) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Conversations of two sources over some months, and a search that was measured."""
     lines = "".join(
         f'{{"session_id": "s", "message_id": "m{at}", "role": "user", "timestamp": "2026-{at % 5 + 1:02}-03T10:00:00Z",'
         f' "content": "the otter number {at}"}}\n'
         for at in range(40)
     )
+    home = tmp_path_factory.mktemp("built") / "home"
     file = home.parent / "chat.jsonl"
     file.write_text(lines)
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.ingest(file)
         memory.sessions.create().add("user", "said here")
     return home
+
+
+@pytest.fixture
+def filled(built: Path, home: Path) -> Path:
+    """A copy of it as this test's own home."""
+    return copied(built, home)
 
 
 @asynccontextmanager

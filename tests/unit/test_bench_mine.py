@@ -83,8 +83,9 @@ def test_generations_are_measured_side_by_side(filled: Appliance, monkeypatch: p
     monkeypatch.setattr("appliance_models.load", lambda name, *rest, **options: HashEmbedder(dimension=48))
     filled.reindex(model="other")
     measured = own_history.run(filled, questions=6, systems=["dense", "bm25"], generations=[1, 2])
-    assert [*measured.figures] == [f"{system}, generation {n}" for system in ("dense", "bm25") for n in (1, 2)]
-    assert measured.figures["bm25, generation 1"] == measured.figures["bm25, generation 2"]
+    assert [*measured.figures] == ["dense, generation 1", "dense, generation 2", "bm25"], "words are the same in both"
+    assert measured.run["generations"] == [{"id": 1, "model": "hash"}, {"id": 2, "model": "other"}]
+    assert measured.run["model"] == "hash (generation 1) and other (generation 2)"
     ranks = measured.run["ranks"]
     assert ranks["dense, generation 1"] != ranks["dense, generation 2"]
 

@@ -105,7 +105,7 @@ def test_the_identity_tells_vectors_apart() -> None:
     [
         ("jina-embeddings-v99", {}, "jina:jina-embeddings-v3"),
         ("jina-embeddings-v3", {"dimension": 2_048}, "model.dimensions"),
-        ("jina-embeddings-v3", {"dimension": 8}, "32 to 1024"),
+        ("jina-embeddings-v3", {"dimension": 8}, "32 to 1,024"),
     ],
 )
 def test_a_model_that_the_api_has_not_is_named(model: str, options: Any, says: str) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from appliance.errors import EmbeddingApiError
 from appliance.runtime import network
-from appliance.runtime.network import network_uses
+from appliance.runtime.network import loopback_uses, network_uses
 from appliance.settings import Settings
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance_models import DEFAULT_MODEL, encoding_for, load, registry
@@ -252,8 +252,14 @@ def test_what_uses_the_network() -> None:
         jina={"url": "http://localhost:9/v1"},
     )  # fmt: skip
     assert network_uses(at_home, "jina:jina-embeddings-v3") == ()
+    assert [(use.part, use.address) for use in loopback_uses(at_home, "jina:jina-embeddings-v3")] == [
+        ("Jina API", "http://localhost:9/v1"), ("language model", "http://127.0.0.1:11434/v1"),
+        ("Qdrant server", "http://[::1]:6333"),
+    ]  # fmt: skip
+    assert loopback_uses(beyond, DEFAULT_MODEL) == ()
     nodes = settings(index={"url": "http://127.0.0.1:6333,https://second.example"})
     assert [use.address for use in network_uses(nodes, DEFAULT_MODEL)] == ["https://second.example"]
+    assert [use.address for use in loopback_uses(nodes, DEFAULT_MODEL)] == ["http://127.0.0.1:6333"]
     assert not network.is_on_this_machine("http://[::1"), "what can't be read is no loopback"
 
 

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.widgets._footer import FooterKey
 
 from appliance_tui.actions import ACTIONS, SCREENS, bindings
 
@@ -68,7 +69,11 @@ class KeyFooter(Footer):
     def compose(self) -> ComposeResult:
         if self._bindings_ready:
             self._composed_keys = self._current_keys()
-        yield from super().compose()
+        for widget in super().compose():
+            if isinstance(widget, FooterKey):
+                # A key begins compact, and is told otherwise when it is mounted: its styles are worked out three times.
+                widget.set_reactive(FooterKey.compact, self.compact)
+            yield widget
 
     def bindings_changed(self, screen: Screen[Any]) -> None:
         if self._composed_keys is None or self._composed_keys != self._current_keys():

@@ -356,7 +356,7 @@ class StatusModel:
 @dataclass(frozen=True, slots=True)
 class StatusGeneration:
     """One set of vectors: ``active`` (it serves), ``kept`` after a change of the model, or ``building``.
-    ``complete_at`` is until when a kept one has every message."""
+    ``messages`` have chunks in it; ``complete_at`` is until when a kept one has every message."""
 
     id: int
     model: str
@@ -366,13 +366,15 @@ class StatusGeneration:
     pending: int
     disk_bytes: int
     complete_at: str | None
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The state of the memory, as its owner sees it. ``network`` lists the parts that send data beyond this machine,
-    with their addresses; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed
-    last."""
+    """The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``. ``network``
+    lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
+    on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
+    ``chunked_otherwise`` counts the messages that were split under other settings."""
 
     version: str
     home: str
@@ -394,6 +396,9 @@ class StatusAnswer:
     index: Mapping[str, Any] | None
     network: Sequence[Mapping[str, str]]
     api: Mapping[str, Any] | None
+    loopback: Sequence[Mapping[str, str]]
+    troubles: Sequence[str]
+    chunked_otherwise: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,6 +441,9 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "index",
                 "network",
                 "api",
+                "loopback",
+                "troubles",
+                "chunked_otherwise",
             )
         },
     }

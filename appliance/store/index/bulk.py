@@ -81,7 +81,7 @@ def assemble(folder: Path, dimension: int, parts: Sequence[Path], points: int) -
     """
     segments = [segment for part in parts for segment in _filled_segments(part)]
     newest = max((_version(segment) for segment in segments), default=0)
-    engine, _ = shard.open_shard(folder, dimension, prewarm=False)
+    engine, _, _ = shard.open_shard(folder, dimension, prewarm=False)
     with shard.translate_errors("be built", folder):
         for _ in range(newest + 1):
             engine.update(q.UpdateOperation.delete_points([_ABSENT_POINT]))

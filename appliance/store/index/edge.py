@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
 from appliance.runtime.address_space import available_bytes, require_memory
-from appliance.store.index import conditions, preallocation, sparse, validation
+from appliance.store.index import conditions, marker, preallocation, sparse, validation
 from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.marker import REINDEX_HINT, IndexContents
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
-from appliance.store.index.shard import REINDEX_HINT, close_shard, open_shard, translate_errors
-from appliance.store.room import free_bytes
+from appliance.store.index.shard import close_shard, open_shard, translate_errors
+from appliance.store.room import file_errors, free_bytes
 from appliance.types import LEVELS, Filters, Scope
 
 # A search waits for the running batch (250 points of 384 dimensions: about 0.1 s), and a log record is several times in
@@ -63,9 +64,9 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
         DiskFull, OutOfMemory: There is too little room or memory to open it.
     """
     validation.check_dimension(dimension)
-    shard, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
+    shard, contents, is_fresh = open_shard(folder, dimension, prewarm=prewarm)
     try:
-        return EdgeIndex(shard, folder, dimension, is_fresh=is_fresh)
+        return EdgeIndex(shard, folder, dimension, contents, is_fresh=is_fresh)
     except StoreError as error:
         with suppress(StoreError), translate_errors("close", folder):
             shard.close()
@@ -82,7 +83,10 @@ class EdgeIndex:
     lock of this class separates updates from searches.
     """
 
-    def __init__(self, shard: q.EdgeShard, folder: Path, dimension: int, *, is_fresh: bool) -> None:
+    def __init__(
+        self, shard: q.EdgeShard, folder: Path, dimension: int, contents: IndexContents | None, *, is_fresh: bool
+    ) -> None:
+        """``contents`` is what the index held when it was closed, if it has not been updated since."""
         self.folder = folder
         self.dimension = dimension
         self.is_fresh = is_fresh
@@ -90,13 +94,17 @@ class EdgeIndex:
         self._lock = threading.Lock()
         self._allocated_log_bytes = 0
         self._counts: dict[Filters | None, int] = {}  # until the next update: counting 20,000 of 100,000 takes 5 ms
-        self._scopes = self._find_scopes()
-        self.opened_with = self.count()
+        self._is_in_marker = contents is not None
         with self._engine("count") as engine:
-            summaries = _count(engine, [AnyOfCondition("level", LEVELS)])
-            conversational = _count(engine, [AnyOfCondition("talk", tuple(self._scopes))])
-        self._has_summaries = summaries > 0
-        self._is_all_conversational = self.opened_with - summaries == conversational
+            if contents is None or contents.engine_points != engine.info().points_count:
+                contents = _look_through(engine)
+        self._contents: IndexContents | None = contents
+        """What it holds, until the next update."""
+        self.opened_with = contents.points
+        self._counts[None] = contents.points
+        self._scopes = set(contents.scopes)
+        self._has_summaries = contents.has_summaries
+        self._is_all_conversational = contents.is_all_conversational
 
     def require_ready(self) -> None:
         """An embedded index is always within reach."""
@@ -109,7 +117,7 @@ class EdgeIndex:
             with self._engine("add points") as shard:
                 self._take_room(preallocation.upsert_log_bytes(len(batch), self.dimension, characters))
                 self._track_points(batch)
-                self._counts.clear()
+                self._forget_counts()
                 shard.update(operation)
 
     def delete(self, ids: Sequence[int]) -> None:
@@ -118,7 +126,7 @@ class EdgeIndex:
             operation = q.UpdateOperation.delete_points(list(batch))
             with self._engine("delete points") as shard:
                 self._take_room(preallocation.deletion_log_bytes(len(batch)))
-                self._counts.clear()
+                self._forget_counts()
                 shard.update(operation)
 
     def flush(self) -> None:
@@ -200,6 +208,11 @@ class EdgeIndex:
                 self._counts[filters] = _count(shard, conditions.filter_conditions(filters))
             return self._counts[filters]
 
+    def segment_count(self) -> int:
+        """The number of segments."""
+        with self._engine("count") as shard:
+            return shard.info().segments_count
+
     def ids(self) -> Iterator[int]:
         offset: q.PointId | None = None
         while True:
@@ -227,7 +240,9 @@ class EdgeIndex:
         with self._lock:
             shard, self._shard = self._shard, None
             if shard is not None:
-                close_shard(shard, self.folder, self.dimension)
+                with translate_errors("count", self.folder):
+                    contents = self._contents or _look_through(shard)
+                close_shard(shard, self.folder, self.dimension, contents)
 
     def _statistics(self, scope: Scope | None) -> q.SearchParams | None:
         """The texts over which the inverse document frequency is computed; None for all texts, which is the same and
@@ -254,10 +269,14 @@ class EdgeIndex:
         """Whether all points of a leg are conversational messages; only messages have the legs own and window."""
         return self._is_all_conversational and (leg in ("own", "window") or not self._has_summaries)
 
-    def _find_scopes(self) -> set[str]:
-        """The scopes that have points, including those of withheld ones; at most two of them."""
-        with self._engine("list its users") as shard:
-            return {str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits}
+    def _forget_counts(self) -> None:
+        """Called before each update; before the first, the counts of the marker go."""
+        self._counts.clear()
+        self._contents = None
+        if self._is_in_marker:
+            with file_errors(self.folder, "updated"):
+                marker.forget_contents(self.folder, self.dimension)
+            self._is_in_marker = False
 
     def _track_points(self, added: Sequence[IndexPoint]) -> None:
         if len(self._scopes) < 2:
@@ -319,6 +338,15 @@ def _run_requests(shard: q.EdgeShard, requests: Sequence[q.QueryRequest | None])
     present = [request for request in requests if request is not None]
     found = iter(shard.query_batch(q.QueryBatchRequest(present)) if present else ())
     return [[] if request is None else next(found) for request in requests]
+
+
+def _look_through(shard: q.EdgeShard) -> IndexContents:
+    """What a shard holds; its scopes include those of withheld points."""
+    scopes = frozenset(str(hit.value) for hit in shard.facet(q.FacetRequest("scope", limit=2, exact=True)).hits)
+    points = _count(shard, [])
+    summaries = _count(shard, [AnyOfCondition("level", LEVELS)])
+    conversational = _count(shard, [AnyOfCondition("talk", tuple(scopes))])
+    return IndexContents(points, shard.info().points_count, scopes, summaries > 0, points - summaries == conversational)
 
 
 def _count(shard: q.EdgeShard, required: Sequence[Condition]) -> int:

@@ -1,6 +1,6 @@
 """The embedded index on disk: creates, opens and discards its folder.
 
-    <folder>/engine.json    engine version, dimension and schema number; the full lengths of files that are cut
+    <folder>/engine.json    what made the index, and what it holds (see ``marker``)
     <folder>/shard/         the files of the engine
 
 The folder can always be discarded: database and vector ledger have everything that is in it.
@@ -8,36 +8,21 @@ The folder can always be discarded: database and vector ledger have everything t
 
 from __future__ import annotations
 
-import json
 import shutil
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import version as distribution_version
 from pathlib import Path
 
 import qdrant_edge as q
 
-from appliance.errors import (
-    ApplianceError,
-    DiskFull,
-    HomeError,
-    HomeLocked,
-    OutOfMemory,
-    StoreCorrupt,
-    StoreError,
-    StoreVersion,
-)
-from appliance.paths import FOLDER_MODE, file_stats, write_file_atomically
+from appliance.errors import ApplianceError, DiskFull, HomeError, HomeLocked, OutOfMemory, StoreCorrupt, StoreError
+from appliance.paths import FOLDER_MODE, file_stats
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.file_sizes import bounded_file_sizes
-from appliance.store.index import preallocation, readahead, sparse, trimming
-from appliance.store.index.protocol import SCHEMA_VERSION
+from appliance.store.index import marker, preallocation, readahead, sparse, trimming
+from appliance.store.index.marker import REINDEX_HINT, IndexContents, Marker
 from appliance.store.room import ROOM_HINT, file_errors, free_bytes, require_room
 
-REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored messages and vectors."
-
-_MARKER = "engine.json"
 _SHARD_FOLDER = "shard"
 
 # From this number of points of 2-byte floats on, a segment is optimized. Opening 10,000 points that are not optimized
@@ -57,8 +42,9 @@ MAX_FILE_BYTES = 16_000_000_000
 terabytes, and read it."""
 
 
-def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, bool]:
-    """Open the engine's shard in ``folder``, or create it; returns the shard and whether it is new.
+def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeShard, IndexContents | None, bool]:
+    """Open the engine's shard in ``folder``, or create it; returns the shard, what it held when it was last closed, if
+    that is known, and whether it is new.
 
     Args:
         folder: The folder of the index.
@@ -73,17 +59,17 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> tuple[q.EdgeSh
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
-        return _create(folder, dimension), True
-    lengths = _check_marker(folder / _MARKER, dimension)
+        return _create(folder, dimension), None, True
+    known = marker.read(folder, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
     with file_errors(shard, "opened"):
-        trimming.restore(shard, lengths)
-    return _load(shard), False
+        trimming.restore(shard, known.lengths)
+    return _load(shard), known.contents, False
 
 
-def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
-    """Flush and close the shard in ``folder``, and cut its files behind their content.
+def close_shard(shard: q.EdgeShard, folder: Path, dimension: int, contents: IndexContents) -> None:
+    """Flush and close the shard in ``folder``, note its contents, and cut its files behind what they hold.
 
     Raises:
         DiskFull, OutOfMemory, StoreError: The engine says so.
@@ -93,7 +79,7 @@ def close_shard(shard: q.EdgeShard, folder: Path, dimension: int) -> None:
         shard.close()
     with suppress(OSError):  # files that are not cut are only longer
         trims = trimming.plan(folder / _SHARD_FOLDER)
-        _write_marker(folder / _MARKER, dimension, {trim.name: trim.length for trim in trims})
+        marker.write(folder, dimension, Marker({trim.name: trim.length for trim in trims}, contents))
         trimming.cut(folder / _SHARD_FOLDER, trims)
 
 
@@ -181,7 +167,7 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
             for operation in _field_indexes():
                 shard.update(operation)
             shard.flush()
-        _write_marker(folder / _MARKER, dimension, {})
+        marker.write(folder, dimension, Marker())
     except OSError as error:
         raise HomeError(f"The index can't be created: {error}.", where=str(folder)) from error
     return shard
@@ -205,53 +191,6 @@ def _load(shard: Path) -> q.EdgeShard:
             hint = "Close the other process, or share the memory through 'appliance serve'."
             raise HomeLocked("Another process has the index open.", where=where, hint=hint) from error
         raise StoreCorrupt(str(error), where=where, hint=REINDEX_HINT) from error
-
-
-def _identity(dimension: int) -> dict[str, str | int]:
-    return {
-        "engine": "qdrant-edge",
-        "version": distribution_version("qdrant-edge-py"),
-        "dimension": dimension,
-        "schema": SCHEMA_VERSION,
-    }
-
-
-def _write_marker(path: Path, dimension: int, lengths: Mapping[str, int]) -> None:
-    marker = {**_identity(dimension), "lengths": lengths, "checksum": _checksum(lengths)}
-    data = json.dumps(marker).encode() + b"\n"
-    if not path.exists() or path.read_bytes() != data:
-        write_file_atomically(path, data)
-
-
-def _checksum(lengths: Mapping[str, int]) -> int:
-    """The engine would not notice a wrong length before it writes there."""
-    return zlib.crc32(json.dumps(lengths, sort_keys=True).encode())
-
-
-def _check_marker(path: Path, dimension: int) -> dict[str, int]:
-    """Check what made the index; returns the lengths that its files had before they were cut."""
-    try:
-        marker = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = "is missing" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
-        raise StoreCorrupt(f"The marker of the index {reason}.", where=str(path), hint=REINDEX_HINT) from error
-    expected = _identity(dimension)
-    known = {*expected, "lengths", "checksum"}
-    if not isinstance(marker, dict) or marker.keys() not in (expected.keys(), known):
-        raise StoreCorrupt("The marker of the index is invalid.", where=str(path), hint=REINDEX_HINT)
-    for name, value in expected.items():
-        if _comparable(name, marker[name]) != _comparable(name, value):
-            message = f"The index was made with {name} {marker[name]}, but this program uses {name} {value}."
-            raise StoreVersion(message, where=str(path), hint=REINDEX_HINT)
-    lengths: dict[str, int] = marker.get("lengths", {})  # earlier versions cut nothing
-    if lengths and marker["checksum"] != _checksum(lengths):
-        raise StoreCorrupt("The marker of the index is damaged.", where=str(path), hint=REINDEX_HINT)
-    return lengths
-
-
-def _comparable(name: str, value: object) -> object:
-    """Patch releases of the engine read each other's files."""
-    return str(value).split(".")[:2] if name == "version" else value
 
 
 _DISK_FULL_SIGNS = ("os error 28)", "os error 122)", "os error 112)")  # ENOSPC, EDQUOT, and that of Windows

@@ -219,7 +219,9 @@ def _status_line(status: dict[str, Any]) -> Content:
     about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
     about += [f"{format_bytes(resident)} of memory"] if resident else []
     about += ["daemon"] if status["daemon"] else []
-    health = ("✓ healthy", "bold $text-success") if healthy else (f"! {one_line(status['health'])}", "$text-warning")
+    more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
+    trouble = f"! {one_line(status['health'])}{more}"
+    health = ("✓ healthy", "bold $text-success") if healthy else (trouble, "$text-warning")
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
 
 
