@@ -1,7 +1,8 @@
-"""Reads one document for another process: ``python -m appliance.engine.page_worker PLAN``.
+"""Reads one document for another process: ``python -m appliance.engine.page_worker``.
 
-PLAN is a ``ReadingPlan`` as JSON. The frames go to standard output: one that says that the document was found, its
-pages, and one that says how it ended. The process ends when its standard input does.
+The first line of standard input is a ``ReadingPlan`` as JSON: other users could read it on a command line. The frames
+go to standard output: one that says that the document was found, its pages, and one that says how it ended. The process
+ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ def _end_with_the_parent() -> None:
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which every process gets: the other one ends this one
+    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadingPlan)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     gc.set_threshold(GC_THRESHOLD)
-    run(msgspec.json.decode(sys.argv[1], type=ReadingPlan), sys.stdout.buffer)
+    run(plan, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

@@ -108,12 +108,15 @@ class _Reader:
     def __enter__(self) -> _Reader:
         with suppress(OSError):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "appliance.engine.page_worker", msgspec.json.encode(self._plan).decode()],
+                [sys.executable, "-m", "appliance.engine.page_worker"],
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-                stdin=subprocess.PIPE,  # never written to: its end tells the process that this one is gone
+                stdin=subprocess.PIPE,  # its end tells the process that this one is gone
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
+            plan_stream = cast(BinaryIO, self._process.stdin)
+            plan_stream.write(msgspec.json.encode(self._plan) + b"\n")
+            plan_stream.flush()
         self._thread = threading.Thread(target=self._take, name="appliance-page-reader", daemon=True)
         self._thread.start()
         return self
@@ -126,7 +129,8 @@ class _Reader:
             self._process.kill()
             self._thread.join()
             for stream in (self._process.stdin, self._process.stdout):
-                cast(BinaryIO, stream).close()
+                with suppress(OSError):  # what a process that was gone at once did not read
+                    cast(BinaryIO, stream).close()
             self._process.wait()
 
     def next(self) -> Frame | None:

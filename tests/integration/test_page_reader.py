@@ -12,6 +12,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from appliance import Appliance
@@ -180,12 +181,12 @@ def test_the_process_is_a_bounded_number_of_bytes_ahead(chatgpt: Path, monkeypat
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
 def test_the_process_ends_with_the_program(chatgpt: Path) -> None:
-    plan = json.dumps(
-        {"source": str(chatgpt), "within": str(chatgpt), "name": str(chatgpt), "explicit": True, "format": None,
-         "me": None, "drop_secrets": False}
-    )  # fmt: skip
-    command = [sys.executable, "-m", "appliance.engine.page_worker", plan]
+    plan = page_frames.ReadingPlan(str(chatgpt), str(chatgpt), str(chatgpt), True, None, None, False)
+    command = [sys.executable, "-m", "appliance.engine.page_worker"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(msgspec.json.encode(plan) + b"\n")
+        process.stdin.flush()
+        assert page_frames.read(process.stdout), "it works, and waits because nothing is taken from it"
         process.stdin.close()
         assert process.wait(60) == 1
