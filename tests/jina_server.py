@@ -75,11 +75,22 @@ def vector(text: str, task: str, dimension: int) -> np.ndarray[Any, np.dtype[np.
     return np.asarray(found / np.linalg.norm(found), np.float32)
 
 
+def vectors(body: dict[str, Any]) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
+    """Of the inputs of a request, in order; with late chunking each knows the others."""
+    own = [vector(text, body["task"], body["dimensions"]) for text in body["input"]]
+    if not body.get("late_chunking"):
+        return own
+    whole = vector(" ".join(body["input"]), body["task"], body["dimensions"])
+    return [np.asarray((one + whole) / np.linalg.norm(one + whole), np.float32) for one in own]
+
+
 def answer_to(body: dict[str, Any], max_tokens: int = MAX_TOKENS) -> bytes:
     """What the API answers to a request."""
     if problem := _invalid(body):
         return response({"detail": f"[models] Bad Request Error, Validation error: {problem}"}, "422 Unprocessable")
-    for text in body["input"]:
+    # With late chunking all texts of a request are one.
+    texts = [" ".join(body["input"])] if body.get("late_chunking") else body["input"]
+    for text in texts:
         if (tokens := count_tokens(text)) > max_tokens:
             return response({"detail": f"Single text cannot exceed {max_tokens} tokens. {tokens} tokens given."}, BAD)
     return response(embeddings(body))
@@ -88,8 +99,7 @@ def answer_to(body: dict[str, Any], max_tokens: int = MAX_TOKENS) -> bytes:
 def embeddings(body: dict[str, Any]) -> dict[str, Any]:
     total = sum(map(count_tokens, body["input"]))
     rows = [
-        {"object": "embedding", "index": index, "embedding": vector(text, body["task"], body["dimensions"]).tolist()}
-        for index, text in enumerate(body["input"])
+        {"object": "embedding", "index": index, "embedding": own.tolist()} for index, own in enumerate(vectors(body))
     ]
     usage = {"total_tokens": total, "prompt_tokens": total}
     return {"model": body["model"], "object": "list", "usage": usage, "data": rows}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from appliance_models import Embedder
+    from appliance_models import Embedder, SpannedText
 
 SYSTEMS = (DENSE.name, EVIDENCE.name)
 
@@ -120,8 +120,16 @@ class _TimedEmbedder:
         with self._timed(texts):
             return cast("Any", self._embedder).embed_passages_with_tokens(texts)
 
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        with self._timed([span for text in texts for span in text.spans]):
+            return cast("NDArray[np.float32]", cast("Any", self._embedder).embed_spans(texts))
+
+    def embed_spans_with_tokens(self, texts: Sequence[SpannedText]) -> Any:
+        with self._timed([span for text in texts for span in text.spans]):
+            return cast("Any", self._embedder).embed_spans_with_tokens(texts)
+
     @contextmanager
-    def _timed(self, texts: Sequence[str]) -> Iterator[None]:
+    def _timed(self, texts: Sequence[object]) -> Iterator[None]:
         started = time.perf_counter()
         yield
         self.seconds += time.perf_counter() - started

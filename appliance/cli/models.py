@@ -55,8 +55,8 @@ def list_models(home: options.Home = None, json: options.Json = False) -> None:
     found = find_home(home)
     settings = config.load(found)
     configured = settings.model.full_name()
-    named = {_base_name(name) for name in (configured, settings.rerank.model)}
-    in_use = {_base_name(name): state for name, state in _models_in_use(found).items()}
+    named = {_base_name(name): name for name in (configured, settings.rerank.model)}
+    in_use = _models_in_use(found)
     listed = [_model_document(info, named, in_use) for info in _packs(found)]
     stored = [] if not found.database.exists() else _generation_documents(found)
     if json:
@@ -354,10 +354,10 @@ def _dimension(name: str, home: Home) -> int:
 
 
 def _base_name(name: str) -> str:
-    """The pack of a model, without the number of dimensions that its name may end in."""
-    from appliance_models import split_name
+    """The pack of a model, without the late chunking and the number of dimensions that its name may end in."""
+    from appliance_models import split_late, split_name
 
-    return split_name(name)[0]
+    return split_late(split_name(name)[0])[0]
 
 
 def _packs(home: Home) -> list[ModelInfo]:
@@ -366,14 +366,17 @@ def _packs(home: Home) -> list[ModelInfo]:
     return list_models((home.models,))
 
 
-def _model_document(info: ModelInfo, configured: set[str], in_use: Mapping[str, str]) -> dict[str, Any]:
+def _model_document(info: ModelInfo, configured: Mapping[str, str], in_use: Mapping[str, str]) -> dict[str, Any]:
     manifest = info.manifest
+    states = {name: state for name, state in in_use.items() if _base_name(name) == info.name}
     return {
         "name": info.name,
         "kind": manifest.kind if manifest else None,
         "configured": info.name in configured,
-        "in_use": in_use.get(info.name) == "active",
-        "kept": in_use.get(info.name) == "kept",
+        "in_use": "active" in states.values(),
+        "kept": "kept" in states.values(),
+        "used_as": {state: name for name, state in states.items()}
+        | ({"configured": configured[info.name]} if info.name in configured else {}),
         "shipped": info.shipped,
         "folder": output.display_path(info.folder),
         "dimension": manifest.dimension if manifest else None,
@@ -398,7 +401,12 @@ def _row(model: dict[str, Any]) -> tuple[str, ...]:
 
 def _states(model: dict[str, Any]) -> list[str]:
     names = {"in_use": "in use", "kept": "kept for a rollback", "configured": "configured"}
-    return [name for field, name in names.items() if model[field]]
+    told = {field: name for field, name in names.items() if model[field]}
+    for field, state in (("in_use", "active"), ("kept", "kept"), ("configured", "configured")):
+        used = model["used_as"].get(state, model["name"])
+        if field in told and used != model["name"]:
+            told[field] += f" as {used}"
+    return list(told.values())
 
 
 def _file_report(model: str, file: str, status: str, detail: str) -> dict[str, Any]:

@@ -44,14 +44,16 @@ def open_api_model(name: str, settings: Settings, account: FileTokenAccount, met
         appliance_models.ModelError: There is no such model, or the settings don't fit it.
     """
     from appliance_models.jina import JinaEmbedder, JinaOptions
-    from appliance_models.registry import split_name
+    from appliance_models.registry import split_late, split_name
 
-    base, dimensions = split_name(name)
+    name_and_late, dimensions = split_name(name)
+    base, is_late = split_late(name_and_late)
     jina, is_masked = settings.jina, settings.secrets.policy != "keep"
     options = JinaOptions(
         base.removeprefix(JINA_PREFIX), jina.url, dimensions, jina.requests_a_minute,
         jina.tokens_a_minute, jina.concurrency, jina.timeout, jina.query_timeout, name=name,
         redact=_mask_secrets if is_masked else str, redaction=REDACTION if is_masked else "",
+        late_chunking=is_late,
     )  # fmt: skip
     return JinaEmbedder(options, account, _RequestMetrics(metrics))
 

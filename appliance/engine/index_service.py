@@ -292,7 +292,8 @@ class IndexService:
         return IndexingContext(
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
-            model.texts_a_call if is_remote(model) else 0, self._built_points.has, chunker=self.serving.chunker(model),
+            *((model.texts_a_call, model.texts_a_request) if is_remote(model) else (0, 0)), self._built_points.has,
+            chunker=self.serving.chunker(model),
         )  # fmt: skip
 
     def _yielding_throttle(self) -> Throttle:

@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 import appliance_models
 from appliance.engine.embedding_api import is_api_model, is_remote, open_api_model
+from appliance.engine.passage_vectors import embed_passages, passage_format, token_dimension
 from appliance.errors import EmbeddingApiError, ModelUnavailable, OutOfMemory
-from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages
+from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages, reads_of
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
 from appliance.store import chunks
-from appliance.store.chunks import PASSAGE_FORMAT
+from appliance.store.chunks import PendingChunk
 from appliance.store.generation_states import Generation
+from appliance.store.passages import Passage
 from appliance.store.token_account import FileTokenAccount
 
 if TYPE_CHECKING:
@@ -149,17 +151,15 @@ class ModelCache:
             self._queries.put((model.identity, text), cached)
         return cached
 
-    def embed_passages(self, model: Embedder, texts: Sequence[str]) -> EmbeddedPassages:
-        """The vectors of passages, with their token vectors if the model gives any.
+    def embed_passages(self, model: Embedder, passages: Sequence[Passage]) -> EmbeddedPassages:
+        """The vectors of passages in order, with their token vectors if the model gives any.
 
         Raises:
             OutOfMemory: The process has too little memory to run the model.
             ModelUnavailable: The model can't be run, or (``EmbeddingApiError``) be asked.
         """
         with self._running(model):
-            if token_dimension(model):
-                return EmbeddedPassages(*cast("TokenEmbedder", model).embed_passages_with_tokens(texts))
-            return EmbeddedPassages(model.embed_passages(texts))
+            return embed_passages(model, passages)
 
     @contextmanager
     def _running(self, model: Embedder) -> Iterator[None]:
@@ -207,8 +207,8 @@ def model_error(error: appliance_models.ModelError) -> ModelUnavailable:
 
 
 def vector_identity(model: Embedder) -> str:
-    """Identifies what made a generation's vectors: the model, and the format of its passages."""
-    return f"{model.identity} {PASSAGE_FORMAT}"
+    """Identifies what made a generation's vectors: the model, the format of its passages, and late chunking."""
+    return f"{model.identity} {passage_format(model)}"
 
 
 def max_positions(model: Embedder) -> int:
@@ -219,12 +219,7 @@ def max_positions(model: Embedder) -> int:
 
 def token_identity(model: Embedder) -> str:
     """Identifies what made a generation's token vectors; empty if the model gives none."""
-    return f"{cast('TokenEmbedder', model).token_identity} {PASSAGE_FORMAT}" if token_dimension(model) else ""
-
-
-def token_dimension(model: Embedder) -> int:
-    """Numbers in the model's token vectors; 0 if it gives none, as models of a caller's own may."""
-    return int(getattr(model, "token_dimension", 0))
+    return f"{cast('TokenEmbedder', model).token_identity} {passage_format(model)}" if token_dimension(model) else ""
 
 
 def embed_query(model: Embedder, text: str) -> EmbeddedQuery:
@@ -291,7 +286,7 @@ class RecentMessages:
         pending = chunks.next_puts(db, generation, MAX_RECENT_MESSAGES, recent) if recent else []
         if not pending:
             self._keys.difference_update(recent)  # the index has them
-        found = {one.chunk: self._vector(model, one.passage, embed) for one in pending}
+        found = self._chunk_vectors(model, pending, embed)
         chunks_by_message = chunks.chunks_of(db, generation, sorted(recent)) if found else {}
         return {
             message: np.stack([found[key] for key in keys if key in found])
@@ -299,9 +294,15 @@ class RecentMessages:
             if not found.keys().isdisjoint(keys)
         }
 
-    def _vector(self, model: str, passage: str, embed: EmbedPassages) -> NDArray[np.float32]:
-        cached = self._vectors.get((model, passage))
-        if cached is None:
-            cached = embed([passage]).vectors[0]
-            self._vectors.put((model, passage), cached)
-        return cached
+    def _chunk_vectors(
+        self, model: str, pending: Sequence[PendingChunk], embed: EmbedPassages
+    ) -> dict[int, NDArray[np.float32]]:
+        """The vectors of chunks, by their keys."""
+        keys = {one.digest: (model, one.digest.hex()) for one in pending}
+        vectors = {digest: cached for digest, key in keys.items() if (cached := self._vectors.get(key)) is not None}
+        for read in reads_of(pending, vectors.keys()):
+            for digest, vector in zip(read.digests, embed([read.passage]).vectors, strict=True):
+                if digest in keys:
+                    vectors[digest] = vector
+                    self._vectors.put(keys[digest], vector)
+        return {one.chunk: vectors[one.digest] for one in pending}

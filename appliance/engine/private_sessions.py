@@ -10,8 +10,9 @@ from appliance.ingest.chunk import Chunker
 from appliance.memory.sessions import BeforeStoreHook, SessionContext, SessionService
 from appliance.settings import Settings
 from appliance.store import sessions
-from appliance.store.chunks import ChunkableMessage, ChunkSpan
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import InMemoryDatabase
+from appliance.store.passages import ChunkSpan
 from appliance.types import MessageRecord, Scope, SessionInfo
 
 NO_GENERATION = 0

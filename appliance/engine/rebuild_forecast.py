@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from appliance import requests as r
 from appliance.engine.embedding_api import is_remote
 from appliance.engine.generation_changes import made_by
+from appliance.engine.passage_vectors import is_late, spanned_text
 from appliance.ingest.chunk import Chunker
 from appliance.paths import Home
 from appliance.settings import Settings
 from appliance.store import chunks, generation_states, generations, outbox, summary_chunks
-from appliance.store.chunks import passage, text_digest
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
+from appliance.store.passages import ChunkSpan, Passage, SplitMessage, chunk_digests, passage, sections
 from appliance.store.token_account import FileTokenAccount
 from appliance.types import ReindexForecast
 
 if TYPE_CHECKING:
     from appliance.engine.index_service import IndexService
+    from appliance_models.registry import RemoteEmbedder
 
 NO_GENERATION = 0
 """No generation has this key, so that every message lacks chunks of it."""
@@ -53,7 +56,7 @@ def forecast_rebuild(
             filled = unfinished.id
     if not is_remote(model):
         return ReindexForecast(0, 0, 0, 0, 0.0, 0.0, "")
-    return _forecast(database, filled, serving.chunker(model), settings, models.token_account)
+    return _forecast(database, filled, model, serving.chunker(model), settings, models.token_account)
 
 
 def prepare_rebuild(
@@ -73,16 +76,24 @@ def prepare_rebuild(
 
 
 def _forecast(
-    database: Database, generation: int, chunker: Chunker, settings: Settings, account: FileTokenAccount
+    database: Database,
+    generation: int,
+    model: RemoteEmbedder,
+    chunker: Chunker,
+    settings: Settings,
+    account: FileTokenAccount,
 ) -> ReindexForecast:
     """What is sent to embed everything stored that a generation lacks, equal texts once."""
     db = database.read()
     seen = outbox.embedded_digests(db, generation)
     is_complete, texts, estimated = not seen, 0, 0
-    for page in _pages(database, generation, chunker):
-        new = {digest: text for digest, text in page.items() if digest not in seen}
+    for page in _pages(database, generation, model, chunker):
+        new = {digest: read for digest, read in page.items() if digest not in seen}
+        for read in new.values():
+            # A section is sent as a whole for any of its chunks.
+            seen.update(read.digests if isinstance(read, SplitMessage) else ())
         seen |= new.keys()
-        texts, estimated = texts + len(new), estimated + sum(chunker.count_tokens([*new.values()]))
+        texts, estimated = texts + len(new), estimated + _count_tokens(model, [*new.values()])
     usage, jina = account.usage(), settings.jina
     tokens = round(estimated * usage.correction)
     return ReindexForecast(
@@ -97,22 +108,45 @@ def _forecast(
     )
 
 
-def _pages(database: Database, generation: int, chunker: Chunker) -> Iterator[dict[bytes, str]]:
-    """The texts by their digests: of all chunks without vectors, and of messages and summaries without chunks."""
-    page: dict[bytes, str] = {}
-    for digest, text in outbox.texts_without_vectors(database.read(), generation):
-        page[digest] = text
+def _count_tokens(model: RemoteEmbedder, reads: Sequence[Passage]) -> int:
+    """The estimated tokens that are sent for passages, each section once."""
+    tokens = sum(model.count_tokens([read for read in reads if isinstance(read, str)]))
+    sections = {read.digests: read for read in reads if isinstance(read, SplitMessage)}
+    if sections:
+        texts = [spanned_text(section.author, section.text, section.spans) for section in sections.values()]
+        tokens += sum(cast("Any", model).count_span_tokens(texts))
+    return tokens
+
+
+def _pages(
+    database: Database, generation: int, model: RemoteEmbedder, chunker: Chunker
+) -> Iterator[dict[bytes, Passage]]:
+    """What is read, by the digests: of all chunks without vectors, and of messages and summaries without chunks."""
+    page: dict[bytes, Passage] = {}
+    for digest, read in outbox.texts_without_vectors(database.read(), generation):
+        page[digest] = read
         if len(page) == PAGE_TEXTS:
             yield page
             page = {}
     yield page
     for without_chunks in (chunks.messages_without_chunks, summary_chunks.summaries_without_chunks):
-        after = 0
+        late, after = is_late(model) and without_chunks is chunks.messages_without_chunks, 0
         while found := without_chunks(database.read(), generation, after):
-            passages = [
-                passage(message.author, message.text[span.start : span.end])
-                for message, spans in zip(found, chunker.split(found), strict=True)
-                for span in spans
-            ]
-            yield {text_digest(text): text for text in passages}
+            page = {}
+            for message, spans in zip(found, chunker.split(found), strict=True):
+                page |= _reads(message, spans, late=late)
+            yield page
             after = found[-1].id
+
+
+def _reads(message: ChunkableMessage, spans: Sequence[ChunkSpan], *, late: bool) -> dict[bytes, Passage]:
+    """What is read of a message without chunks, by the digests of the chunks that it would have."""
+    author, text = message.author, message.text
+    digests = chunk_digests(author, text, spans, is_late=late)
+    if not late or len(spans) < 2:
+        own = [passage(author, text[span.start : span.end]) for span in spans]
+        return dict(zip(digests, own, strict=True))
+    reads: dict[bytes, Passage] = {}
+    for part, keys in zip(sections(spans), sections(digests), strict=True):
+        reads |= dict.fromkeys(keys, SplitMessage(author, text, tuple(part), tuple(keys), (False,) * len(keys)))
+    return reads

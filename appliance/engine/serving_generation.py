@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from appliance.engine.index_location import IndexLocation
 from appliance.engine.leased_stores import LeasedStores
-from appliance.engine.model_cache import ModelCache, max_positions, token_dimension, token_identity, vector_identity
+from appliance.engine.model_cache import ModelCache, max_positions, token_identity, vector_identity
+from appliance.engine.passage_vectors import token_dimension
 from appliance.errors import IndexUnavailable, StoreError
 from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home

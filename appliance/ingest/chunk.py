@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import ChunkSpan, passage
 from appliance.store.scripts import is_mostly_unspaced
 
 CountTokens = Callable[[Sequence[str]], list[int]]

@@ -10,11 +10,11 @@ the steps within them are small, and each step yields to queries first.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -28,6 +28,7 @@ from appliance.store import chunks, outbox, summary_chunks, token_places, visibi
 from appliance.store.chunks import ChunkableMessage, OutboxItem, PendingChunk
 from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
+from appliance.store.passages import Passage, SplitMessage
 from appliance.store.summary_chunks import PendingSummaryChunk
 from appliance.store.token_vectors import TokenLedger, TokenPlace, Tokens
 from appliance.store.vectors import VectorLedger
@@ -67,13 +68,14 @@ MAX_DROPS_PER_BATCH = 10_000
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPassages:
-    """The vectors of passages, (passages, dimension), and the token vectors of each; None if the model gives none."""
+    """The vectors of passages in order, (vectors, dimension): one of a text, and of a message one for each chunk; and
+    the token vectors of each, None if the model gives none."""
 
     vectors: NDArray[np.float32]
     tokens: Sequence[Tokens] | None = None
 
 
-EmbedPassages = Callable[[Sequence[str]], EmbeddedPassages]
+EmbedPassages = Callable[[Sequence[Passage]], EmbeddedPassages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class Throttle:
 @dataclass(frozen=True, slots=True)
 class IndexingContext:
     """The resources of the indexer: the stores of one generation and its model. ``tokens`` is None if no token vectors
-    are kept. ``texts_a_call`` is how many texts ``embed`` takes at once if it asks an API, else 0."""
+    are kept. If ``embed`` asks an API, ``texts_a_call`` is how many texts it takes at once, and ``texts_a_request`` how
+    many of them are one request; else they are 0."""
 
     database: Database
     generation: int
@@ -101,6 +104,7 @@ class IndexingContext:
     throttle: Throttle = field(default_factory=Throttle)
     metrics: Metrics = field(default_factory=Metrics)
     texts_a_call: int = 0
+    texts_a_request: int = 0
     has_point: Callable[[int, int], bool] = lambda ticket, chunk: False
     """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
     max_batch_chunks: int = 0
@@ -262,28 +266,30 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
     waits for the batch, or an API does not answer any more."""
     rows = {item.digest: item.row for item in pending if item.row is not None}
     damaged = context.ledger.damaged_rows(rows.values())
+    damaged_digests = {digest for digest, row in rows.items() if row in damaged}
     stored_rows = {digest: row for digest, row in rows.items() if row not in damaged}
     vectors = dict(zip(stored_rows, context.ledger.read(list(stored_rows.values())), strict=True))
-    missing = {item.digest: item.passage for item in pending if item.digest not in stored_rows}
+    reads = reads_of(pending, stored_rows.keys())
     computed: dict[bytes, NDArray[np.float32]] = {}
     tokens: dict[bytes, Tokens] = {}
-    idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
-    for step in _steps(context, list(missing), idle_size, busy_size):
+    for step in _embedding_steps(context, reads):
+        digests = [digest for read in step for digest in read.digests]
         try:
-            with context.metrics.time_embedding(len(step)):
-                embedded = context.embed([missing[digest] for digest in step])
+            with context.metrics.time_embedding(len(digests)):
+                embedded = context.embed([read.passage for read in step])
         except EmbeddingApiError:
             if not vectors and not computed:
                 raise
             break  # what there is gets its points now
-        computed.update(zip(step, embedded.vectors, strict=True))
-        tokens.update(zip(step, embedded.tokens or (), strict=False))
+        computed.update(zip(digests, embedded.vectors, strict=True))
+        tokens.update(zip(digests, embedded.tokens or (), strict=False))
         if context.throttle.is_awaited():
             break
-    for digest in rows.keys() & computed.keys():
+    for digest in damaged_digests & computed.keys():
         context.ledger.rewrite(rows[digest], digest, computed[digest])
         vectors[digest] = context.ledger.round(computed[digest])
-    done = [digest for digest in missing if digest in computed and digest not in rows]
+    present = rows.keys() | _embedded_digests(reads)
+    done = [digest for digest in computed if digest not in present]
     if not done:
         return _BatchVectors(vectors, {}, {})
     fresh = np.stack([computed[digest] for digest in done])
@@ -291,6 +297,69 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
     vectors.update(zip(done, context.ledger.round(fresh), strict=True))
     places = append_tokens(context, {digest: tokens[digest] for digest in done if digest in tokens})
     return _BatchVectors(vectors, {digest: first + i for i, digest in enumerate(done)}, places)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the model reads at once, with the digests of the vectors that it gives."""
+
+    passage: Passage
+    digests: Sequence[bytes]
+
+
+class _Readable(Protocol):
+    """A chunk whose vector is computed from a passage."""
+
+    @property
+    def digest(self) -> bytes: ...
+
+    @property
+    def passage(self) -> Passage: ...
+
+
+def reads_of(chunks: Iterable[_Readable], present: Collection[bytes]) -> list[Read]:
+    """What the model reads for those chunks whose digests are not ``present``, each passage once. A section of a
+    message gives the vectors of all of its chunks."""
+    reads: list[Read] = []
+    seen = set(present)
+    for chunk in chunks:
+        if chunk.digest not in seen:
+            read = chunk.passage
+            reads.append(Read(read, read.digests if isinstance(read, SplitMessage) else (chunk.digest,)))
+            seen.update(reads[-1].digests)
+    return reads
+
+
+def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
+    """The digests of what is read again for the sake of other chunks of its section, and has its vector."""
+    messages = [read.passage for read in reads if isinstance(read.passage, SplitMessage)]
+    return {
+        digest
+        for message in messages
+        for digest, is_embedded in zip(message.digests, message.are_embedded, strict=True)
+        if is_embedded
+    }
+
+
+def _embedding_steps(context: IndexingContext, reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
+    """Yields what is read in steps of some vectors, each after yielding to queries. A section is never divided; to an
+    API it is a request of its own, and counts as a full one: if a step fails, all its requests are sent again."""
+    idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
+    at = 0
+    while at < len(reads):
+        context.throttle.yield_to_queries()
+        size = idle_size if context.throttle.is_idle() else busy_size
+        end, vectors = at + 1, _weight(context, reads[at])
+        while end < len(reads) and vectors + _weight(context, reads[end]) <= size:
+            vectors += _weight(context, reads[end])
+            end += 1
+        yield reads[at:end]
+        at = end
+
+
+def _weight(context: IndexingContext, read: Read) -> int:
+    least = context.texts_a_request if isinstance(read.passage, SplitMessage) else 1
+    return max(len(read.digests), least)
 
 
 def append_tokens(context: IndexingContext, tokens: Mapping[bytes, Tokens]) -> dict[bytes, TokenPlace]:

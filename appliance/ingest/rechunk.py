@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from appliance.ingest.chunk import Chunker
 from appliance.store import chunk_spans, chunks, summary_chunks
-from appliance.store.chunks import ChunkableMessage, ChunkSpan
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
+from appliance.store.passages import ChunkSpan
 
 
 def messages(database: Database, generation: int, chunker: Chunker) -> None:

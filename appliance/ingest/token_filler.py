@@ -3,9 +3,10 @@ whose token vectors have changed since. Every text is embedded once more; its ve
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
-from appliance.ingest.indexer import IndexingContext, append_tokens
+from appliance.ingest.indexer import IndexingContext, append_tokens, reads_of
 from appliance.store import token_places
 
 STEP_TEXTS, STEP_TEXTS_DURING_QUERIES = 64, 2
@@ -28,10 +29,12 @@ def fill_step(context: IndexingContext, before: int) -> FilledStep:
     missing = token_places.next_missing(context.database.read(), context.generation, limit, before)
     if not missing or context.tokens is None:
         return FilledStep(0, before)
-    passages = {chunk.digest: chunk.passage for chunk in missing}
-    with context.metrics.time_embedding(len(passages)):
-        embedded = context.embed(list(passages.values()))
-    places = append_tokens(context, dict(zip(passages, embedded.tokens or (), strict=False)))
+    wanted = {chunk.digest for chunk in missing}
+    reads = reads_of(missing, frozenset())
+    with context.metrics.time_embedding(sum(len(read.digests) for read in reads)):
+        embedded = context.embed([read.passage for read in reads])
+    found = zip(chain.from_iterable(read.digests for read in reads), embedded.tokens or (), strict=False)
+    places = append_tokens(context, {digest: tokens for digest, tokens in found if digest in wanted})
     with context.database.write() as tx:
         token_places.add(tx, context.generation, places, context.tokens.end_with(places.values()))
     context.tokens.acknowledge(places.values())

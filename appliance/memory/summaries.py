@@ -24,9 +24,10 @@ from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, S
 from appliance.runtime.workers import within
 from appliance.secrets.masking import mask_texts
 from appliance.store import facts, messages, sessions, summaries, summary_chunks
-from appliance.store.chunks import ChunkableMessage, ChunkSpan
+from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow
+from appliance.store.passages import ChunkSpan
 from appliance.store.summaries import PendingSummaries, SummaryInsert
 from appliance.timestamps import now
 from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, SessionPart, Summary, SummaryHit

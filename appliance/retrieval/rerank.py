@@ -19,7 +19,7 @@ from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, PassageScorer, RerankerSettings, SearchResources
 from appliance.retrieval.weights import RERANK_WEIGHT
 from appliance.store import messages
-from appliance.store.chunks import passage
+from appliance.store.passages import passage
 
 MAX_LOGIT = 30.0
 """Logits are clipped to this: beyond it the score is certain, and the exponential of larger ones overflows."""

@@ -15,6 +15,7 @@ from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
 from appliance.store.messages import message_id
+from appliance.store.passages import ChunkSpan, chunk_digests, has_late_chunking, passage, text_digest
 from appliance.store.sql import PAGE_ROWS, fetch_int, pages
 from appliance.store.vectors import VectorLedger
 from appliance.types import SourceCoverage, VerifyReport
@@ -160,6 +161,7 @@ def check_coverage(
     that the model reads it to its end."""
     paths: dict[int | None, str] = {None: MANUAL_SOURCE, **dict(db.execute("SELECT id, path FROM source"))}
     queued = {key for (key,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))}
+    is_late = has_late_chunking(db, generation)
     for message in _messages_with_chunks(db, generation):
         where = message_id(message.id)
         if where in damaged:
@@ -167,25 +169,26 @@ def check_coverage(
         length = len(message.text)
         passages: dict[str, int] = {}
         covered = 0
-        for chunk, start, stop, digest in message.spans:
+        spans = [ChunkSpan(start, stop) for _, start, stop, _ in message.spans]
+        expected = chunk_digests(message.author, message.text, spans, is_late=is_late)
+        for (chunk, start, stop, digest), own in zip(message.spans, expected, strict=True):
             if start > covered:
                 report.add(where, f"characters {covered} to {start} are not in any chunk")
             if not 0 <= start < stop <= length:
                 report.add(where, f"chunk {chunk} spans {start} to {stop} of {length} characters")
                 continue
-            passage = chunks.passage(message.author, message.text[start:stop])
             # What waits for its vector as a whole is split first.
             if chunk not in queued or stop - start < length:
-                passages[passage] = stop - start
-            if chunks.text_digest(passage) != digest:
+                passages[passage(message.author, message.text[start:stop])] = stop - start
+            if own != digest:
                 report.add(where, f"chunk {chunk} belongs to another text")
             covered = max(covered, stop)
         if covered < length:
             report.add(where, f"characters {covered} to {length} are not in any chunk")
         if window is not None:
-            for passage, tokens in zip(passages, window.count(list(passages)), strict=True):
+            for read, tokens in zip(passages, window.count(list(passages)), strict=True):
                 # A chunk of a single character can't be split any further.
-                if tokens > window.tokens and passages[passage] > 1:
+                if tokens > window.tokens and passages[read] > 1:
                     report.add(where, f"a chunk has {tokens} tokens, but the model reads only {window.tokens}")
         report.count("chunks", len(message.spans))
         report.count("characters", length)
@@ -242,7 +245,7 @@ def check_summaries(db: sqlite3.Connection, generation: int, report: VerifyRepor
             covered = 0
             report.count("summary_chunks", len(pieces.get(summary.id, ())))
             for piece, start, stop, digest in pieces.get(summary.id, ()):
-                if start > covered or chunks.text_digest(summary.text[start:stop]) != digest:
+                if start > covered or text_digest(summary.text[start:stop]) != digest:
                     report.add(where, f"chunk {piece} belongs to another text: run 'appliance reindex --vectors'")
                 covered = max(covered, stop)
             if covered < len(summary.text):

@@ -6,7 +6,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store.chunks import ChunkableMessage, ChunkSpan
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import ChunkSpan
 from appliance.store.priority import CONVERSATION_BOOST, IMPORTANCE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, json_keys, pages
 

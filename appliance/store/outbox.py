@@ -7,7 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from appliance.store import chunks, summary_chunks
-from appliance.store.chunks import SUMMARY_POINTS, ChunkSpan, PendingChunk, passage, text_digest
+from appliance.store.chunks import SUMMARY_POINTS, PendingChunk
+from appliance.store.passages import ChunkSpan, Passage, chunk_digests, has_late_chunking
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, pages
 
 
@@ -37,10 +38,10 @@ def split(
     tx.executemany("DELETE FROM outbox WHERE ticket = ?", [(chunk.ticket,) for chunk, _ in present])
     tx.executemany("DELETE FROM chunk WHERE id = ?", [(chunk.chunk,) for chunk, _ in present])
     key, ticket = next_key(tx, "chunk"), min(0, fetch_int(tx, "SELECT coalesce(min(ticket), 0) FROM outbox"))
-    chunk_rows, queue = [], []
+    chunk_rows, queue, is_late = [], [], has_late_chunking(tx, generation)
     for chunk, spans in present:
-        for span in spans:
-            digest = text_digest(passage(chunk.author, chunk.text[span.start : span.end]))
+        digests = chunk_digests(chunk.author, chunk.text, spans, is_late=is_late)
+        for span, digest in zip(spans, digests, strict=True):
             chunk_rows.append((key, chunk.message, generation, span.start, span.end, digest))
             ticket -= 1
             queue.append((ticket, key, generation, "put", priorities[chunk.ticket]))
@@ -54,8 +55,8 @@ def split(
 _LACKING_SQL = "NOT EXISTS (SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest)"
 
 
-def texts_without_vectors(db: sqlite3.Connection, generation: int) -> Iterator[tuple[bytes, str]]:
-    """Yield the texts of a generation's chunks that have no vector, with their digests; equal ones several times."""
+def texts_without_vectors(db: sqlite3.Connection, generation: int) -> Iterator[tuple[bytes, Passage]]:
+    """Yield what is read of a generation's chunks that have no vector, with their digests; equal ones several times."""
     query = f"SELECT DISTINCT c.message_id FROM chunk c WHERE c.generation = ? AND {_LACKING_SQL}"
     for page in pages([key for (key,) in db.execute(query, (generation,))]):
         yield from (

@@ -1,4 +1,4 @@
-"""The chunks of summaries, which get vectors as the chunks of messages do.
+"""The chunks of summaries, which get vectors as the chunks of messages do, each by itself.
 
 A chunk enters the outbox in the transaction that stores it. It shares ledger and index with the chunks of messages; its
 point has the id ``SUMMARY_POINTS`` plus its key. A trigger queues the removal of the point of a deleted chunk.
@@ -10,8 +10,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appliance.store.chunks import AGENTS_SQL, MAX_TICKET, SUMMARY_POINTS, ChunkableMessage, ChunkSpan, text_digest
+from appliance.store.chunks import AGENTS_SQL, MAX_TICKET, SUMMARY_POINTS, ChunkableMessage
 from appliance.store.generation_states import ACTIVE_SQL
+from appliance.store.passages import ChunkSpan, text_digest
 from appliance.store.priority import SUMMARY_PENALTY
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, has_row, json_keys, next_key
 from appliance.types import Level, StorageScope

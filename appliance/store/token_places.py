@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from appliance.store.chunks import passage
+from appliance.store.passages import Passage, passage, split_messages
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, fetch_readable, json_keys, read_transaction
 from appliance.store.token_vectors import TokenPlace
 
@@ -20,11 +20,11 @@ class TokenLedgerState(NamedTuple):
 
 
 class ChunkWithoutTokens(NamedTuple):
-    """A chunk whose text has a vector, and no token vectors yet."""
+    """A chunk whose text has a vector, and no token vectors yet; ``passage`` is what the model reads."""
 
     chunk: int
     digest: bytes
-    passage: str
+    passage: Passage
 
 
 def state(db: sqlite3.Connection, generation: int) -> TokenLedgerState | None:
@@ -102,15 +102,23 @@ def count_missing(db: sqlite3.Connection, generation: int) -> int:
 
 def next_missing(db: sqlite3.Connection, generation: int, limit: int, before: int) -> list[ChunkWithoutTokens]:
     """Return up to ``limit`` chunks with keys below ``before`` whose text has a vector and no token vectors, the newest
-    first."""
+    first; more if the last is read together with others."""
     # One state of the database: a message that is edited between the queries must not get its new text under the digest
     # of the old one.
     with read_transaction(db):
         query = f"SELECT c.id, c.digest, c.message_id, c.start, c.stop {_MISSING_SQL} AND c.id < ?"
         rows = db.execute(f"{query} ORDER BY c.id DESC LIMIT ?", (generation, before, limit)).fetchall()
         query = f"SELECT id, author, text FROM message WHERE id IN {JSON_KEYS_SQL}"
-        texts = {key: rest for key, *rest in db.execute(query, (json_keys({row[2] for row in rows}),))}
+        texts = {key: (author, text) for key, author, text in db.execute(query, (json_keys({row[2] for row in rows}),))}
+        split = split_messages(db, generation, texts)
+        if rows and (section := split.get(rows[-1][1])) is not None:
+            query = f"SELECT c.id, c.digest, c.message_id, c.start, c.stop {_MISSING_SQL} AND c.message_id = ?"
+            query += " AND c.id < ? ORDER BY c.id DESC"
+            others = db.execute(query, (generation, rows[-1][2], rows[-1][0])).fetchall()
+            rows += [other for other in others if other[1] in section.digests]
     return [
-        ChunkWithoutTokens(chunk, digest, passage(texts[message][0], texts[message][1][start:stop]))
+        ChunkWithoutTokens(
+            chunk, digest, split.get(digest) or passage(texts[message][0], texts[message][1][start:stop])
+        )
         for chunk, digest, message, start, stop in rows
     ]

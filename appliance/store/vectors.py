@@ -1,7 +1,7 @@
 """The vector ledger: every vector ever computed by one model, in one append-only, memory-mapped file.
 
     header   4,096 bytes: a JSON line (format, model identity, dimension, dtype, row size), its CRC-32
-    row      digest of the embedded text (16 bytes) · CRC-32 of digest and vector · vector, as the header's dtype says:
+    row      digest of what was embedded (16 bytes) · CRC-32 of digest and vector · vector, as the header's dtype says:
              float16 · int8: a scale (float32), which the CRC covers too, and a byte a number
 
 The database knows which row holds which text, and how many rows count; rows after these are left over from a crash and

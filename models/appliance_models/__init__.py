@@ -30,8 +30,10 @@ if TYPE_CHECKING:
         list_models,
         load,
         load_reranker,
+        split_late,
         split_name,
     )
+    from appliance_models.spans import SpannedText
     from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 _NAMES_BY_MODULE = {
@@ -45,7 +47,17 @@ _NAMES_BY_MODULE = {
     "manifest": ("Manifest", "read_manifest"),
     "matryoshka": ("ShortenedEmbedder",),
     "onnx": ("OnnxEmbedder",),
-    "registry": ("DEFAULT_MODEL", "Embedder", "ModelInfo", "list_models", "load", "load_reranker", "split_name"),
+    "registry": (
+        "DEFAULT_MODEL",
+        "Embedder",
+        "ModelInfo",
+        "list_models",
+        "load",
+        "load_reranker",
+        "split_late",
+        "split_name",
+    ),
+    "spans": ("SpannedText",),
     "token_vectors": ("EmbeddedQuery", "TokenEmbedder"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
@@ -53,9 +65,9 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 __all__ = [
     "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
     "Lexicon", "Manifest", "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport",
-    "ShortenedEmbedder", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
+    "ShortenedEmbedder", "SpannedText", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
     "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
-    "split_name", "verify_pack",
+    "split_late", "split_name", "verify_pack",
 ]  # fmt: skip
 
 

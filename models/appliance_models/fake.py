@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appliance_models.errors import TextTooLong
+from appliance_models.registry import LATE_SUFFIX
+from appliance_models.spans import SpannedText
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +21,9 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 # A real tokenizer adds one at each end of a text.
 SPECIAL_TOKENS = 2
 
+# How much the rest of its text counts in the late vector of a span.
+CONTEXT_WEIGHT = 0.5
+
 # A common word is stronger evidence of similarity than a common trigram.
 WORD_WEIGHT = 2.0
 
@@ -26,12 +31,15 @@ WORD_WEIGHT = 2.0
 class HashEmbedder:
     """Hashed words and character trigrams: texts that share words get similar vectors. See `Embedder`."""
 
-    def __init__(self, dimension: int = 32, max_tokens: int = 256, max_positions: int = 512) -> None:
-        """`max_tokens` and `max_positions` as in `Manifest`."""
+    def __init__(
+        self, dimension: int = 32, max_tokens: int = 256, max_positions: int = 512, *, late_chunking: bool = False
+    ) -> None:
+        """`max_tokens` and `max_positions` as in `Manifest`, `late_chunking` as in `LateChunkingEmbedder`."""
+        self.late_chunking = late_chunking
         self.dimension = dimension
         self.max_tokens = max_tokens
         self.max_positions = max_positions
-        self.name = "hash"
+        self.name = "hash" + (LATE_SUFFIX if late_chunking else "")
         self.identity = f"hash@{dimension}"
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -43,6 +51,17 @@ class HashEmbedder:
         for row, text in enumerate(texts):
             vectors[row] = self.embed_query(text)
         return vectors
+
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        """(spans, dimension) float32, unit length: each span's own vector and a part of its whole text's."""
+        vectors = np.zeros((sum(len(text.spans) for text in texts), self.dimension), dtype=np.float32)
+        row = 0
+        for text in texts:
+            whole = CONTEXT_WEIGHT * self.embed_query(text.lead + text.text)
+            for start, end in text.spans:
+                vectors[row] = self.embed_query(text.text[start:end]) + whole
+                row += 1
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """(dimension,) float32, unit length, for a text of any length."""

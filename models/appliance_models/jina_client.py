@@ -156,20 +156,22 @@ class JinaClient:
         self._loop = LoopThread()
         importlib.import_module("httpx")  # not within the short time of the first query
 
-    def embed(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+    def embed(
+        self, task: str, batches: Sequence[Sequence[str]], *, late_chunking: bool = False
+    ) -> list[NDArray[np.float32]]:
         """The vectors of each batch of texts, (texts, dimension). Several attempts, for as long as it takes; at once an
-        error for a while after they were in vain.
+        error for a while after they were in vain. With ``late_chunking`` the API reads a batch as one text.
 
         Raises:
             ApiUnavailable: There was no answer to any attempt.
             ApiError: The API refuses.
         """
-        return self._loop.run(lambda: self._embed_all(task, batches))
+        return self._loop.run(lambda: self._embed_all(_Task(task, late_chunking), batches))
 
     def embed_now(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
         """The same without waiting for a better time, within the time limit of a query; at once an error while the API
         is known not to answer."""
-        return self._loop.run(lambda: self._embed_in_time(task, batches))
+        return self._loop.run(lambda: self._embed_in_time(_Task(task), batches))
 
     def retry(self) -> None:
         """Let the next request be sent, however recently one has failed."""
@@ -189,12 +191,12 @@ class JinaClient:
 
     # --- on the loop ------------------------------------------------------------------------------------
 
-    async def _embed_all(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+    async def _embed_all(self, task: _Task, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
         self._passages.check()
         with self._noting_failure(of_passages=True):
             return await _all([self._embed_batch(task, batch, self._send_patiently) for batch in batches])
 
-    async def _embed_in_time(self, task: str, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+    async def _embed_in_time(self, task: _Task, batches: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
         self._queries.check()
         with self._noting_failure(of_passages=False):
             try:
@@ -216,7 +218,7 @@ class JinaClient:
             raise
         self.retry()
 
-    async def _embed_batch(self, task: str, texts: Sequence[str], send: _Send) -> NDArray[np.float32]:
+    async def _embed_batch(self, task: _Task, texts: Sequence[str], send: _Send) -> NDArray[np.float32]:
         """The vectors of texts. What the API refuses as a whole is sent in halves, and a text that is too long for it
         as the mean of its parts."""
         tokens = estimate_tokens(texts)
@@ -232,7 +234,7 @@ class JinaClient:
         vectors = [await self._embed_batch(task, [part], send) for part in parts]
         return mean_vector(np.concatenate(vectors), estimate_tokens(parts))[None, :]
 
-    async def _send_at_once(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
+    async def _send_at_once(self, task: _Task, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
         """Send a request, and once more if the connection broke: it may have been one that the API had closed."""
         self._window.add(tokens)
         try:
@@ -241,7 +243,7 @@ class JinaClient:
             self._window.add(tokens)
             return await self._send(task, texts, tokens)
 
-    async def _send_patiently(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
+    async def _send_patiently(self, task: _Task, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
         """Send a request when there is a place and a minute's limits allow it, several times if that may help."""
         attempt = 0
         async with self._places:
@@ -259,15 +261,15 @@ class JinaClient:
                     self._observer.retried()
                     await self._timing.sleep(pause(attempt - 1, error.retry_after, self._timing.share()))
 
-    async def _send(self, task: str, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
+    async def _send(self, task: _Task, texts: Sequence[str], tokens: int) -> NDArray[np.float32]:
         """Send a request once."""
         if not self._key:
             self._key = await on_thread(self._find_key)  # a keyring may ask the user first
         body = {
             "model": self._options.model,
-            "task": task,
+            "task": task.name,
             "dimensions": self._options.dimension,
-            "late_chunking": False,
+            "late_chunking": task.late_chunking,
             "embedding_type": "float",
             "truncate": False,
             "input": list(texts),
@@ -340,6 +342,14 @@ class _Broken(ApiUnavailable):
     """The connection ended before the whole answer had come."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What the API is to do with the texts of a request: the name of its task, and whether it reads them as one."""
+
+    name: str
+    late_chunking: bool = False
+
+
 @dataclass(slots=True)
 class _Bill:
     """The tokens that the API has counted for a request: 0 if it did not take it, None if that is not known."""
@@ -347,7 +357,7 @@ class _Bill:
     counted: int | None = None
 
 
-_Send = Callable[[str, Sequence[str], int], Coroutine[Any, Any, "NDArray[np.float32]"]]
+_Send = Callable[[_Task, Sequence[str], int], Coroutine[Any, Any, "NDArray[np.float32]"]]
 """Sends a request with a task, texts and their tokens."""
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from appliance_models.errors import ModelError
 from appliance_models.registry import Embedder, no_such_dimensions
+from appliance_models.spans import SpannedText
 from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
 if TYPE_CHECKING:
@@ -60,8 +61,18 @@ class ShortenedEmbedder:
         query = self._with_tokens.embed_query_with_tokens(text)
         return replace(query, vector=self._shortened(query.vector))
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-        return self._shortened(cast("Any", self._embedder).embed_spans(text, spans))
+    @property
+    def late_chunking(self) -> bool:
+        return bool(getattr(self._embedder, "late_chunking", False))
+
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        return self._shortened(cast("Any", self._embedder).embed_spans(texts))
+
+    def embed_spans_with_tokens(
+        self, texts: Sequence[SpannedText]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        vectors, tokens = cast("Any", self._embedder).embed_spans_with_tokens(texts)
+        return self._shortened(vectors), tokens
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._embedder.count_tokens(texts)

@@ -24,6 +24,8 @@ from appliance_models.manifest import (
     Manifest,
     read_manifest,
 )
+from appliance_models.registry import LATE_SUFFIX
+from appliance_models.spans import SpannedText, Window, plan_windows
 from appliance_models.token_vectors import EmbeddedQuery, load_projection, rarity, to_bytes
 from appliance_models.wordpieces import WordpieceCounter, encode_ids, encode_spans, load_tokenizer, token_windows
 
@@ -108,13 +110,17 @@ class OnnxEmbedder:
     The constructor checks the pack's files; the first call that needs the model loads it.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
-        """`threads`: texts embedded at once, by default one a physical core. Raises ModelMissing or ModelCorrupt."""
+    def __init__(self, folder: Path, threads: int | None = None, *, late_chunking: bool = False) -> None:
+        """`threads`: texts embedded at once, by default one a physical core. `late_chunking`: see
+        `LateChunkingEmbedder`. Raises ModelMissing or ModelCorrupt; ModelError if it can't do late chunking."""
         self.manifest: Manifest = read_manifest(folder)
         check_pack(folder, self.manifest)
         self.folder = folder
         self.threads = threads or available_cores()
-        self.name = self.manifest.name
+        self.name = self.manifest.name + (LATE_SUFFIX if late_chunking else "")
+        self.late_chunking = late_chunking
+        if late_chunking:
+            self._require_mean_pooling()
         self.dimension = self.manifest.dimension
         self.max_tokens = self.manifest.max_tokens
         self.max_positions = self.manifest.max_positions
@@ -176,36 +182,61 @@ class OnnxEmbedder:
         in_order = np.concatenate([tokens[index] for index in range(len(windows))])
         return EmbeddedQuery(vector, in_order, rarity(ids, self.tokenizer.get_vocab_size()))
 
-    def embed_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-        """Late chunking: one pass over `text`, then a vector for each character span, (len(spans), dimension).
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        """Late chunking: the vectors of all spans, in order, (spans, dimension); see `LateChunkingEmbedder`.
 
-        A token belongs to each span that shares a character with it. The special tokens belong to the spans at their
-        ends, so that a span over the whole text gives the vector of `embed_passages`, except that a passage prefix
-        belongs to no span. A span without tokens (blank) gets the vector of the whole text.
-
-        Raises TextTooLong, and ModelError for a model that doesn't pool by mean.
+        A span over a whole text that fits gives the vector of `embed_passages`, except that a passage prefix belongs to
+        no span.
         """
+        return self._embed_spans(texts, keep_tokens=False)[0]
+
+    def embed_spans_with_tokens(
+        self, texts: Sequence[SpannedText]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        """The same, and (tokens, token_dimension) of each span, with the tokens of its text's lead first."""
+        return self._embed_spans(texts, keep_tokens=True)
+
+    def _embed_spans(
+        self, texts: Sequence[SpannedText], *, keep_tokens: bool
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
+        self._require_mean_pooling()
+        windows: list[tuple[int, Window]] = []
+        count = 0
+        for text in texts:
+            lead = self.manifest.passage_prefix + text.lead
+            encoding = encode_spans(self.tokenizer, lead + text.text)
+            planned = plan_windows(encoding, len(lead), text.spans, self.max_positions)
+            windows += [(count, window) for window in planned]
+            count += len(text.spans)
+        # A window's token vectors take a megabyte, so that only what is needed of them is kept.
+        found: list[dict[int, tuple[int, NDArray[np.float32], NDArray[np.int8]]]] = [{} for _ in range(count)]
+
+        def read(number: int) -> None:
+            first, window = windows[number]
+            hidden = self.token_vectors(window.ids)
+            for piece in window.pieces:
+                tokens = np.zeros((0, self.token_dimension), np.int8)
+                if keep_tokens and self._projection is not None:
+                    tokens = to_bytes(self._projection.project(hidden[piece.own_rows]))
+                found[first + piece.span][number] = (len(piece.rows), hidden[piece.rows].mean(axis=0), tokens)
+
+        run_longest_first(read, [len(window.ids) for _, window in windows], self.threads)
+        vectors, tokens = np.empty((count, self.dimension), np.float32), []
+        for row, by_window in enumerate(found):
+            parts = [by_window[number] for number in sorted(by_window)]
+            mean = parts[0][1]
+            if len(parts) > 1:
+                mean = np.average([part[1] for part in parts], axis=0, weights=[part[0] for part in parts])
+            vectors[row] = unit_vector(mean) if self.manifest.normalise else mean
+            tokens.append(np.concatenate([part[2] for part in parts]))
+        return vectors, tokens
+
+    def _require_mean_pooling(self) -> None:
         if self.manifest.pooling != "mean":
             raise ModelError(
-                f"{self.name} pools by {self.manifest.pooling!r}; pooling by span needs a mean-pooling model. "
-                "Embed the spans as separate texts instead."
+                f"{self.manifest.name} pools by {self.manifest.pooling!r}; late chunking needs a model that pools by "
+                "mean. Use it without late chunking."
             )
-        prefix = self.manifest.passage_prefix
-        encoding = encode_spans(self.tokenizer, prefix + text)
-        self._check_length(0, len(encoding.ids))
-        hidden = self.token_vectors(encoding.ids)
-        special = np.array(encoding.special_tokens_mask, dtype=bool)
-        starts, ends = np.array(encoding.offsets).T - len(prefix)
-        text_tokens = np.flatnonzero(~special)
-        if text_tokens.size:
-            first, last = text_tokens[0], text_tokens[-1]
-            starts[:first], ends[:first] = starts[first], ends[first]
-            starts[last + 1 :], ends[last + 1 :] = starts[last], ends[last]
-        vectors = np.empty((len(spans), self.dimension), dtype=np.float32)
-        for row, (start, end) in enumerate(spans):
-            inside = (starts < end) & (ends > start)
-            vectors[row] = self._pool(hidden[inside] if inside.any() else hidden)
-        return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Exact counts, special tokens and passage prefix included; see `Embedder`."""

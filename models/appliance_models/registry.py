@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from appliance_models.crossencoder import CrossEncoder
+    from appliance_models.spans import SpannedText
 
 DEFAULT_MODEL = "minilm-l6-dialogue-int8"
 FASTEMBED_PREFIX = "fastembed:"
 _DIMENSIONS = re.compile(r"(?P<name>[^/@]+)/(?P<dimensions>[1-9]\d*)")
+LATE_SUFFIX = "+late"
+"""Ends the name of a model with late chunking; the number of dimensions comes after it: "bge-m3+late/256"."""
 JINA_PREFIX = "jina:"
 """Begins the name of a model behind the Jina API, which ``load`` does not open: see ``jina.JinaEmbedder``."""
 
@@ -65,6 +68,21 @@ class Embedder(Protocol):
         """Tokens of each text as `embed_passages` reads it, special tokens and prefix included."""
 
 
+class LateChunkingEmbedder(Embedder, Protocol):
+    """An embedder that can read a text as a whole and give a vector for each part of it."""
+
+    @property
+    def late_chunking(self) -> bool:
+        """Whether the chunks of a text that has several are to be embedded like this."""
+
+    def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
+        """The vectors of all spans of all texts, in order, (spans, dimension). A text of any length is read to its end.
+
+        Raises:
+            ModelError: The model can't do it.
+        """
+
+
 class RemoteEmbedder(Embedder, Protocol):
     """An embedder that asks an API over the network. Embedding raises ApiError, and may wait for long, except for a
     query."""
@@ -72,6 +90,10 @@ class RemoteEmbedder(Embedder, Protocol):
     @property
     def texts_a_call(self) -> int:
         """How many passages to embed in one call, so that requests are neither many nor large."""
+
+    @property
+    def texts_a_request(self) -> int:
+        """How many of them one request has. A text of which several spans are embedded is a request of its own."""
 
     def retry(self) -> None:
         """Ask the API again at once, however recently it has failed."""
@@ -113,12 +135,18 @@ def split_name(name: str) -> tuple[str, int]:
     return (match["name"], int(match["dimensions"])) if match else (name, 0)
 
 
+def split_late(name: str) -> tuple[str, bool]:
+    """A name without its dimensions, as the name of the model and whether it is with late chunking."""
+    return name.removesuffix(LATE_SUFFIX), name.endswith(LATE_SUFFIX)
+
+
 def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None) -> Embedder:
     """The embedder called `name`, from the shipped packs or those in `extra_folders`.
 
     Args:
         name: a pack; `fastembed:PACK` for a pack run by fastembed; `fastembed:MODEL@FOLDER` for a model that fastembed
-            knows by that name, from the files in FOLDER; `PACK/256` for the first 256 numbers of a pack's vectors.
+            knows by that name, from the files in FOLDER; `PACK/256` for the first 256 numbers of a pack's vectors;
+            `PACK+late` for late chunking.
         threads: processor threads, by default one for each physical core.
 
     Raises:
@@ -131,8 +159,14 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
     base, dimensions = split_name(name)
     if dimensions:
         return ShortenedEmbedder(load(base, extra_folders, threads), dimensions)
-    _refuse_odd_dimensions(name, extra_folders)
+    base, is_late = split_late(name)
+    if is_late and split_name(base)[1]:
+        model, count = split_name(base)
+        raise UnknownModel(f"There is no model {name!r}. The dimensions come last: {model}{LATE_SUFFIX}/{count}.")
+    _refuse_odd_dimensions(base, extra_folders)
     if name.startswith(FASTEMBED_PREFIX):
+        if is_late:
+            raise ModelError(f"{base} can't do late chunking: fastembed gives no token vectors. Import the model.")
         from appliance_models.fastembed import from_known, from_pack
 
         model, at, folder = name.removeprefix(FASTEMBED_PREFIX).partition("@")
@@ -141,7 +175,7 @@ def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads:
         return from_pack(_pack(model, extra_folders, "embedder"), threads)
     from appliance_models.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(_pack(name, extra_folders, "embedder"), threads)
+    return OnnxEmbedder(_pack(base, extra_folders, "embedder"), threads, late_chunking=is_late)
 
 
 def no_such_dimensions(name: str, base: str, fewest: int, most: int) -> str:

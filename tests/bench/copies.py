@@ -27,10 +27,10 @@ import numpy as np
 import appliance_models
 from appliance import Appliance
 from appliance.ingest import indexer, near_duplicates
-from appliance.ingest.chunk import ChunkSpan
 from appliance.store import chunks, generation_states, messages, sessions, variants
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
+from appliance.store.passages import ChunkSpan
 from appliance.types import Scope, SessionRecord
 from appliance_models import Embedder
 from tests.bench import ingest, material, measure

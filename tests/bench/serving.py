@@ -38,7 +38,7 @@ import httpx
 
 import appliance_models
 from appliance import Appliance
-from appliance.store.chunks import PASSAGE_FORMAT
+from appliance.store.passages import PASSAGE_FORMAT
 from appliance.store.vectors import HEADER_BYTES, VectorLedger
 from tests.bench import material, measure
 

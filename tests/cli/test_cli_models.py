@@ -225,6 +225,26 @@ def test_fewer_dimensions_are_a_model_of_their_own(run: Run, harbour: Path, boat
     assert document(run("verify", "--json"))["problems"] == []
 
 
+def test_late_chunking_is_a_model_of_its_own(run: Run, boat: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = run("models", "use", f"{DEFAULT_MODEL}+late")
+    assert f"still uses {DEFAULT_MODEL}" in used.stderr
+    assert f"configured as {DEFAULT_MODEL}+late" in run("models").stdout
+    assert "the settings name the model" in document(run("status", "--json"))["health"]
+    moved = run("reindex", "--model", f"{DEFAULT_MODEL}+late")
+    assert f"indexed with {DEFAULT_MODEL}+late" in moved.stdout and f"({DEFAULT_MODEL}, " in moved.stderr
+    status = document(run("status", "--json"))
+    assert (status["model"]["name"], status["health"]) == (f"{DEFAULT_MODEL}+late", "ok")
+    assert f"in use as {DEFAULT_MODEL}+late, kept for a rollback" in run("models").stdout
+    listed = {one["name"]: one["used_as"] for one in document(run("models", "--json"))["models"]}
+    late = f"{DEFAULT_MODEL}+late"
+    assert listed[DEFAULT_MODEL] == {"active": late, "kept": DEFAULT_MODEL, "configured": late}
+    assert f"{DEFAULT_MODEL}) serves again" in run("reindex", "--rollback").stdout
+    run("models", "use", DEFAULT_MODEL)
+    monkeypatch.setenv("APPLIANCE_MODEL_LATE_CHUNKING", "true")
+    assert "uses minilm-l6-dialogue-int8+late already" not in run("reindex", "--model", DEFAULT_MODEL).stderr
+    assert document(run("status", "--json"))["model"]["name"] == late
+
+
 def test_the_setting_for_dimensions_is_part_of_the_name(
     run: Run, harbour: Path, boat: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

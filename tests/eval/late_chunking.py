@@ -19,7 +19,6 @@ import json
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -35,16 +34,13 @@ from appliance.bench.ir_metrics import mean, message_measures
 from appliance.bench.recall import write_jsonl
 from appliance.ingest.chunk import Chunker
 from appliance.settings import ChunkSettings
-from appliance.store.chunks import ChunkableMessage, ChunkSpan, passage
-from appliance_models import OnnxEmbedder
-from appliance_models.wordpieces import encode_spans
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import ChunkSpan, passage
+from appliance_models import OnnxEmbedder, SpannedText
 from tests.eval.datasets import beam
 
 SIZES = (256, 128, 64)
 """The most pieces a chunk has. Half a window holds any of them, so that some window has it whole."""
-
-AT_ONCE = 512
-"""The pieces the model reads at once: all its positions. It was trained on half of that."""
 
 RESAMPLES = 2_000
 
@@ -126,48 +122,16 @@ def passages(said: Sequence[ChunkableMessage], spans: Spans) -> list[str]:
 
 
 def late_all(model: OnnxEmbedder, said: Sequence[ChunkableMessage], spans: Mapping[int, Spans]) -> dict[int, Vectors]:
-    """The late vectors of all chunks of each size, from one reading of each message."""
-
-    def one(number: int) -> list[Vectors]:
-        return late(model, said[number].text, [spans[size][number] for size in spans])
-
-    with ThreadPoolExecutor(model.threads) as pool:
-        read = list(pool.map(one, range(len(said))))
-    return {size: np.concatenate([own[place] for own in read]) for place, size in enumerate(spans)}
-
-
-def late(model: OnnxEmbedder, text: str, several: Sequence[Sequence[ChunkSpan]]) -> list[Vectors]:
-    """A text's chunks, cut in several ways: each is averaged over its tokens in the window in whose middle it lies
-    best. The special piece at either end of a window counts for a chunk that reaches this end, as in
-    ``OnnxEmbedder.embed_spans``."""
-    encoding = encode_spans(model.tokenizer, text)
-    first, *ids, last = encoding.ids
-    starts, ends = np.array(encoding.offsets[1:-1], np.int64).reshape(-1, 2).T
-    room = AT_ONCE - 2
-    begins = list(range(0, max(1, len(ids) - room // 2), room // 2))
-    hidden = [model.token_vectors([first, *ids[begin : begin + room], last]) for begin in begins]
-
-    def vector(span: ChunkSpan) -> Vectors:
-        inside = np.flatnonzero((starts < span.end) & (ends > span.start))
-        if not len(inside):
-            return np.asarray(hidden[0].mean(axis=0))
-        low, high = int(inside[0]), int(inside[-1]) + 1
-
-        def off_centre(place: int) -> tuple[int, float]:
-            begin, end = begins[place], min(begins[place] + room, len(ids))
-            return max(0, begin - low) + max(0, high - end), abs((begin + end) / 2 - (low + high) / 2)
-
-        place = min(range(len(begins)), key=off_centre)
-        rows = hidden[place]
-        # Row 0 is the special piece before the window's own.
-        top = max(low - begins[place] + 1, 1)
-        bottom = min(high - begins[place] + 1, len(rows) - 1)
-        return np.asarray(rows[top - (top == 1) : bottom + (bottom == len(rows) - 1)].mean(axis=0))
-
-    pooled = [np.array([vector(span) for span in own]).reshape(-1, model.dimension) for own in several]
-    return [
-        np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12), np.float32) for own in pooled
+    """The late vectors of all chunks of each size, from one reading of each message, as a memory makes them."""
+    texts = [
+        SpannedText(message.text, [(span.start, span.end) for own in spans.values() for span in own[number]])
+        for number, message in enumerate(said)
     ]
+    vectors = model.embed_spans(texts)
+    sizes = np.concatenate(
+        [np.repeat(size, len(own[number])) for number in range(len(said)) for size, own in spans.items()]
+    )
+    return {size: vectors[sizes == size] for size in spans}
 
 
 def _rank(

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from appliance.bench import recall
 from appliance.bench.datasets import BenchmarkCorpus
 from appliance.ingest.chunk import Chunker, chunk_tokens
-from appliance.store.chunks import ChunkableMessage, passage
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import passage
 from appliance.store.vectors import quantize
 from appliance_models import EmbeddedQuery, OnnxEmbedder, ShortenedEmbedder, load
 from tests.eval.runner import SETS

@@ -17,6 +17,7 @@ from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
 from appliance.retrieval.candidates import Candidates, from_index
 from appliance.store import chunks, generation_states, generations
 from appliance.store.generation_states import Generation
+from appliance.store.passages import text_digest
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 
@@ -205,5 +206,5 @@ def test_a_message_that_changes_while_its_chunks_are_fetched_keeps_text_and_dige
             return db.execute(query, values)
 
     (waiting,) = chunks.next_puts(cast(sqlite3.Connection, ChangingBetweenQueries()), 1, 10)
-    assert waiting.text == "the harbour at dawn" and chunks.text_digest(waiting.passage) == waiting.digest
+    assert waiting.text == "the harbour at dawn" and text_digest(str(waiting.passage)) == waiting.digest
     assert not db.in_transaction

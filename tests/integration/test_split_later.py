@@ -43,13 +43,13 @@ def spans(home: Path) -> list[tuple[object, ...]]:
         return db.execute("SELECT message_id, start, stop, digest FROM chunk ORDER BY message_id, start").fetchall()
 
 
-def opened(home: Path) -> Appliance:
-    return Appliance.open(home, worker=False, embedder=HashEmbedder())
+def opened(home: Path, *, late_chunking: bool = False) -> Appliance:
+    return Appliance.open(home, worker=False, embedder=HashEmbedder(late_chunking=late_chunking))
 
 
-def at_once(export: Path, home: Path) -> list[tuple[object, ...]]:
+def at_once(export: Path, home: Path, *, late_chunking: bool = False) -> list[tuple[object, ...]]:
     """The chunks of a home in which nothing was split later."""
-    with opened(home) as memory:
+    with opened(home, late_chunking=late_chunking) as memory:
         report = memory.ingest(export)
         assert report.chunks == report.embedded == memory.status()["counts"]["chunks"]
     return spans(home)
@@ -65,13 +65,14 @@ def test_until_then_the_words_are_found_and_everything_adds_up(export: Path, tmp
         assert "Ottilie" in memory.search("what is the lighthouse keeper called")[0].text
 
 
+@pytest.mark.parametrize("late_chunking", [False, True])
 def test_then_the_chunks_are_the_same_as_if_split_at_once(
-    export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_chunking: bool
 ) -> None:
-    expected = at_once(export, tmp_path / "other")
+    expected = at_once(export, tmp_path / "other", late_chunking=late_chunking)
     monkeypatch.setattr(pipeline, "SPLIT_AT_ONCE_BYTES", 0)
     monkeypatch.setattr(indexer, "BATCH_CHUNKS", 7)
-    with opened(tmp_path / "home") as memory:
+    with opened(tmp_path / "home", late_chunking=late_chunking) as memory:
         report = memory.ingest(export)
         assert report.chunks == report.embedded == len(expected) and not report.pending
         assert not memory.verify().problems

@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appliance_models import DEFAULT_MODEL, ModelCorrupt, ModelError, ModelMissing, OnnxEmbedder, import_pack, load
+from appliance_models import (
+    DEFAULT_MODEL,
+    ModelCorrupt,
+    ModelError,
+    ModelMissing,
+    OnnxEmbedder,
+    SpannedText,
+    import_pack,
+    load,
+)
 from appliance_models.files import SHIPPED_PACKS, verify_pack
 from appliance_models.manifest import read_manifest
 
@@ -58,7 +67,7 @@ def test_cls_pooling_takes_the_first_token(hub_folder: Path, tmp_path: Path) -> 
     mean = OnnxEmbedder(SHIPPED).embed_passages(["hello there"])[0]
     assert not np.allclose(embedder.embed_passages(["hello there"])[0], mean, atol=0.01)
     with pytest.raises(ModelError, match="pools by 'cls'"):
-        embedder.embed_spans("hello there", [(0, 5)])
+        embedder.embed_spans([SpannedText("hello there", [(0, 5)])])
 
 
 def test_a_pack_is_imported_as_it_is(tmp_path: Path) -> None:

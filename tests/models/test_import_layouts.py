@@ -17,6 +17,7 @@ from appliance_models import (
     ModelError,
     ModelMissing,
     OnnxEmbedder,
+    SpannedText,
     graph_choice,
     import_pack,
     verify_pack,
@@ -187,7 +188,7 @@ def test_a_graph_that_pools_by_itself_is_an_embedder(tmp_path: Path) -> None:
     assert np.allclose(pooled.embed_passages(texts[:2]), by_tokens.embed_passages(texts[:2]), atol=1e-6)
     assert np.allclose(pooled.embed_query(texts[2]), by_tokens.embed_query(texts[2]), atol=1e-6)
     with pytest.raises(ModelError, match="pools by 'output'"):
-        pooled.embed_spans("hello", [(0, 5)])
+        pooled.embed_spans([SpannedText("hello", [(0, 5)])])
     with pytest.raises(ModelError, match="has no token-level output"):
         import_pack(tmp_path / "pooled", tmp_path / "models", "again", ImportOptions(pooling="mean"))
 

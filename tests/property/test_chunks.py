@@ -10,7 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from appliance.ingest.chunk import Chunker, chunk_tokens
-from appliance.store.chunks import ChunkableMessage, passage
+from appliance.store.chunks import ChunkableMessage
+from appliance.store.passages import passage
 from appliance_models import HashEmbedder
 from tests.examples import examples
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from appliance.errors import EmbeddingApiError
 from appliance.runtime import network
 from appliance.runtime.network import loopback_uses, network_uses
-from appliance.settings import Settings
+from appliance.settings import LATE_SUFFIX, Settings
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 from appliance_models import DEFAULT_MODEL, encoding_for, load, registry
 from appliance_models.errors import ApiError
@@ -238,6 +238,15 @@ def settings(**sections: dict[str, Any]) -> Settings:
     import msgspec
 
     return msgspec.convert(sections, Settings)
+
+
+def test_names_of_models_are_read_alike_everywhere() -> None:
+    assert LATE_SUFFIX == registry.LATE_SUFFIX
+    plain, late = settings(model={"dimensions": 128}).model, settings(model={"late_chunking": True}).model
+    assert plain.full_name("a+late") == "a+late/128" and plain.full_name("a/64") == "a/64"
+    assert late.full_name("a/64") == "a+late/64" == late.full_name("a+late/64") and late.full_name("a") == "a+late"
+    both = settings(model={"late_chunking": True, "dimensions": 128}).model
+    assert both.full_name() == f"{DEFAULT_MODEL}+late/128" and registry.split_name("a+late/64") == ("a+late", 64)
 
 
 def test_what_uses_the_network() -> None:

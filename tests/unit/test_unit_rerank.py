@@ -20,7 +20,7 @@ from appliance.retrieval import pipeline, rerank
 from appliance.retrieval.resources import Page, PassageScorer, RerankerSettings, SearchQuery
 from appliance.retrieval.search_query import query_time
 from appliance.retrieval.weights import EVIDENCE, RERANK_WEIGHT
-from appliance.store.chunks import passage
+from appliance.store.passages import passage
 from appliance.types import Filters, Scope
 from appliance_models import HashEmbedder, import_pack
 from tests.engines import engine_of

@@ -14,9 +14,9 @@ import pytest
 from appliance import Appliance
 from appliance.store import text_frames
 from appliance.store.check import MANUAL_SOURCE, SourceCoverage
-from appliance.store.chunks import text_digest
 from appliance.store.index import edge
 from appliance.store.index.protocol import IndexPoint, PointFields
+from appliance.store.passages import text_digest
 from appliance.store.vectors import HEADER_BYTES
 from appliance.types import InputProblem
 from appliance_models import HashEmbedder
