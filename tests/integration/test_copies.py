@@ -84,6 +84,26 @@ def test_a_decisive_word_makes_another_statement(memory, ingest, one: str, other
     assert not memory.verify().problems
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "opposed"),
+    [
+        ("book a table for tonight", "book a table for this evening", False),
+        ("the Northern ferry", "the southern ferry", True),
+        ("northern and southern ferries", "southern and northern ferries", False),
+        ("we meet on Monday", "we meet on Tuesday", True),
+        ("in two weeks", "in seven weeks", True),
+        ("der erste Zug", "der letzte Zug", True),
+        ("antes de comer", "después de comer", True),
+        ("at 9", "at 10", True),
+        ("7 of 7", "7", True),
+        ("I don't like it", "I dislike it", False),
+    ],
+)
+def test_a_paraphrase_may_have_other_words_but_no_opposite(one: str, other: str, opposed: bool) -> None:
+    decisive = [near_duplicates.decisive_words(text) for text in (one, other)]
+    assert near_duplicates.are_opposed(*decisive) is near_duplicates.are_opposed(*reversed(decisive)) is opposed
+
+
 def test_scopes_never_meet(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     for user, namespace in (("ana", ""), ("ben", ""), ("ana", "work")):
         ingest([line("s", 1, STORY), line("s", 2, "ok"), line("t", 1, "ok")], user_id=user, namespace=namespace)
