@@ -213,6 +213,11 @@ def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tupl
     if role is None and (text := unknown_text.text_of(words)):
         problem = InputProblem(where, "the role is missing or unknown; imported as system")
         return AgentTurn("system", (ContentBlock("words", text),), identity, time=time_of(data, message)), [problem]
+    texts_beside = [
+        part.get(key) for part in (data, as_dict(data.get("payload"))) for key in ("content", "text", "message")
+    ]
+    if role is None and any(isinstance(one, str) and one.strip() for one in texts_beside):
+        return None, [InputProblem(where, "the record has text and no known speaker; left out", harmless=True)]
     return None, []
 
 
