@@ -216,7 +216,7 @@ def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tupl
     texts_beside = [
         part.get(key) for part in (data, as_dict(data.get("payload"))) for key in ("content", "text", "message")
     ]
-    if role is None and any(isinstance(one, str) and one.strip() for one in texts_beside):
+    if role is None and any(map(unknown_text.text_of, texts_beside)):
         return None, [InputProblem(where, "the record has text and no known speaker; left out", harmless=True)]
     return None, []
 
