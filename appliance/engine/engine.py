@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from appliance.engine.fact_extraction import FactExtractionJob
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
+    from appliance.engine.overviews import Overviews
     from appliance.memory.facts import FactService
-    from appliance.memory.overview import OverviewService
     from appliance.memory.pins import PinService
     from appliance.memory.secrets import SecretService
     from appliance.memory.sessions import SessionService
@@ -217,11 +217,11 @@ class Engine:
         return PinService(self._database, self._scheduler.wake)
 
     @cached_property
-    def overview(self) -> OverviewService:
+    def overview(self) -> Overviews:
         """What is there, without searching for it."""
-        from appliance.memory.overview import OverviewService
+        from appliance.engine.overviews import Overviews
 
-        return OverviewService(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
 
     @cached_property
     def secrets(self) -> SecretService:

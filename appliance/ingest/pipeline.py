@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import dedup, sources
+from appliance.ingest import attached_files, dedup, sources
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
@@ -26,6 +27,7 @@ from appliance.ingest.shared_messages import take_out_shared
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
+    attachments,
     chunk_spans,
     chunks,
     conversation_time,
@@ -43,6 +45,7 @@ from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.tombstones import MessageOrigin
 from appliance.types import (
+    AttachedFile,
     Event,
     FileReport,
     FileStatus,
@@ -79,7 +82,10 @@ ScoreImportance = Callable[[MessageInsert], float]
 
 def pages_here(detected: sources.DetectedDocument, context: IngestContext) -> Iterator[MessagePage]:
     """Yield the pages of a document."""
-    return pages(detected.parser.parse(detected.document), context.yield_to_queries)
+    document = detected.document
+    known = partial(attachments.known_digests, context.database.read(), document.name)
+    records = attached_files.with_files(detected.parser.parse(document), document, known)
+    return pages(records, context.yield_to_queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +164,8 @@ class MessageBatch:
     progress_by_session: dict[str, SessionProgress]
     messages: dict[str, list[MessageInsert]] = field(default_factory=dict)
     state: list[StateRecord] = field(default_factory=list)
+    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
+    """What is known of attached files, by session and by the external id of the message."""
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -241,6 +249,8 @@ def batches(
             for key, found in page.messages.items():
                 batch.messages.setdefault(key, []).extend(found)
                 characters += sum(len(message.text) for message in found)
+            for key, files in page.files.items():
+                batch.files.setdefault(key, {}).update(files)
             batch.state.extend(page.state)
             tally.messages += page.message_count
             count += page.message_count + len(page.state)
@@ -286,6 +296,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged
                 is_new = False
+            attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
                 sessions.set_missing_title(tx, session, user_texts)
         is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run
