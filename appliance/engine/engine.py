@@ -145,8 +145,7 @@ class Engine:
                 raise
 
     def close(self) -> None:
-        """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
-        requests raise a StoreError. What waits goes on next time."""
+        """Answer running queries, stop the workers, and release the home. Later requests raise a StoreError."""
         self.admission.close()
         self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
