@@ -22,6 +22,7 @@ from appliance.types.backup import (
     RecoveryReport,
     RestoreReport,
 )
+from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
 from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, WatchedFile
@@ -102,6 +103,7 @@ __all__ = [
     "ChunkedOtherwise",
     "Context",
     "ContextItem",
+    "Discovery",
     "Dropped",
     "Echo",
     "EchoKind",
@@ -116,6 +118,7 @@ __all__ = [
     "FileStatus",
     "FilterChoices",
     "Filters",
+    "FoundHistory",
     "Histogram",
     "Hit",
     "HitOrder",
@@ -134,6 +137,7 @@ __all__ = [
     "Metadata",
     "MetricsSnapshot",
     "Mode",
+    "OnDiscovered",
     "OnEmbedded",
     "OnFile",
     "OnProgress",
