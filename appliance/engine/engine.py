@@ -329,7 +329,7 @@ class Engine:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
             files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
-            chunks=sum(tally.chunks for tally in tallies),
+            chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,

@@ -14,6 +14,7 @@ from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
 from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook
@@ -87,6 +88,7 @@ class Ingestion:
             yield_to_queries=self._admission.yield_to_queries,
             is_idle=self._admission.is_idle,
             publish=self._publish,
+            read_pages=read_pages,
         )
 
     def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[pipeline.FileTally]:

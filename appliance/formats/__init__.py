@@ -6,7 +6,6 @@ breaks ties.
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import re
 from collections import Counter
@@ -17,10 +16,10 @@ from importlib.metadata import entry_points
 from typing import cast
 
 from appliance.errors import InputError, UsageError
-from appliance.formats import sqlite
+from appliance.formats import sqlite, trial
 from appliance.formats import text as texts
 from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, Parser
-from appliance.types import InputProblem, Record
+from appliance.types import InputProblem, MessageRecord, Record, StateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +74,34 @@ _TIE_MARGIN = 0.05
 # More problems (or more notes) of a file than this are counted, not listed.
 _MAX_PROBLEMS = 1000
 
+# Names that only exports have: such a file is never empty, and one that no parser knows is damaged.
 _EXPORT_NAME = re.compile(
-    r"(?:^|/)(?:conversations(?:-\d+)?\.json|_chat\.txt|[^/]*whatsapp[^/]*\.txt|[^/]+\.jsonl)$", re.I
+    r"(?:^|/)(?:conversations(?:-\d+)?\.json|_chat\.txt|[^/]*whatsapp[^/]*\.txt|rollout-[^/]+\.jsonl|chat\.db|sms\.db"
+    r"|webui\.db|my ?activity\.(?:json|html)|prod-grok-backend\.json|message_\d+\.(?:json|html)"
+    r"|\d{13}\.conversation\.json)$",
+    re.I,
 )
-_EMPTY_DOCUMENT = re.compile(r"[\s\ufeff\x00]*(?:\[[\s,]*\]|\{\s*\}|null)?[\s\x00]*")
+# Other programs write such files too: they are exports only if they are damaged.
+_USUAL_NAME = re.compile(
+    r"(?:^|/)(?:[^/]+\.jsonl|result\.json|messages\d*\.(?:json|html)|\d{4}-\d\d-\d\d\.json|session-[^/]+\.json"
+    r"|[^/]+\.conversation\.json|data\.json)$",
+    re.I,
+)
+_NO_CONTENT = re.compile(r"[\s\ufeff\x00]*")
+_EMPTY_DOCUMENT = re.compile(
+    r"\s*(?:\[[\s,]*\]|\{\s*(?:\"(?:conversations|messages|chats|items)\"\s*:\s*\[\s*\]\s*)?\}|null)?\s*"
+)
+
+
+# The note of a parser on a second form of a chat, or on a part of one.
+_READ_ELSEWHERE = re.compile(r"\bthe same \w+ is (?:read|imported) from |^read with ")
+_UNFINISHED = "an export or a copy was not finished: export or copy it again"
 
 
 @dataclass(frozen=True, slots=True)
 class _BoundedProblems:
-    """A parser that yields the ``notes`` of its detection first, and problems up to a limit."""
+    """A parser that yields the ``notes`` of its detection first, and problems up to a limit. Where it reads nothing
+    although the document has turns, it says so."""
 
     parser: Parser
     notes: tuple[InputProblem, ...] = ()
@@ -94,8 +112,12 @@ class _BoundedProblems:
     def parse(self, document: Document) -> Iterator[Record]:
         yield from self.notes
         counts: Counter[bool] = Counter()
+        is_empty = True
+        is_copy = False
         for record in self.parser.parse(document):
+            is_empty = is_empty and not isinstance(record, MessageRecord | StateRecord)
             if isinstance(record, InputProblem):
+                is_copy = is_copy or _READ_ELSEWHERE.search(record.message) is not None
                 counts[record.harmless] += 1
                 if counts[record.harmless] > _MAX_PROBLEMS:
                     continue
@@ -103,6 +125,9 @@ class _BoundedProblems:
         for harmless, count in sorted(counts.items(), reverse=True):
             if count > _MAX_PROBLEMS:
                 yield InputProblem("", f"{count - _MAX_PROBLEMS} more like these are not listed", harmless)
+        if is_empty and not is_copy and not counts[False] and (turns := trial.turn_count(read_head(document))):
+            records = "1 record" if turns == 1 else f"{turns} records"
+            yield InputProblem("", f"no text was found in {records} of a person or an assistant; nothing was imported")
 
 
 class _EmptyParser:
@@ -145,31 +170,42 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         several alike; the error says which.
     """
     head = read_head(document)
-    if not head.text and _EXPORT_NAME.search(document.name):
-        hint = "an export or a copy was not finished: export or copy it again"
-        raise InputError("the file is empty (0 bytes)", where=document.name, hint=hint)
-    if not head.truncated and _EMPTY_DOCUMENT.fullmatch(head.text):
+    has_export_name = _EXPORT_NAME.search(document.name) is not None
+    has_usual_name = has_export_name or _USUAL_NAME.search(document.name) is not None
+    if not head.tables and _NO_CONTENT.fullmatch(head.text) and has_usual_name and (not head.text or "\0" in head.text):
+        reason = "the file holds nothing but zeros" if head.text else "the file is empty (0 bytes)"
+        raise InputError(reason, where=document.name, hint=_UNFINISHED)
+    if not head.truncated and _EMPTY_DOCUMENT.fullmatch(head.text.strip("\ufeff\0")):
         return forced, _EmptyParser()
     if forced is not None:
-        return forced, _BoundedProblems(parser_of(forced))
+        return forced, _BoundedProblems(parser_of(forced), document.notes)
     scores = sorted(((parser_of(name).matches(head), name) for name in formats()), reverse=True)
     best, chosen = scores[0]
     if best < _MIN_CONFIDENCE:
+        hinted = [name for name, spec in formats().items() if re.search(spec.name, document.name, re.I)]
+        if len(readers := trial.best_reading(head, {name: parser_of(name) for name in formats()}, hinted)) == 1:
+            note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
+            return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
         excerpt = head.text.lstrip()[:40]
+        is_json_name = document.name.lower().endswith((".json", ".jsonl"))
+        is_text = bool(excerpt.strip("\ufffd\x00")) and (not is_json_name or excerpt.startswith(("{", "[")))
         beginning = repr(excerpt) if excerpt.strip("\ufffd\x00") else "bytes that are not text"
+        if not document.explicit and (has_export_name or (has_usual_name and not is_text)):
+            reason = f"it has the name of an export, but no known one begins with {beginning}"
+            raise InputError(reason, where=document.name, hint=_UNFINISHED)
         reason = f"not recognised: no known chat export begins with {beginning}"
         hint = f"if it is one of them, name its format with --format {'|'.join(formats())}"
         raise InputError(reason, where=document.name, hint=hint)
     ties = [(score, name) for score, name in scores if best - score < _TIE_MARGIN]
     if len(ties) == 1:
-        return chosen, _BoundedProblems(parser_of(chosen))
+        return chosen, _BoundedProblems(parser_of(chosen), document.notes)
     fits = " and ".join(f"{name} ({score:.2f})" for score, name in ties)
     named = [name for _, name in ties if re.search(formats()[name].name, document.name, re.I)]
     if len(named) != 1:
         reason = f"the content fits {fits} equally, and the name doesn't decide"
         raise InputError(reason, where=document.name, hint="name its format with --format")
     note = InputProblem("", f"the content fits {fits}; read as {named[0]} because of its name", harmless=True)
-    return named[0], _BoundedProblems(parser_of(named[0]), (note,))
+    return named[0], _BoundedProblems(parser_of(named[0]), (*document.notes, note))
 
 
 def read_head(document: Document) -> DocumentHead:
@@ -187,11 +223,10 @@ def read_head(document: Document) -> DocumentHead:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"can't be read: {reason}", where=document.name) from error
     if data.startswith(sqlite.MAGIC):
-        return DocumentHead(document.name, "", True, sqlite.table_names(document))
+        try:
+            return DocumentHead(document.name, "", True, sqlite.table_names(document))
+        except sqlite.DAMAGED as error:
+            raise InputError(f"the database is damaged: {error}", where=document.name, hint=_UNFINISHED) from error
     truncated = len(data) > HEAD_BYTES
-    data = data[:HEAD_BYTES]
-    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if data.startswith(mark):
-            return DocumentHead(document.name, data[2:].decode(encoding, "replace"), truncated)
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
-    return DocumentHead(document.name, text, truncated)
+    encoding, length = texts.encoding_of_start(data[: texts.MARK_BYTES])
+    return DocumentHead(document.name, data[length:HEAD_BYTES].decode(encoding, "replace"), truncated)

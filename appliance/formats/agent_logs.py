@@ -15,14 +15,13 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Literal
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, decode_object, first_text, wrong_type
 from appliance.formats.salvage import is_whole, salvage
 from appliance.types import InputProblem, MessageRecord, Metadata, Record, Role, SessionRecord
 
-_MAX_DETECTION_LINES = 40
 # Two streams of a log repeat each other within a few records.
 _ECHO_WINDOW = 24
 _REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\n*", re.DOTALL)
@@ -41,6 +40,10 @@ _RESULTS = frozenset(
     {"tool_result", "toolResult", "tool-result", "function_call_output", "functionResponse", "function_response"}
 )
 _FILES = frozenset({"image", "image_url", "input_image", "file", "document", "audio", "video_url", "audio_url"})
+# Marks of a program within a message, which say nothing.
+SILENT = frozenset(
+    {"redacted_thinking", "finish", "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
+)
 _ARGUMENT_KEYS = ("input", "arguments", "args", "parameters")
 _NAMES = ("filename", "file_name", "name", "displayName", "title", "fileUri")
 
@@ -98,19 +101,10 @@ def no_messages() -> InputProblem:
     return InputProblem("", "the file holds no messages", harmless=True)
 
 
-def first_objects(head: DocumentHead, limit: int = _MAX_DETECTION_LINES) -> list[dict[str, Any]]:
+def first_objects(head: DocumentHead) -> list[dict[str, Any]]:
     """The objects at the beginning of a document, one a line, as far as the head shows them."""
-    text = head.text.removeprefix("\ufeff").lstrip()
-    if not text.startswith(("{", "[")):
-        return []
-    lines = text.split("\n", limit)[:limit]
-    # Without a value, the first line begins a list or an object over many lines, is broken, or is longer than the head.
-    values = json_stream.split_values(lines[0])[0] or [salvage(text)]
-    values = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    for line in lines[1:]:
-        # Objects within objects are indented, or close in another line.
-        if line.startswith("{"):
-            values += json_stream.split_values(line)[0]
+    values = json_stream.preview(head.text)
+    values = tuple(item for value in values for item in (value if isinstance(value, list) else [value]))
     return [item for item in values if isinstance(item, dict)]
 
 
@@ -242,17 +236,24 @@ def split_reminders(text: str) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class ContentBlock:
-    """One part of a message. ``arguments`` are those of a call; ``call_id`` joins a call to its result."""
+    """One part of a message. ``arguments`` are those of a call; ``call_id`` joins a call to its result. ``is_unknown``
+    says that the part has an unknown shape, of which every string is kept."""
 
     kind: Literal["words", "reasoning", "call", "result", "file"]
     text: str
     name: str = ""
     call_id: str | None = None
     arguments: Any = None
+    is_unknown: bool = False
+
+
+def unknown_notes(blocks: Iterable[ContentBlock], where: str) -> Iterator[InputProblem]:
+    """The notes on parts of a message in an unknown shape."""
+    return (unknown_text.kept(where, block.name) for block in blocks if block.is_unknown)
 
 
 def blocks_of(content: Any) -> Iterator[ContentBlock]:
-    """The parts of ``content`` in their order; parts of unknown types without text are left out."""
+    """The parts of ``content`` in their order; parts of unknown types without any string are left out."""
     for item in content if isinstance(content, list) else [content]:
         if isinstance(item, str):
             yield ContentBlock("words", item)
@@ -296,8 +297,10 @@ def _block(item: dict[str, Any]) -> ContentBlock | None:
     if kind in _FILES or data:
         name = next((name for key in _NAMES if (name := as_text(data.get(key)) or as_text(item.get(key)))), "")
         return ContentBlock("file", "", name or kind or as_text(data.get("mimeType")) or "file")
-    text = as_text(item.get("text"))
-    return ContentBlock("words", text) if text else None
+    if text := as_text(item.get("text")):
+        return ContentBlock("words", text)
+    text = "" if kind in SILENT else unknown_text.text_of(item)
+    return ContentBlock("words", text, kind, is_unknown=True) if text else None
 
 
 def _call_id(item: dict[str, Any]) -> str | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from appliance.formats import json_fields
+from appliance.formats import json_fields, unknown_text
 from appliance.formats.json_fields import as_dict, as_id, as_json, as_list, as_text, first_id, first_text, role_table
 from appliance.formats.json_fields import made_id as made_id
 from appliance.formats.json_fields import unreadable_time as unreadable_time
@@ -33,6 +33,7 @@ _CALLS = frozenset(("tool_call", "tool_use", "function_call"))
 _RESULTS = frozenset(("tool_result", "function_call_output"))
 
 _TURN_IDS = ("id", "uuid", "message_id", "messageId")
+_TURN_KEYS = frozenset({"from", "role", "name", "tool_calls", "function_call", "refusal", "reasoning"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,26 @@ class AgentContentPart:
 
 @dataclass(slots=True)
 class AgentContent:
-    """The parts of a message in their order, its files, and the types of parts that hold no text."""
+    """The parts of a message in their order, its files, the types of parts that hold no text, and the types of
+    those in an unknown shape, whose strings are kept."""
 
     parts: list[AgentContentPart] = field(default_factory=list)
     attachments: list[dict[str, str]] = field(default_factory=list)
     skipped_types: list[str] = field(default_factory=list)
+    unknown_types: list[str] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither text nor a file."""
+        return not self.attachments and not any(part.text.strip() for part in self.parts)
+
+    def add_unknown(self, value: Any, kind: str, known: Collection[str] = ()) -> None:
+        """Add the strings of a part in an unknown shape."""
+        if text := unknown_text.text_of(value, known):
+            self.parts.append(AgentContentPart("text", text))
+            self.unknown_types.append(kind)
+        else:
+            self.skipped_types.append(kind or "(none)")
 
     @property
     def text(self) -> str:
@@ -121,6 +137,10 @@ def records(
     """The messages of one record: its text, and around it a message for each call, result and reasoning.
 
     Parts before the first text stay before it. Their ids are the message's id, the kind and the part's number."""
+    for kind in content.unknown_types:
+        yield unknown_text.kept(place.where, kind)
+    for kind in content.skipped_types:
+        yield InputProblem(place.where, f"skipped a part without text (type {kind[:60]})", harmless=True)
     text = json_fields.with_attachments(content.text, content.attachments)
     branch_metadata = {"branch": True} if place.branch else {}
     before: list[MessageRecord] = []
@@ -204,6 +224,10 @@ def _turn(
         content.parts.insert(0, AgentContentPart("reasoning", reasoning))
     if not content.text and (refusal := as_text(turn.get("refusal"))):
         content.parts.append(AgentContentPart("text", refusal))
+    if content.is_empty and not turn.get("tool_calls") and not turn.get("function_call"):
+        content.skipped_types.clear()
+        content.add_unknown(turn, "", _TURN_KEYS)
+        content.skipped_types.clear()
     name = as_text(turn.get("name"))
     reply_to: str | None = None
     metadata: dict[str, Any] = {}
@@ -273,8 +297,8 @@ def _add_part(part: Any, parsed: AgentContent) -> None:
     elif kind in _TEXTS or not kind or kind in ("refusal", "error"):
         if text := next((text for key in ("text", kind, "content") if (text := _nested_text(fields.get(key)))), ""):
             parsed.parts.append(AgentContentPart("text", text))
-        elif kind not in _TEXTS and fields:
-            parsed.skipped_types.append(kind or "(none)")
+        elif fields:
+            parsed.add_unknown(fields, kind)
     elif text := as_text(fields.get("text")):
         parsed.parts.append(AgentContentPart("text", text))
     else:
@@ -285,7 +309,7 @@ def _add_part(part: Any, parsed: AgentContent) -> None:
         if name:
             parsed.attachments.append({"name": name})
         else:
-            parsed.skipped_types.append(kind)
+            parsed.add_unknown(fields, kind)
 
 
 def _add_call(call: dict[str, Any], parsed: AgentContent) -> None:

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_databases, agent_logs, agent_shapes, agent_tasks, json_fields, opencode_storage
+from appliance.formats import (
+    agent_databases,
+    agent_logs,
+    agent_shapes,
+    agent_tasks,
+    json_fields,
+    opencode_storage,
+    unknown_text,
+)
 from appliance.formats import text as texts
 from appliance.formats.agent_logs import ContentBlock, EchoFilter, LogEntry, LogSession, blocks_of, call_of, result_of
 from appliance.formats.agent_shapes import (
@@ -37,6 +45,9 @@ from appliance.types import InputProblem, Record, Role, SessionRecord
 # The program's markup around the person's text, and around the text that it adds.
 _USER_REQUEST = re.compile(r"<(USER_REQUEST|user_query|task|feedback|user_message|answer)>\n?(.*?)\n?</\1>", re.DOTALL)
 _INJECTED = re.compile(r"\s*<(qwen:[\w-]+|environment_details|user_info|system_info|hook_context)\b.*", re.DOTALL)
+_KNOWN_KEYS = frozenset({"summary", "sessionTitle", "systemPayload", "cwd", "directory", "gitBranch", "version"})
+# Claude Code writes records of this shape with these keys.
+_CLAUDE_CODE_KEYS = frozenset({"uuid", "parentUuid", "isSidechain"})
 _SESSION_IDS = (
     "sessionId", "session_id", "sessionID", "thread_id", "threadId", "conversationId", "conversation_id",
 )  # fmt: skip
@@ -65,6 +76,9 @@ def matches(head: DocumentHead) -> float:
     if head.tables:
         return agent_databases.confidence(head.tables)
     records = agent_logs.first_objects(head)
+    if records and all({"sessionId", "messageId", "message"} <= record.keys() for record in records):
+        # Gemini CLI's list of prompts: its sessions have them, with the answers.
+        return 0.0
     best = max(map(_confidence, records), default=0.0)
     if agent_tasks.is_task_file(head.name) and any(map(agent_shapes.is_turn, records)):
         return max(best, 0.97)
@@ -75,8 +89,10 @@ def matches(head: DocumentHead) -> float:
 
 def _confidence(record: dict[str, Any]) -> float:
     kind, message = as_text(record.get("type")), as_dict(record.get("message"))
-    if {"step_index", "source", "type", "status"} <= record.keys():
+    if "step_index" in record and len({"source", "type", "status"} & record.keys()) > 1:
         return 0.95
+    if "step_index" in record and kind in ("USER_INPUT", *_ANSWERS):
+        return 0.9
     if "." in kind and isinstance(record.get("data"), dict) and {"id", "parentId"} & record.keys():
         return 0.95
     if kind in ("turn.prompt", "context.append_message", "context.append_loop_event"):
@@ -91,6 +107,8 @@ def _confidence(record: dict[str, Any]) -> float:
         return 0.95
     if kind == "message" and as_text(message.get("role")).lower() in ROLES and "id" in record:
         return 0.9
+    if kind == "message" and as_text(message.get("role")).lower() in ROLES and "content" in message:
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.7
     if kind in ("session", "session_start") and "id" in record and {"cwd", "version"} & record.keys():
         return 0.85
     if not kind and as_text(record.get("role")).lower() in ROLES and "content" in message:
@@ -98,6 +116,8 @@ def _confidence(record: dict[str, Any]) -> float:
     messages = [as_dict(item) for item in as_list(record.get("messages"))]
     if any("info" in item and "parts" in item for item in messages):
         return 0.9
+    if not kind and as_text(message.get("role")).lower() in ROLES and {"content", "parts"} & message.keys():
+        return 0.0 if _CLAUDE_CODE_KEYS & record.keys() else 0.8
     return (
         0.85 if "session_id" in record and any(as_text(item.get("role")).lower() in ROLES for item in messages) else 0.0
     )
@@ -155,6 +175,9 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
                 yield from _messages(log, turn, where)
         return
     if turn is None:
+        turn, notes = _rescued(data, where)
+        yield from notes
+    if turn is None:
         _update_session_facts(log, data)
         parent = log.nearest.get(agent_logs.own_id(data.get("parentId", data.get("parentUuid"))) or "")
         identity = agent_logs.own_id(data.get("id", data.get("uuid")))
@@ -170,6 +193,24 @@ def _record(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record
         log.facts.setdefault("id", session)
         log.facts.setdefault("cwd", data.get("cwd"))
     yield from _messages(log, turn, where)
+
+
+def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tuple[AgentTurn | None, list[InputProblem]]:
+    """The turn of a record whose words stand under a key, or whose speaker under a name, that no dialect has.
+    ``is_turn`` if its place shows it to be one."""
+    message = as_dict(data.get("message")) or data
+    role = role_of(as_text(message.get("role")) or first_text(data, "role", "type"))
+    identity = agent_logs.own_id(data.get("id"))
+    words = message.get("content") if message is not data or is_turn else None
+    if role in ("user", "assistant") and "messages" not in data:
+        if not (text := unknown_text.text_of(message, _KNOWN_KEYS)):
+            return None, [unknown_text.lost(where)]
+        block = ContentBlock("words", text, is_unknown=True)
+        return AgentTurn(role, (block,), identity, time=time_of(data, message)), []
+    if role is None and (text := unknown_text.text_of(words)):
+        problem = InputProblem(where, "the role is missing or unknown; imported as system")
+        return AgentTurn("system", (ContentBlock("words", text),), identity, time=time_of(data, message)), [problem]
+    return None, []
 
 
 def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Record]:
@@ -196,6 +237,10 @@ def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Rec
             yield from _messages(log, _opencode(message), place)
         elif (turn := _plain_or_none(message)) is not None or (turn := turn_of(message)) is not None:
             yield from _messages(log, turn, place)
+        else:
+            turn, notes = _rescued(message, place, is_turn=True)
+            yield from notes
+            yield from _messages(log, turn, place) if turn else ()
 
 
 def _update_session_facts(log: _AgentLog, data: dict[str, Any]) -> None:
@@ -407,6 +452,7 @@ def _messages(log: _AgentLog, turn: AgentTurn, where: str) -> Iterator[Record]:
     log_session = _session(log, turn, words)
     sent, notes = parse_time(turn.time, where)
     yield from notes if turn.blocks else ()
+    yield from agent_logs.unknown_notes(turn.blocks, where)
     sidechain = {"sidechain": True} if turn.agent or log_session.session.metadata.get("sidechain") else {}
     parent = log.nearest.get(turn.parent or "")
     first: str | None = None

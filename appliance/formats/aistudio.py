@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_id, first_text, with_attachments
 from appliance.formats.records import counted
@@ -26,6 +26,7 @@ _FILES = (
     "driveDocument driveImage driveVideo driveAudio inlineFile inlineData inlineImage inlineVideo inlineAudio"
     " fileData youtubeVideo"
 ).split()
+_CHUNK_KEYS = frozenset({"finishReason", "branchParent", "branchChildren", "grounding", "safetyRatings"})
 _CODE = "code_execution"
 _ENDING = r"\.(?:json|txt|prompt)"
 
@@ -98,6 +99,10 @@ class _ChunkContent:
     files: list[dict[str, str]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
+    @property
+    def is_empty(self) -> bool:
+        return not any((self.texts, self.reasoning, self.tools, self.files, self.errors))
+
 
 def _chunk(
     session: str, chunk: dict[str, Any], where: str, ids: assistant_chats.AssistantMessageIds, skipped: Counter[str]
@@ -108,6 +113,9 @@ def _chunk(
         yield InputProblem(where, f"unknown role {speaker!r}; imported as system")
         role = "system"
     content = _read_chunk(chunk)
+    if content.is_empty and (rest := unknown_text.text_of(chunk, _CHUNK_KEYS)):
+        content.texts.append(rest)
+        yield unknown_text.kept(where)
     sent, notes = assistant_chats.parse_time(chunk.get("createTime"), where)
     yield from notes
     own, notes = ids.claim(as_id(chunk.get("id")), where)

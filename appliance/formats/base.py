@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
-from appliance.types import Record
+from appliance.types import InputProblem, Record
 
 HEAD_BYTES = 65_536
 
@@ -64,7 +64,7 @@ class Document:
     returns a fresh binary stream, to be used in a ``with`` statement. ``size`` is what the file system or the
     zip states, and a zip may be wrong. ``explicit`` is True for a file that the user named, False for one that was
     found in a folder or a zip: many of those are no chats, which is no error. ``path`` is the file itself,
-    None for a member of a zip.
+    None for a member of a zip. ``notes`` are what was noted when it was found.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Document:
     explicit: bool = True
     path: Path | None = None
     context: DocumentContext = field(default_factory=DocumentContext)
+    notes: tuple[InputProblem, ...] = ()
 
 
 class Parser(Protocol):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_id, first_text, with_attachments
 from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
@@ -25,6 +25,11 @@ _REASONING = ("thoughts", "reasoning_recap")
 _ROLES = json_fields.role_table(
     user="user human", assistant="assistant", system="system developer", tool="tool function"
 )
+
+
+_SPEAKERS = frozenset({"user", "human", "assistant"})
+_TEXT_KEYS = ("parts", "text")
+_MESSAGE_KEYS = frozenset({"author", "content", "recipient", "channel", "weight", "status", "metadata"})
 
 
 def matches(head: DocumentHead) -> float:
@@ -120,16 +125,22 @@ def _message(
     speaker = as_text(author.get("role")) or as_text(message.get("role"))
     if isinstance(content, str):
         content = {"content_type": "text", "parts": [content]}
+    if isinstance(content, list):
+        content = {"content_type": "text", "parts": content}
     if not isinstance(content, dict) and content is not None:
         yield InputProblem(where, f"content is {json_fields.json_type(content)}, not an object; skipped")
         return
     content = content or {}
     kind = as_text(content.get("content_type"))
-    words, pointers = _words(content, kind)
+    words, pointers, unknown = _words(content, kind)
+    if not words and not pointers and speaker.lower() in _SPEAKERS:
+        words = unknown = unknown_text.text_of(content) or unknown_text.text_of(message, _MESSAGE_KEYS)
+    if unknown:
+        yield unknown_text.kept(where, kind)
     attachments = _attachments(own, pointers)
     text = with_attachments(words, attachments)
     if not text.strip():
-        if speaker != "system" and any(content.get(key) not in (None, "", [], [""]) for key in ("parts", "text")):
+        if speaker.lower() in _SPEAKERS or any(content.get(key) not in (None, "", [], [""]) for key in _TEXT_KEYS):
             yield InputProblem(where, f"no text in this {kind or 'message'}; skipped", harmless=True)
         return
     if speaker.lower() not in _ROLES:
@@ -160,10 +171,11 @@ def _message(
     yield MessageRecord(session, role, text, identity, name, sent, reply_to, metadata, where)
 
 
-def _words(content: dict[str, Any], kind: str) -> tuple[str, list[str]]:
-    """The text of a message's content, and the files that it points to."""
+def _words(content: dict[str, Any], kind: str) -> tuple[str, list[str], str]:
+    """The text of a message's content, the files that it points to, and the text of parts in an unknown shape."""
     pointers: list[str] = []
     words: list[str] = []
+    unknown = ""
     if kind == "user_editable_context":
         words = [as_text(content.get(key)) for key in ("user_profile", "user_instructions")]
     elif kind == "thoughts":
@@ -177,12 +189,16 @@ def _words(content: dict[str, Any], kind: str) -> tuple[str, list[str]]:
         parts = content.get("parts")
         for part in parts if isinstance(parts, list) else [parts]:
             fields = as_dict(part)
-            words.append(as_text(part) or as_text(fields.get("text")))
+            text = as_text(part) or as_text(fields.get("text"))
             pointer = fields.get("asset_pointer") or as_dict(fields.get("audio_asset_pointer")).get("asset_pointer")
             pointers += [pointer] if isinstance(pointer, str) else []
+            if not text and "asset_pointer" not in as_text(fields.get("content_type")) and not isinstance(pointer, str):
+                text = unknown_text.text_of(part)
+                unknown = unknown or text
+            words.append(text)
     if not any(words):
         words = [as_text(content.get(key)) for key in ("text", "content", "result", "model_set_context")]
-    return "\n".join(word for word in words if word), pointers
+    return "\n".join(word for word in words if word), pointers, unknown
 
 
 def _attachments(own: dict[str, Any], pointers: list[str]) -> list[dict[str, str]]:

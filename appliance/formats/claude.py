@@ -14,7 +14,7 @@ from datetime import UTC
 from functools import partial
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_id, first_text, with_attachments
 from appliance.formats.message_tree import NodeLink, reading_order
@@ -27,6 +27,7 @@ _ROLES = json_fields.role_table(user="human user", assistant="assistant", system
 _FIRST_KEYS = (("uuid", "name"), ("uuid", "summary"))
 _TOOL_BLOCKS = {"thinking": "reasoning", "tool_use": "call", "tool_result": "result"}
 
+_MESSAGE_KEYS = frozenset({"content", "sender", "attachments", "files", "files_v2"})
 # The parent of a first message: a UUID of zeros except for its version digits.
 _ROOT = re.compile(r"[048-]+")
 
@@ -93,6 +94,8 @@ def _message(
         yield InputProblem(where, f"unknown sender {sender!r}; imported as system")
         role = "system"
     content = message.get("content")
+    if isinstance(content, dict):
+        content = [content]
     if content is not None and not isinstance(content, str | list):
         kind = json_fields.json_type(content)
         yield InputProblem(where, f"content is {kind}, not a list; its text was taken instead")
@@ -104,6 +107,8 @@ def _message(
     yield from notes
     branch_metadata = {"branch": True} if branch else {}
     for n, block in enumerate(blocks, 1):
+        if isinstance(block, str):
+            block = {"type": "text", "text": block}
         if not isinstance(block, dict):
             if block is not None:
                 yield json_fields.wrong_type(f"{where}, block {n}", "block", block)
@@ -120,10 +125,17 @@ def _message(
             )
         elif text := as_text(block.get("text")):
             texts.append(text)
+        elif text := unknown_text.text_of(block):
+            texts.append(text)
+            yield unknown_text.kept(f"{where}, block {n}", kind)
         elif kind != "text":
             skipped[kind or "(none)"] += 1
     whole = as_text(message.get("text"))
     attachments = _attachments(message)
+    if not (whole or texts or before or after or attachments) and (
+        whole := unknown_text.text_of(message, _MESSAGE_KEYS)
+    ):
+        yield unknown_text.kept(where)
     text = with_attachments(_joined(texts, whole) if any(t.strip() for t in texts) else whole, attachments)
     yield from before
     if text.strip():

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import LogEntry, LogSession
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, tool_metadata, with_attachments
@@ -32,6 +32,7 @@ _BOOKKEEPING = frozenset(
     "permission-mode mode queue-operation file-history-snapshot custom-title ai-title last-prompt"
     " worktree-state attachment progress".split()
 )
+_NOTICES = frozenset({"", "message", "system", "summary"})
 _OWN_FIELDS = {"summary": "leafUuid", "file-history-snapshot": "snapshot"}
 
 # Texts that the program writes in the person's name: those that the person sees, and those that stay hidden.
@@ -40,6 +41,11 @@ _VISIBLE_MARKUP = re.compile(
     r"|bash-stdout|bash-stderr|task-notification)>|\[Request interrupted by user)"
 )
 _INJECTED = re.compile(r"\s*(?:Caveat: The messages below|<local-command-caveat>|<user-prompt-submit-hook>)")
+# What a record without content says besides; "message" is not among them, as it may hold the words in another shape.
+_RECORD_KEYS = frozenset(
+    "version slug permissionMode toolUseResult requestId logicalParentUuid error isApiErrorMessage origin promptSource"
+    " container context_management attribution caller toolUseID sourceToolAssistantUUID planContent todos".split()
+)
 _SYNTHETIC = "<synthetic>"
 
 
@@ -51,8 +57,16 @@ def matches(head: DocumentHead) -> float:
             return 0.95
         kind = as_text(record.get("type"))
         message = record.get("message")
-        if kind in _MESSAGE_TYPES and isinstance(message, dict) and "content" in message:
-            linked = {"uuid", "parentUuid", "sessionId", "isSidechain"} & record.keys()
+        own = {"uuid", "parentUuid", "isSidechain"} & record.keys()
+        if kind in ("", "message") and as_text(as_dict(message).get("role")) in _MESSAGE_TYPES:
+            best = max(best, 0.95 if own and "sessionId" in record else 0.0)
+        if kind in ("", "message", *_MESSAGE_TYPES) and as_text(record.get("role")) in _MESSAGE_TYPES:
+            # The message's fields stand in the record itself.
+            best = max(best, 0.95 if {"uuid", "sessionId", "content"} <= record.keys() else 0.0)
+        # Other programs' logs have a text under the same key.
+        has_content = isinstance(message, dict) or (bool(own) and isinstance(message, str | list))
+        if kind in _MESSAGE_TYPES and has_content and _content(record) is not None:
+            linked = own or "sessionId" in record
             best = max(best, 0.95 if linked else 0.8 if "timestamp" in record else 0.6)
         elif (kind in _BOOKKEEPING and "sessionId" in record) or (kind in _OWN_FIELDS and _OWN_FIELDS[kind] in record):
             best = max(best, 0.9)
@@ -203,6 +217,8 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
         log_session = _session(log, data)
         sent, notes = json_fields.parse_time(data.get("timestamp"), where)
         yield from notes
+        if _is_unknown_kind(as_text(data.get("type"))):
+            yield unknown_text.kept(where, as_text(data.get("type")))
         flags = {"sidechain": True} if log_session.session.metadata.get("sidechain") else {}
         if uuid in log.overview.branches:
             flags["branch"] = True
@@ -213,14 +229,17 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
             if isinstance(record, MessageRecord) and (first is None or record.external_id == uuid):
                 first = record.external_id
             yield record
+    elif (not kind or _is_unknown_kind(kind)) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
+        yield InputProblem(where, f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out")
     if uuid is not None and (message_id := first or parent):
         log.nearest.setdefault(uuid, message_id)
 
 
 def _kind(data: dict[str, Any]) -> str:
     kind = as_text(data.get("type"))
-    if kind in ("", "message"):
-        kind = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    role = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    if kind in ("", "message") or (_is_unknown_kind(kind) and role in _MESSAGE_TYPES):
+        kind = role
     queued = as_dict(data.get("attachment"))
     if kind == "attachment" and queued.get("type") == "queued_command" and queued.get("commandMode") == "prompt":
         # The person typed it while the assistant was at work; no other record has it.
@@ -228,13 +247,17 @@ def _kind(data: dict[str, Any]) -> str:
     return kind
 
 
+def _is_unknown_kind(kind: str) -> bool:
+    return kind not in _MESSAGE_TYPES and kind not in _TOOL_BLOCKS and kind not in _BOOKKEEPING and kind not in _NOTICES
+
+
 def _content(data: dict[str, Any]) -> Any:
     if data.get("type") == "attachment":
         return as_dict(data.get("attachment")).get("prompt")
     message = data.get("message")
-    if isinstance(message, str | list):
-        return message
-    return message.get("content") if isinstance(message, dict) else data.get("content")
+    if isinstance(message, dict):
+        return message.get("content")
+    return message if isinstance(message, str | list) and message else data.get("content")
 
 
 def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], kind: str) -> Iterator[Record]:
@@ -244,7 +267,13 @@ def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], ki
         yield from turn.emit("system", as_text(data.get("content")), "", hidden)
         return
     content = _content(data)
-    if content is not None and not isinstance(content, str | list):
+    if isinstance(content, dict):
+        content = [content]
+    if content in (None, "", []) and kind in _MESSAGE_TYPES:
+        if text := unknown_text.text_of(data, _RECORD_KEYS):
+            yield unknown_text.kept(turn.where)
+            content = text
+    elif content is not None and not isinstance(content, str | list):
         yield InputProblem(turn.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
@@ -270,6 +299,11 @@ def _messages(log: _ClaudeCodeLog, turn: _RecordFields, data: dict[str, Any], ki
             attachments.append({"name": as_text(block.get("title")) or name})
         elif text := as_text(block.get("text")):
             texts.append(text)
+        elif name not in agent_logs.SILENT and (text := unknown_text.text_of(block)):
+            texts.append(text)
+            yield unknown_text.kept(f"{turn.where}, block {n}", name)
+    if kind in _MESSAGE_TYPES and not (texts or attachments or before or after):
+        yield unknown_text.lost(turn.where)
     if attachments and not texts and before:
         # The tool returned these together with its text.
         before[0][2]["attachments"] = attachments

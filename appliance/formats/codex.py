@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import EchoFilter, LogSession, hash_words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
@@ -27,6 +27,14 @@ _CALLS = dict.fromkeys(("function_call", "custom_tool_call", "mcp_tool_call"), "
 _OUTPUTS = frozenset(
     {"function_call_output", "custom_tool_call_output", "tool_search_output", "local_shell_call_output"}
 )
+_CALL_KEYS = frozenset({"tool_calls", "function_call", "function"})
+_PAYLOAD_KEYS = frozenset({"content", "phase", "internal_chat_message_metadata_passthrough"})
+# Events whose message is the program's.
+_NOTICES = frozenset(
+    "error warning stream_error background_event deprecation_notice turn_aborted guardian_warning"
+    " mcp_startup_update skills_update_available model_reroute".split()
+)
+_KINDS = frozenset({"message", "reasoning", "agent_message", *_CALLS, *_OUTPUTS})
 _ARGUMENTS = ("arguments", "input", "action", "summary", "revised_prompt")
 _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 
@@ -45,6 +53,10 @@ def matches(head: DocumentHead) -> float:
         kind = as_text(record.get("type"))
         if kind in _ENVELOPES and isinstance(record.get("payload"), dict):
             return 0.95
+        payload = as_dict(record.get("payload"))
+        is_dated = "timestamp" in record or "timestamp" in payload
+        if is_dated and payload.get("role") in ("user", "assistant") and "content" in payload:
+            best = max(best, 0.9)
         if "record_type" in record or ({"id", "timestamp", "instructions"} <= record.keys() and not kind):
             best = max(best, 0.7)
         elif (kind in ("function_call", "function_call_output") and "call_id" in record) or (
@@ -128,6 +140,12 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
             outer = "session_meta"
         time = data.get("timestamp") or data.get("created_at")
     kind = as_text(payload.get("type"))
+    if outer not in _ENVELOPES:
+        # The envelope says nothing, or something new.
+        is_event = kind.endswith(("_message", "_reasoning")) or kind == "item_completed" or "message" in payload
+        outer = "event_msg" if is_event else "response_item" if kind or "role" in payload else outer
+    if outer == "response_item" and payload.get("role") in ("user", "assistant") and kind not in _KINDS:
+        kind = "message"
     if outer == "event_msg" and kind == "item_completed":
         payload = as_dict(payload.get("item"))
         return _CodexRecord("item", as_text(payload.get("type")), payload, time, where)
@@ -191,14 +209,29 @@ def _typed_text(record: _CodexRecord) -> str | None:
     """The person's text in a record of the shown stream; None in any other record."""
     if record.stream == "event_msg" and record.kind == "user_message":
         if as_text(record.payload.get("kind")) in ("", "plain"):
-            return as_text(record.payload.get("message"))
+            return _event_text(record.payload)
     elif record.stream == "item" and record.kind == "UserMessage":
         return agent_logs.words_of(record.payload.get("content"))
     return None
 
 
+def _event_text(payload: dict[str, Any]) -> str:
+    """The text of an event; of one in an unknown shape, every string."""
+    text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
+    return text or unknown_text.text_of({key: payload[key] for key in unknown_text.TEXT_KEYS if key in payload})
+
+
 def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
     payload, kind, stream = record.payload, record.kind, record.stream
+    if (
+        stream == "event_msg"
+        and kind in ("user_message", "agent_message")
+        and as_text(payload.get("kind")) != "context"
+    ):
+        if not _event_text(payload):
+            yield unknown_text.lost(record.where)
+        elif not as_text(payload.get("message")):
+            yield unknown_text.kept(record.where)
     identity = agent_logs.own_id(payload.get("id"))
     if stream == "response_item" and kind == "message":
         yield from _response(log, record, identity)
@@ -218,8 +251,7 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         if not log.echoes.is_echo(stream, "user", text):
             yield from _user_message(log, record, text, pictures, identity)
     elif kind in ("agent_message", "AgentMessage") and stream != "response_item":
-        text = as_text(payload.get("message")) or agent_logs.words_of(payload.get("content"))
-        yield from _answer(log, record, text, identity)
+        yield from _answer(log, record, _event_text(payload), identity)
     elif kind == "agent_message":
         author = as_text(payload.get("author")) or None
         sent, _ = parse_time(record.time, record.where)
@@ -233,6 +265,14 @@ def _record(log: _CodexLog, record: _CodexRecord) -> Iterator[Record]:
         )
     elif kind == "compacted":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {"hidden": True})
+    elif stream == "event_msg" and not kind and (text := unknown_text.text_of(payload)):
+        yield InputProblem(record.where, "the record has no type; imported as system")
+        yield from _emit(log, record, "system", text, identity, {})
+    elif (stream == "event_msg" and kind not in _NOTICES and as_text(payload.get("message"))) or (
+        stream == "response_item" and kind not in _KINDS and unknown_text.text_under_text_keys(payload)
+    ):
+        note = f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out"
+        yield InputProblem(record.where, note, harmless=True)
     elif kind == "error" and stream == "event_msg":
         yield from _emit(log, record, "system", as_text(payload.get("message")), identity, {})
 
@@ -242,12 +282,28 @@ def _response(log: _CodexLog, record: _CodexRecord, identity: str | None) -> Ite
     payload = record.payload
     role = as_text(payload.get("role"))
     content = payload.get("content", payload.get("message"))
+    if isinstance(content, dict):
+        content = [content]
     if content is not None and not isinstance(content, str | list):
         yield InputProblem(record.where, f"content is {json_fields.json_type(content)}, not a list; skipped")
         return
-    texts = _input_texts(payload)
-    blocks = map(as_dict, as_list(content))
-    pictures = [{"name": "image"} for block in blocks if block.get("type") == "input_image" and block.get("image_url")]
+    texts: list[str] = []
+    pictures: list[dict[str, str]] = []
+    for block in [content] if isinstance(content, str) else as_list(content):
+        fields = {"text": block} if isinstance(block, str) else as_dict(block)
+        if known := _input_texts({"content": [fields]}):
+            texts += known
+        elif "image" in as_text(fields.get("type")):
+            pictures += [{"name": "image"}] if fields.get("image_url") else []
+        elif text := unknown_text.text_of(fields):
+            texts.append(text)
+            yield unknown_text.kept(record.where, as_text(fields.get("type")))
+    if role in ("user", "assistant") and not texts and not pictures and not _CALL_KEYS & payload.keys():
+        if text := unknown_text.text_of(payload, _PAYLOAD_KEYS):
+            texts.append(text)
+            yield unknown_text.kept(record.where)
+        else:
+            yield unknown_text.lost(record.where)
     text = "\n\n".join(texts)
     if role in ("tool", "function"):
         yield from _output(log, record, payload.get("tool_call_id"), text, identity, as_text(payload.get("name")))

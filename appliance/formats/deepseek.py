@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
@@ -21,6 +21,7 @@ _FIRST_KEYS = (("id", "title"),)
 _MESSAGE_TYPES: dict[str, Role] = {"REQUEST": "user", "RESPONSE": "assistant", "ANSWER": "assistant"}
 _REASONING = frozenset({"THINK", "THINKING", "REASONING"})
 _TOOLS = {"SEARCH": "web_search", "TOOL_SEARCH": "web_search", "READ_LINK": "open_page", "TOOL_OPEN": "open_page"}
+_FRAGMENT_KEYS = frozenset({"type", "content", "elapsed_secs", "references"})
 # What the page shows around an answer.
 _NOTICES = frozenset({"TIP"})
 
@@ -105,6 +106,13 @@ class _FragmentContent:
     texts: dict[Role, list[str]] = field(default_factory=dict)
     tools: list[tuple[str, str, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    unknown: bool = False
+
+    def text(self, value: Any) -> str:
+        """A text; of a value in an unknown shape, every string."""
+        text = value if isinstance(value, str) else unknown_text.text_of(value)
+        self.unknown = self.unknown or (bool(text) and not isinstance(value, str))
+        return text
 
 
 def _read(message: dict[str, Any], depth: int) -> _FragmentContent:
@@ -114,8 +122,13 @@ def _read(message: dict[str, Any], depth: int) -> _FragmentContent:
         # Older exports have a text, and only the alternation of turns tells whose it is.
         if reasoning := as_text(message.get("reasoning_content")):
             content.tools.append(("reasoning", "", reasoning))
-        content.texts["user" if depth % 2 else "assistant"] = [as_text(message.get("content"))]
+        value = message.get("content")
+        if value in (None, "", [], {}):
+            value = [message[key] for key in unknown_text.TEXT_KEYS if key in message and key != "content"]
+        content.texts["user" if depth % 2 else "assistant"] = [content.text(value)]
         return content
+    if isinstance(fragments, dict):
+        fragments = [fragments]
     if not isinstance(fragments, list):
         content.problems.append(f"fragments is {json_type(fragments)}, not a list; left out")
     for fragment in as_list(fragments):
@@ -123,8 +136,13 @@ def _read(message: dict[str, Any], depth: int) -> _FragmentContent:
             content.problems.append(f"a fragment is {json_type(fragment)}, not an object; left out")
             continue
         kind = as_text(fragment.get("type")).upper()
-        text = as_text(fragment.get("content"))
-        if kind in _MESSAGE_TYPES:
+        text = content.text(fragment.get("content"))
+        if not text and (kind in _MESSAGE_TYPES or kind in _REASONING):
+            text = content.text({key: value for key, value in fragment.items() if key not in _FRAGMENT_KEYS})
+        if not kind and text:
+            content.texts.setdefault("user" if depth % 2 else "assistant", []).append(text)
+            content.unknown = True
+        elif kind in _MESSAGE_TYPES:
             content.texts.setdefault(_MESSAGE_TYPES[kind], []).append(text)
         elif kind in _REASONING:
             content.tools.append(("reasoning", "", text))
@@ -153,6 +171,8 @@ def _message(
     content = _read(message, depth)
     for problem in content.problems:
         yield InputProblem(where, problem)
+    if content.unknown:
+        yield unknown_text.kept(where)
     sent, notes = assistant_chats.parse_time(message.get("inserted_at"), where)
     yield from notes
     attachments = _attachments(message)

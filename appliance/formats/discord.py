@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.json_stream import JsonPart
@@ -24,6 +24,7 @@ _FIRST_KEYS = (("id", "type"),)
 _MESSAGE_TYPES = frozenset(
     "default reply chatinputcommand contextmenucommand threadstartermessage 0 19 20 21 23".split()
 )
+_AUTHOR_KEYS = frozenset({"isBot", "nickname", "discriminator", "avatarUrl"})
 _DIRECT = "Direct Messages"
 
 
@@ -36,6 +37,8 @@ def matches(head: DocumentHead) -> float:
     has_guild = has_channel and isinstance(data.get("guild"), dict)
     if has_guild and (has_messages or {"dateRange", "messageCount", "exportedAt"} & data.keys()):
         return 0.95
+    if any({"author", "content"} <= m.keys() and _AUTHOR_KEYS & as_dict(m["author"]).keys() for m in messages):
+        return 0.85
     return 0.6 if has_messages and has_channel else 0.5 if has_guild and messages else 0.0
 
 
@@ -101,6 +104,8 @@ def _message(channel: _DiscordChannel, part: JsonPart) -> Iterator[Record]:
     if not text:
         # A bot's text often stands in embeds only; elsewhere embeds are previews of links.
         text = "\n\n".join(embed for embed in embeds if embed)
+        if not text and not files and (text := unknown_text.text_under_text_keys(data)):
+            yield unknown_text.kept(where)
     elif author.get("isBot") is True:
         files += [{"name": "embed", "text": embed} for embed in embeds if embed]
     text = with_attachments(text, files)

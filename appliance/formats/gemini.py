@@ -18,7 +18,7 @@ from itertools import chain, islice, pairwise
 from typing import Any
 
 from appliance.formats import gemini_words as words
-from appliance.formats import json_fields, json_stream, markup
+from appliance.formats import json_fields, json_stream, markup, unknown_text
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, object_problem, unreadable_time, with_attachments
@@ -86,9 +86,15 @@ def matches(head: DocumentHead) -> float:
         return 0.95 if _PRODUCT.search(head.text, cell.start()) else 0.6 if named else 0.3
     best = 0.0
     for record in json_stream.preview(head.text):
-        if isinstance(record, dict) and record.keys() >= _ROW_KEYS and _SIDE_KEYS & record.keys():
-            labels = [as_text(label) for label in (record["header"], *as_list(record.get("products")))]
-            best = max(best, 0.95 if _is_gemini(labels) else 0.6 if named else 0.3)
+        if (
+            isinstance(record, dict)
+            and _ROW_KEYS & record.keys()
+            and _SIDE_KEYS & record.keys()
+            and len((_ROW_KEYS | _SIDE_KEYS) & record.keys()) > 2
+        ):
+            labels = [as_text(label) for label in (record.get("header"), *as_list(record.get("products")))]
+            is_sure = _is_gemini(labels) and record.keys() >= _ROW_KEYS
+            best = max(best, 0.95 if is_sure else 0.8 if _is_gemini(labels) else 0.6 if named else 0.3)
     return best
 
 
@@ -223,13 +229,21 @@ def _records(document: Document) -> Iterator[_ActivityRow | InputProblem]:
 
 def _record(data: dict[str, Any], where: str) -> Iterator[_ActivityRow | InputProblem]:
     title = data.get("title")
-    if title is not None and not isinstance(title, str):
-        yield InputProblem(where, f"the title is {json_fields.json_type(title)}, not a string; left out")
+    if not isinstance(title, str) and (title is not None or data.keys() & set(unknown_text.TEXT_KEYS)):
+        if title := unknown_text.text_of(title) or unknown_text.text_under_text_keys(data):
+            yield unknown_text.kept(where, "title")
+        else:
+            yield unknown_text.lost(where, "title")
     items = data.get("safeHtmlItem")
     if items is not None and not isinstance(items, list | str | dict):
         yield InputProblem(where, f"safeHtmlItem is {json_fields.json_type(items)}, not a list; left out")
     items = items if isinstance(items, list) else [items]
-    answers = [item if isinstance(item, str) else as_text(as_dict(item).get("html")) for item in items]
+    answers: list[str] = []
+    for item in items:
+        answer = item if isinstance(item, str) else as_text(as_dict(item).get("html"))
+        if not answer and (answer := unknown_text.text_of(item)):
+            yield unknown_text.kept(where, "safeHtmlItem")
+        answers.append(answer)
     images = _unique(name for answer in answers for name in _image_names(answer))
     files = [_file_name(as_text(as_dict(sub).get("url"))) for sub in as_list(data.get("subtitles"))]
     files += [as_text(name) for name in (*as_list(data.get("attachedFiles")), data.get("imageFile"))]

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
+from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import ContentBlock, LogEntry, LogSession, blocks_of, call_of
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
 from appliance.types import InputProblem, Record, SessionRecord
 
 _ROLES = json_fields.role_table(user="user", assistant="gemini model assistant", system="info error warning system")
+_OTHER_CONTENT = ("thoughts", "toolCalls", "displayContent")
+_KNOWN_KEYS = frozenset({"type", "role", "id", "timestamp", "ts", "model", "tokens", *_OTHER_CONTENT})
 _INJECTED = re.compile(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 
 
@@ -28,6 +30,9 @@ def matches(head: DocumentHead) -> float:
     for record in agent_logs.first_objects(head):
         if "sessionId" in record and {"projectHash", "startTime"} & record.keys() and "type" not in record:
             return 0.95
+        messages = [as_dict(item) for item in as_list(record.get("messages"))]
+        if any(item.get("type") == "gemini" and "content" in item for item in messages):
+            best = max(best, 0.9)
         history = as_list(record.get("history"))
         if any(_is_content(item) for item in history):
             best = max(best, 0.85)
@@ -136,6 +141,12 @@ def _message(
     sent, notes = parse_time(data.get("timestamp", data.get("ts")), where)
     yield from notes
     blocks = list(blocks_of(_content(data)))
+    if role != "system" and not (blocks or any(data.get(key) for key in _OTHER_CONTENT)):
+        if text := unknown_text.text_of(data, _KNOWN_KEYS):
+            blocks = [ContentBlock("words", text, is_unknown=True)]
+        else:
+            yield unknown_text.lost(where)
+    yield from agent_logs.unknown_notes(blocks, where)
     blocks += [ContentBlock("reasoning", _thought(thought)) for thought in as_list(data.get("thoughts"))]
     text = "\n".join(block.text for block in blocks if block.kind == "words")
     context = ""

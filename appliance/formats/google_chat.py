@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.gemini_words import read_date
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, entries, first_text, with_attachments
@@ -89,7 +89,10 @@ def _message(
         yield InputProblem(where, f"the id {identity} occurs twice; the second message gets none", harmless=True)
         identity = None
     attachments = _attachments(message)
-    text = with_attachments(as_text(message.get("text")) or _linked_text(message), attachments)
+    words = as_text(message.get("text")) or _linked_text(message)
+    if not words and not attachments and (words := unknown_text.text_under_text_keys(message)):
+        yield unknown_text.kept(where)
+    text = with_attachments(words, attachments)
     metadata: dict[str, Any] = {}
     if message.get("message_state") == "DELETED" or message.get("deleted_date"):
         metadata["deleted"] = True

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_id, first_text, with_attachments
 from appliance.formats.json_stream import JsonRecord
@@ -32,6 +32,11 @@ _OWN_KEYS = frozenset(
 )
 _FOREIGN_KEYS = frozenset({"message", "uuid", "sessionId", "session_id", "payload", "timestamp_ms", "role"})
 _TYPES = frozenset({"system", "user", "assistant", "reasoning", "tool_result"})
+_RESPONSE_KEYS = frozenset(
+    "thinking_trace agent_thinking_traces web_search_results cited_web_search_results file_attachments error"
+    " image_attachments generated_image_urls card_attachments_json xpost_ids webpage_urls media_types _id".split()
+)
+_CLI_KEYS = frozenset({"synthetic_reason", "reasoning_effort", "model_fingerprint", "tool_calls", "summary"})
 _CLI_NAME = re.compile(r"(?:^|/)chat_history\.jsonl$", re.IGNORECASE)
 _MAX_DETECTION_LINES = 20
 _MAX_LINES_TO_FIRST_PROMPT = 100
@@ -146,9 +151,12 @@ def _message(session: str, response: dict[str, Any], placed: OrderedNode, where:
     if not sender:
         yield InputProblem(where, "the sender is missing; imported as system")
     message = response.get("message")
-    if message is not None and not isinstance(message, str):
-        yield InputProblem(where, f"the message is {json_fields.json_type(message)}, not a string; left out")
     text = as_text(message)
+    if not isinstance(message, str) or not message.strip():
+        if text := unknown_text.text_of(message) or unknown_text.text_of_record(response, _RESPONSE_KEYS):
+            yield unknown_text.kept(where)
+        elif message is not None and not isinstance(message, str):
+            yield InputProblem(where, f"the message is {json_fields.json_type(message)}, not a string; left out")
     if role != "user":
         text = _CARD.sub("", text)
 
@@ -246,9 +254,14 @@ class _GrokCliSession:
             yield self.record
         session = self.record.external_id
         content = data.get("content")
-        if content is not None and not isinstance(content, str | list):
-            yield InputProblem(where, f"content is {json_fields.json_type(content)}, not a string; left out")
         text = assistant_chats.words_of(content)
+        if not text and kind in ("user", "assistant"):
+            if text := unknown_text.text_of(data, _CLI_KEYS):
+                yield unknown_text.kept(where)
+            elif not data.get("tool_calls"):
+                yield unknown_text.lost(where)
+        elif content is not None and not isinstance(content, str | list):
+            yield InputProblem(where, f"content is {json_fields.json_type(content)}, not a string; left out")
         sent, notes = assistant_chats.parse_time(data.get("timestamp", data.get("created_at")), where)
         yield from notes
 

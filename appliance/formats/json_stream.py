@@ -26,6 +26,8 @@ _MAX_SALVAGE_BYTES = 32 << 20
 # No message is this long; a file without line ends must not fill the memory.
 _MAX_LINE_BYTES = 64 << 20
 _EXCERPT_CHARACTERS = 40
+# A log's first lines show what it is; the others are alike.
+_PREVIEW_LINES = 40
 
 _SURROGATE_NOTE = "half characters (lone surrogates) were replaced by U+FFFD"
 
@@ -269,13 +271,23 @@ def split_values(text: str) -> tuple[list[Any], str]:
     return values, ""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=32)
 def preview(head: str) -> tuple[Any, ...]:
-    """The first records of a document, as far as its ``head`` shows them."""
-    if not head.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
+    """The first records of a document, as far as its ``head`` shows them: the elements of a list, an object, or the
+    objects on the first lines of a log."""
+    text = head.lstrip("\ufeff \t\r\n")
+    if not text.startswith(("[", "{")):
         return ()
-    value = salvage(head)
-    return tuple(value) if isinstance(value, list) else (value,)
+    first, *rest = text.split("\n", _PREVIEW_LINES)[:_PREVIEW_LINES]
+    # Objects within objects are indented, or close in another line.
+    logged = tuple(value for line in rest if line.startswith("{") for value in split_values(line)[0])
+    if first.startswith("{") and (values := split_values(first))[0] and not values[1]:
+        return (*values[0], *logged)
+    data = text.encode("utf-8", "replace")
+    value = _decode_plain(data)
+    if value is DAMAGED or _too_deep(data, value, MAX_DEPTH):
+        value = salvage(head)
+    return tuple(value) if isinstance(value, list) else (value, *logged)
 
 
 def error_text(error: Exception) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import agent_records, json_fields
+from appliance.formats import agent_records, json_fields, unknown_text
 from appliance.formats.agent_records import AgentContent, AgentContentPart, ConversationPlace
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text
@@ -28,6 +28,7 @@ _FIRST_KEYS = (("conversationId", "endpoint"), ("conversationId", "title"), ("ve
 _MAX_DEPTH = 20_000
 # The parent of a first message: empty, or zeros and dashes.
 _ROOT = re.compile(r"[0-]*")
+_KNOWN_KEYS = frozenset({"children", "files", "attachments", "plugin", "plugins", "feedback", "error"})
 _THOUGHT = re.compile(r":::thinking[ \t]*\n(.*?)\n?:::[ \t]*(?:\n+|$)", re.DOTALL)
 
 
@@ -137,7 +138,7 @@ def _message(session: str, node: _LibreChatNode, placed: OrderedNode, where: str
     content = AgentContent()
     words = as_text(message.get("text"))
     parts = message.get("content")
-    if isinstance(parts, list) and parts:
+    if isinstance(parts, list | dict) and parts:
         content = agent_records.parse_content(parts)
     elif words or isinstance(parts, str):
         words = words or as_text(parts)
@@ -150,6 +151,9 @@ def _message(session: str, node: _LibreChatNode, placed: OrderedNode, where: str
     content.attachments += agent_records.attachments_of(
         [*as_list(message.get("files")), *as_list(message.get("attachments"))]
     )
+    if content.is_empty and (rest := unknown_text.text_of_record(message, _KNOWN_KEYS)):
+        content.parts.append(AgentContentPart("text", rest))
+        content.unknown_types.append("")
     metadata: dict[str, Any] = {}
     if role == "assistant":
         metadata = agent_records.model_of(message.get("model"), message.get("sender"))

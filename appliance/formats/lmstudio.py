@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from appliance.formats import assistant_chats, json_fields, json_stream
+from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.assistant_chats import AssistantMessageIds
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
@@ -24,6 +24,7 @@ _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "
 _FIRST_KEYS = (("name", "pinned"), ("name", "createdAt"), ("title", "createdAt"))
 _NAME = re.compile(r"(?:^|/)(?:(?P<created>\d{13})|[^/]*)\.conversation\.json$", re.IGNORECASE)
 _OWN_KEYS = frozenset({"tokenCount", "lastUsedModel", "usePerChatPredictionConfig", "perChatPredictionConfig"})
+_VERSION_KEYS = frozenset({"senderInfo", "preprocessed", "genInfo"})
 _SYSTEM_PROMPT = "llm.prediction.systemPrompt"
 # A step's name is the time when it began, in milliseconds, and a random number.
 _STEP_TIMESTAMP = re.compile(r"(\d{13})-0?\.\d+")
@@ -115,6 +116,11 @@ class _VersionContent:
     tools_before: list[tuple[str, str, str]] = field(default_factory=list)
     tools_after: list[tuple[str, str, str]] = field(default_factory=list)
     files: list[dict[str, str]] = field(default_factory=list)
+    unknown_types: list[str] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.texts or self.tools_before or self.tools_after or self.files)
 
     def add_tool(self, kind: str, name: str, text: str) -> None:
         if text.strip():
@@ -136,11 +142,23 @@ def _version(
         kind = as_text(step.get("type"))
         if kind in ("contentBlock", "") and step:
             _step(step, content, names, skipped)
+        elif step and (step_text := unknown_text.text_of(step)):
+            # A status of the program's own ("debugInfoBlock") says nothing that was said.
+            if "content" in step:
+                content.texts.append(step_text)
+                content.unknown_types.append(kind)
+            else:
+                skipped[kind] += 1
         elif step:
             skipped[kind] += 1
-    if not (content.texts or content.tools_before or content.tools_after or content.files):
+    if content.is_empty:
         # A message without steps, or one whose steps are empty.
         _step(version, content, names, skipped)
+    if role in ("user", "assistant") and content.is_empty and (rest := unknown_text.text_of(version, _VERSION_KEYS)):
+        content.texts.append(rest)
+        content.unknown_types.append("")
+    for kind in content.unknown_types:
+        yield unknown_text.kept(where, kind)
     stamp = next((text for step in steps if (text := as_text(step.get("stepIdentifier")))), "")
     identity, notes = ids.claim(stamp or as_id(version.get("id")), where)
     yield from notes
@@ -178,7 +196,7 @@ def _step(step: dict[str, Any], collected: _VersionContent, names: dict[str, str
         _add_text("".join(texts), step, collected)
         texts.clear()
 
-    for part in [content] if isinstance(content, str) else as_list(content):
+    for part in content if isinstance(content, list) else [content]:
         fields = as_dict(part)
         kind = as_text(fields.get("type"))
         if isinstance(part, str):
@@ -197,10 +215,13 @@ def _step(step: dict[str, Any], collected: _VersionContent, names: dict[str, str
         elif kind == "file":
             file_names = (as_text(fields.get(key)) for key in ("name", "fileName", "fileIdentifier", "identifier"))
             collected.files.append({"name": next((name for name in file_names if name), "file")})
-        elif "text" in fields:
+        elif text := as_text(fields.get("text")):
             if fields.get("isStructural") is not True:
-                texts.append(as_text(fields.get("text")))
-        elif part is not None:
+                texts.append(text)
+        elif text := unknown_text.text_of(part):
+            texts.append(text)
+            collected.unknown_types.append(kind)
+        elif part is not None and "text" not in fields:
             skipped[kind or type(part).__name__] += 1
     flush()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from appliance.formats import json_fields, json_stream, meta_html, meta_words
+from appliance.formats import json_fields, json_stream, meta_html, meta_words, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, with_attachments
 from appliance.formats.meta_words import thread_id
@@ -38,6 +38,8 @@ def _score(record: Any) -> float:
         return 0.95
     if "threadName" in data and any({"senderName", "timestamp"} <= message.keys() for message in messages):
         return 0.95
+    if any({"sender_name", "content"} <= message.keys() for message in messages):
+        return 0.85
     is_thread = {"participants", "thread_path", "title"} <= data.keys() or {"participants", "threadName"} <= data.keys()
     return 0.9 if is_thread else 0.0
 
@@ -99,6 +101,8 @@ def _message(thread: _MetaThread, data: Any, where: str) -> Iterator[Record]:
     author = repair_mojibake(first_text(data, "sender_name", "senderName")) or None
     text = repair_mojibake(first_text(data, "content", "text"))
     files = _files(data)
+    if not text and not files and (text := repair_mojibake(unknown_text.text_under_text_keys(data))):
+        yield unknown_text.kept(where)
     is_unsent = data.get("is_unsent") is True or data.get("isUnsent") is True
     kind, seconds = as_text(data.get("type")), data.get("call_duration")
     if not text and (kind == "Call" or isinstance(seconds, int)):

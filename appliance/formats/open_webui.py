@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import UTC
 from typing import Any
 
-from appliance.formats import agent_records, json_stream
+from appliance.formats import agent_records, json_stream, unknown_text
 from appliance.formats import sqlite as databases
 from appliance.formats import text as texts
 from appliance.formats.agent_records import AgentContentPart, ConversationPlace
@@ -40,6 +40,9 @@ _QUOTED = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
 # Reasoning at the start of an answer that the program was not configured to separate.
 _THOUGHT = re.compile(r"\s*<(think|thinking|thought|reason|reasoning)>(.*?)</\1>\s*", re.DOTALL)
 
+_KNOWN_KEYS = frozenset(
+    "files childrenIds models usage info output sources statusHistory followUps annotation error arena".split()
+)
 _INTERPRETER = "code_interpreter"
 # The owner of a shared link, which is a copy of its chat, begins with this.
 _SHARED = "shared-"
@@ -203,6 +206,9 @@ def _message(session: str, message: dict[str, Any], placed: OrderedNode, where: 
         if not any(part.text.strip() for part in content.parts):
             content.parts = list(_from_output(as_list(message.get("output"))))
     content.attachments += agent_records.attachments_of(as_list(message.get("files")))
+    if content.is_empty and not message.get("error") and (rest := unknown_text.text_of_record(message, _KNOWN_KEYS)):
+        content.parts.append(AgentContentPart("text", rest))
+        content.unknown_types.append("")
     metadata = agent_records.model_of(message.get("model")) if role == "assistant" else {}
     if role == "system":
         metadata["hidden"] = True

@@ -13,13 +13,15 @@ from datetime import UTC
 from itertools import chain, islice
 from typing import Any
 
-from appliance.formats import agent_records, json_stream
+from appliance.formats import agent_records, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, wrong_type
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, Record, SessionRecord
 
+# Programs with many conversations put an object around the list.
+_WRAPPER = "conversations"
 _FIRST_KEYS = (("role", "content"), ("content", "role"))
 _TURN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
@@ -37,14 +39,20 @@ def matches(head: DocumentHead) -> float:
     """The confidence that these are conversations of ``role`` and ``content`` and nothing else."""
     best = 0.0
     records = json_stream.preview(head.text)
+    if len(records) == 1 and isinstance(wrapped := as_dict(records[0]).get(_WRAPPER), list):
+        records = tuple(wrapped)
     for record in records:
         fields = as_dict(record)
         turns = [turn for turn in as_list(fields.get("messages")) if isinstance(turn, dict)]
         if turns and all(_is_turn(turn) for turn in turns if is_whole(turn)):
+            # Unknown keys without a string say nothing that another format would read.
+            unknown = [fields[key] for key in fields.keys() - _LINE_KEYS]
+            unknown += [turn[key] for turn in turns for key in turn.keys() - _TURN_KEYS]
+            is_bare = next(unknown_text.strings_of(unknown), None) is None
             is_plain = fields.keys() <= _LINE_KEYS and all(turn.keys() <= _TURN_KEYS for turn in turns)
             # Claude.ai sometimes writes such turns, in conversations with these keys.
             is_claude = {"uuid", "created_at"} <= fields.keys()
-            best = max(best, 0.9 if is_plain else 0.4 if is_claude else 0.6)
+            best = max(best, 0.9 if is_plain else 0.4 if is_claude else 0.75 if is_bare else 0.6)
     bare = [record for record in records if isinstance(record, dict) and is_whole(record)]
     if bare and all(_is_turn(turn) for turn in bare):
         keys = set[str]().union(*bare)
@@ -55,7 +63,7 @@ def matches(head: DocumentHead) -> float:
 def parse(document: Document) -> Iterator[Record]:
     """The conversations, one at a time; a file of bare turns is one conversation."""
     id_counts: Counter[str] = Counter()
-    values = json_stream.records(document, _FIRST_KEYS)
+    values = json_stream.records(document, _FIRST_KEYS, within=_WRAPPER)
     for value in values:
         if isinstance(value, InputProblem):
             yield value

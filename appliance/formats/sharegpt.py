@@ -1,16 +1,18 @@
 """ShareGPT: ``{id, conversations: [{from, value}]}``, as a list or one per line.
 
-The format has no times; a turn's id is its number in the conversation.
+The format has no times; a turn's id is its number in the conversation. The first exports hold answers as the HTML of
+the page; it becomes text.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_records, json_stream
+from appliance.formats import agent_records, json_stream, markup
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_text, first_text
 from appliance.formats.records import parse_objects
@@ -18,6 +20,11 @@ from appliance.formats.salvage import is_whole
 from appliance.types import InputProblem, Record, SessionRecord
 
 _FIRST_KEYS = (("id", "conversations"), ("id", "items"), ("conversations", "system"))
+_BLOCKS = "div|p|pre|ol|ul|h[1-6]|table|blockquote"
+# A counter of the page's versions of an answer stands before its HTML.
+_HTML = re.compile(rf"\s*(?:\d+ / \d+\s*)?(<(?:{_BLOCKS})\b[^>]*>.*</(?:{_BLOCKS})>)\s*", re.DOTALL)
+_PAGE_MARKUP = re.compile(r"""<div\b[^>]*\bclass=["'][^"']*\b(?:markdown|prose|whitespace-pre-wrap)\b""")
+_BUTTON = re.compile(r"<(button|svg)\b.*?</\1>", re.DOTALL)
 _LISTS = ("conversations", "conversation", "items")
 
 
@@ -56,4 +63,18 @@ def _conversation(id_counts: Counter[str], data: dict[str, Any], where: str) -> 
     prompt = first_text(data, "system", "system_prompt")
     if prompt.strip():
         yield agent_records.system_prompt(session, prompt, where)
-    yield from agent_records.turn_messages(session, turns, where)
+    yield from agent_records.turn_messages(session, _without_html(turns), where)
+
+
+def _without_html(turns: list[Any]) -> list[Any]:
+    """The turns, with the HTML of the page as text. A conversation was copied from a page if its answers are HTML; what
+    a person or a model says about HTML stays as it is."""
+    values = [(as_text(as_dict(turn).get("from")), as_text(as_dict(turn).get("value"))) for turn in turns]
+    answers = [value for who, value in values if agent_records.role_of(who) == "assistant" and value.strip()]
+    is_page = bool(answers) and all(_HTML.fullmatch(answer) for answer in answers)
+    return [
+        turn | {"value": markup.text_of(_BUTTON.sub("", found[1]))}
+        if (found := _HTML.fullmatch(value)) and (is_page or _PAGE_MARKUP.match(found[1]))
+        else turn
+        for turn, (_, value) in zip(turns, values, strict=True)
+    ]

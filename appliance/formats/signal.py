@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import json_stream
+from appliance.formats import json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import (
     as_dict,
@@ -29,6 +29,8 @@ from appliance.formats.text_lines import text_lines
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
+# A message a line, or a list of them; a header of the text form begins with a bracket as well.
+_JSON = re.compile(r"\{|\[\s*(?:\{|$)")
 _FIRST_KEYS = (("date", "sender"),)
 _SIDE_KEYS = ("quote", "sticker", "reactions", "attachments")
 
@@ -55,10 +57,12 @@ _GENERIC_FOLDERS = frozenset({"signal", "export", "exports", "output", "chats", 
 
 def matches(head: DocumentHead) -> float:
     """The confidence that this is a file of the program: the keys of a message, or its lines."""
-    if head.text.lstrip("\ufeff \t\r\n").startswith("{"):
+    if _JSON.match(head.text.lstrip("\ufeff \t\r\n")):
         for record in json_stream.preview(head.text):
-            if not isinstance(record, dict) or not {"date", "sender", "body"} <= record.keys():
+            if not isinstance(record, dict) or len({"date", "sender", "body"} & record.keys()) < 2:
                 return 0.0
+            if not {"date", "sender", "body"} <= record.keys():
+                return 0.8 if sum(key in record for key in _SIDE_KEYS) > 2 else 0.0
             return 0.95 if sum(key in record for key in _SIDE_KEYS) >= 2 else 0.6
     lines = [line for line in head.text.lstrip("\ufeff").split("\n")[:400] if line.strip()]
     first = lines[0] if lines else ""
@@ -80,7 +84,8 @@ def parse(document: Document) -> Iterator[Record]:
         yield InputProblem("", "skipped; the same chat is imported from data.json", harmless=True)
         return
     first = next((line for line in json_stream.lines(document) if not isinstance(line, InputProblem)), None)
-    yield from _json(document) if first and first[1].lstrip().startswith(b"{") else _text(document)
+    is_json = first is not None and _JSON.match(first[1].decode("utf-8", "replace").lstrip()) is not None
+    yield from _json(document) if is_json else _text(document)
 
 
 def _session(document: Document, first: str, created: datetime | None) -> SessionRecord:
@@ -108,6 +113,10 @@ def _json(document: Document) -> Iterator[Record]:
             first = "\x1f".join((str(data.get("date")), as_text(data.get("sender")), as_text(data.get("body"))))
             session = _session(document, first, sent)
             yield session
+        if not any(data.get(key) for key in ("attachments", "sticker")) and not isinstance(data.get("body"), str):
+            text = unknown_text.text_under_text_keys(data)
+            yield from [unknown_text.kept(where)] if text else ()
+            data = data | {"body": text}
         yield _message(session.external_id, data, sent, where, document.context.me)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from appliance.formats import json_fields, json_stream
+from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.people_chats import PeopleMessageIds
@@ -32,6 +32,8 @@ _EVENT = re.compile(
     r"|bot_(?:add|remove|enable|disable)|tombstone"
 )
 _MARKUP = re.compile(r"<([@#!]|[a-zA-Z][a-zA-Z0-9+.-]*:)([^<>|]*)(?:\|([^<>]*))?>|&(lt|gt|amp);")
+_TEXTS = frozenset({"text", "blocks", "attachments"})
+_SENDERS = frozenset({"user", "bot_id", "user_profile", "client_msg_id", "username", "ts"})
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
 _MENTIONED = re.compile(r"<@([A-Z0-9]+)[|>]")
 _SHARED_ID = re.compile(r"[CDG][A-Z0-9]{7,}")
@@ -46,7 +48,11 @@ def matches(head: DocumentHead) -> float:
         record.get("type") == "message" and bool(_TS.fullmatch(as_text(record.get("ts")))) for record in records
     )
     # The last one may be cut off where the head of the document ends.
-    return 0.95 if found and found >= (len(records) - 1) // 2 else 0.0
+    if found and found >= (len(records) - 1) // 2:
+        return 0.95
+    # A damaged day may have lost its times.
+    said = [r for r in records if r.get("type") == "message" and _TEXTS & r.keys() and _SENDERS & r.keys()]
+    return 0.85 if said and len(said) >= (len(records) - 1) // 2 else 0.0
 
 
 def parse(document: Document) -> Iterator[Record]:
@@ -104,6 +110,8 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
         # Blocks repeat the text; bots often have their whole text in attachments.
         text = _block_text(data.get("blocks"), day) or "\n\n".join(content for _, content, _ in attachments if content)
         attachments = []
+    if not text and not data.get("files") and (text := unknown_text.text_under_text_keys(data)):
+        yield unknown_text.kept(where)
     files = [file for entry in as_list(data.get("files")) or [data.get("file")] if (file := _file(as_dict(entry)))]
     files += [{"name": name, "text": content} for name, content, preview in attachments if content and not preview]
     text = with_attachments(text, files)
@@ -115,9 +123,10 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
         yield InputProblem(where, note, harmless=True)
     if is_copy:
         return
-    time, time_note = json_fields.sent_at(ts, where, UTC)
-    if time_note:
-        yield time_note
+    time, _ = json_fields.sent_at(ts, where, UTC)
+    if time is None:
+        # It is the message's id as well, so that another export of the day can't be joined with this one.
+        yield InputProblem(where, f"the ts {str(data.get('ts'))[:40]!r} is no time; imported without a time")
     role: Role = "system" if _EVENT.fullmatch(subtype) else "user"
     thread = as_id(data.get("thread_ts"))
     reply_to, author = thread if thread != ts else None, _author(data, day)

@@ -15,6 +15,9 @@ from pathlib import Path
 
 from appliance.formats.base import Document
 
+DAMAGED = (sqlite3.DatabaseError, OSError)
+"""The errors of opening a damaged database."""
+
 MAGIC = b"SQLite format 3\x00"
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -99,10 +102,9 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def table_names(document: Document) -> frozenset[str]:
-    """The names of a database's tables; empty if it can't be read."""
-    try:
-        with open_readonly(document) as connection:
-            query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
-            return frozenset(name for (name,) in connection.execute(query))
-    except (sqlite3.DatabaseError, OSError):
-        return frozenset()
+    """The names of a database's tables.
+
+    Raises: ``DAMAGED`` if it can't be read."""
+    with open_readonly(document) as connection:
+        query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        return frozenset(name for (name,) in connection.execute(query))

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from appliance.formats import agent_records, json_fields, markup
+from appliance.formats import agent_records, json_fields, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.records import best_score, counted, metadata_of, parse_objects, repeated_id
@@ -51,7 +51,9 @@ def _score_message(message: dict[str, Any]) -> float:
         if {"messageType", "chatId", "channelIdentity", "replyToId"} & keys:
             return 0.95
         return 0.7 if "from" in keys and "subject" not in keys else 0.0
-    return 0.9 if {"messageType", "createdDateTime"} <= keys else 0.0
+    if {"messageType", "createdDateTime"} <= keys:
+        return 0.9
+    return 0.8 if {"messageType", "body", "from"} <= keys and isinstance(message["body"], dict | str) else 0.0
 
 
 def _page(fields: dict[str, Any]) -> list[Any] | None:
@@ -136,7 +138,10 @@ def _message(
     if sent is None and created not in (None, ""):
         yield agent_records.unreadable_time(where, created)
     author, (attachments, quoted) = _author(message), _attachments(message)
-    text = with_attachments(_words(message) or _event(message), attachments)
+    words = _words(message) or _event(message)
+    if not words and not attachments and (words := unknown_text.text_under_text_keys(message)):
+        yield unknown_text.kept(where)
+    text = with_attachments(words, attachments)
     if not text.strip():
         skipped["deleted message" if message.get("deletedDateTime") else "event or message"] += 1
         return
@@ -153,7 +158,9 @@ def _message(
         reactions=_reactions(message),
     )
     reply_to = quoted or as_id(message.get("replyToId"))
-    role: Role = "user" if author is not None and not _is_event(message) else "system"
+    # Without a sender, a message is the program's; one that lost it, or names nobody in it, is a person's.
+    is_said = author is not None or message.get("from", message) is not None
+    role: Role = "user" if is_said and not _is_event(message) else "system"
     yield MessageRecord(session, role, text, identity, author, sent, reply_to, metadata, where)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from appliance.formats import html_pages, json_fields, json_stream, telegram_html
+from appliance.formats import html_pages, json_fields, json_stream, telegram_html, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.json_stream import JsonPart
@@ -27,8 +27,15 @@ _OPENED = frozenset(
 )
 _FIRST_KEYS = (("id", "type"), ("name", "type"))
 _KINDS = ("message", "service", "unsupported")
+_CHAT_TYPES = frozenset(
+    "saved_messages replies verification_codes personal_chat bot_chat private_group private_supergroup"
+    " public_supergroup private_channel public_channel".split()
+)
 _ACCOUNT = {"personal_information", "profile_pictures", "frequent_contacts", "contacts", "sessions"}
 
+# No zone is farther from UTC than 14 hours; a clock may be some hours wrong.
+_FARTHEST_ZONE = timedelta(hours=26)
+_FIRST_YEAR = 2013
 _FILES = ("photo", "file", "contact_vcard")
 _OMITTED_PREFIX = "(File"
 _RICH_CONTENT_KEYS = frozenset(
@@ -52,13 +59,16 @@ def _score(record: Any) -> float:
     if any(_is_message(as_dict(message)) for chat in [data, *chats] for message in as_list(chat.get("messages"))):
         return 0.95
     is_account = "Telegram" in as_text(data.get("about")) or len(_ACCOUNT & data.keys()) > 2
-    return 0.9 if is_account or any({"id", "type", "messages"} <= chat.keys() for chat in chats) else 0.0
+    is_chat = as_text(data.get("type")) in _CHAT_TYPES and isinstance(data.get("messages"), list)
+    return 0.9 if is_account or is_chat or any({"id", "type", "messages"} <= chat.keys() for chat in chats) else 0.0
 
 
 def _is_message(data: dict[str, Any]) -> bool:
+    if {"date_unixtime", "text_entities"} <= data.keys() and "text" in data:
+        return True
     return data.get("type") in _KINDS and bool(
         {"date_unixtime", "from_id", "actor_id", "text_entities"} & data.keys()
-        or {"from", "text", "date"} <= data.keys()
+        or ({"id", "text"} <= data.keys() and {"from", "date"} & data.keys())
     )
 
 
@@ -165,7 +175,12 @@ def _message(chat: _TelegramChat, data: Any, where: str, trailing_fields: _Trail
         yield _begin_chat(chat, data, trailing_fields)
     is_service = data.get("type") == "service"
     files = [] if is_service else _files(data)
-    text = with_attachments(_notice(data) if is_service else _message_text(data), files)
+    text = _notice(data) if is_service else _message_text(data)
+    if any(isinstance(piece, dict) and not isinstance(piece.get("text"), str) for piece in as_list(data.get("text"))):
+        yield unknown_text.kept(where)
+    if not text and not is_service and (text := unknown_text.text_under_text_keys(data)):
+        yield unknown_text.kept(where)
+    text = with_attachments(text, files)
     if not text.strip():
         chat.empty += 1
         return
@@ -212,17 +227,28 @@ def _author(data: dict[str, Any], key: str) -> str | None:
 def _time(data: dict[str, Any], where: str) -> tuple[datetime | None, InputProblem | None]:
     """The time of a message in UTC if the export has that, else in the exporting person's local time."""
     sent, note = json_fields.sent_at(data.get("date_unixtime"), where)
-    if sent is not None:
-        return sent, None
-    sent, local_note = json_fields.sent_at(data.get("date"), where)
-    return sent, None if sent else note or local_note
+    local, local_note = json_fields.sent_at(data.get("date"), where)
+    if sent is None:
+        return local, None if local else note or local_note
+    is_far = local is not None and local.tzinfo is None and abs(sent.replace(tzinfo=None) - local) > _FARTHEST_ZONE
+    # One of the two is wrong: the one that the app can't have written.
+    if local is not None and is_far and not _is_likely(sent) and _is_likely(local):
+        excerpt = str(data.get("date_unixtime"))[:40]
+        return local, InputProblem(where, f"date_unixtime {excerpt!r} contradicts date; date was taken", harmless=True)
+    return sent, None
+
+
+def _is_likely(time: datetime) -> bool:
+    """Whether a message can have this time: the app appeared in 2013."""
+    return _FIRST_YEAR <= time.year <= datetime.now().year + 1
 
 
 def _plain_text(text: Any) -> str:
     """A text that is a string, or a list of strings and formatted pieces."""
     if isinstance(text, str):
         return text
-    return "".join(piece if isinstance(piece, str) else as_text(as_dict(piece).get("text")) for piece in as_list(text))
+    pieces = [piece if isinstance(piece, str) else as_dict(piece).get("text", piece) for piece in as_list(text)]
+    return "".join(piece if isinstance(piece, str) else unknown_text.text_of(piece) for piece in pieces)
 
 
 def _message_text(data: dict[str, Any]) -> str:

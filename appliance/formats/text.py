@@ -1,7 +1,8 @@
 """From bytes to text: encodings, and characters that can't be stored.
 
-A file has one encoding: that of its byte-order mark, else UTF-8, or Windows-1252 if more bytes violate UTF-8 than
-form its characters. Other undecodable bytes become U+FFFD, and the parser reports them.
+A file has one encoding: that of its byte-order mark, or UTF-16 or UTF-32 if its first characters show it, else UTF-8,
+or Windows-1252 if more bytes violate UTF-8 than form its characters. Other undecodable bytes become U+FFFD, and the
+parser reports them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import BinaryIO, Literal, cast
 
 from appliance.formats.base import Document
 
-Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be"]
+Encoding = Literal["utf-8", "cp1252", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
 
 # The errors of reading a file or a zip member, which may also occur half-way.
 READ_ERRORS = (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError)
@@ -26,9 +27,22 @@ CHUNK_BYTES = 1 << 18
 
 _MARKS: tuple[tuple[bytes, Encoding], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
+    # The mark of UTF-32 begins with that of UTF-16.
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+MARK_BYTES = 4
+"""The bytes at the beginning of a file that show its encoding."""
+
+# Which of the first four bytes are zero, where two or one characters of ASCII begin the file.
+_ZEROS: dict[tuple[bool, ...], Encoding] = {
+    (False, True, False, True): "utf-16-le",
+    (True, False, True, False): "utf-16-be",
+    (False, True, True, True): "utf-32-le",
+    (True, True, True, False): "utf-32-be",
+}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 _NON_ASCII = re.compile("[^\x00-\x7f]")
@@ -42,8 +56,18 @@ def read_some(stream: BinaryIO, size: int) -> bytes:
     return read(size)
 
 
+def encoding_of_start(head: bytes) -> tuple[Encoding, int]:
+    """The encoding that the first ``MARK_BYTES`` bytes of a file show, and the length of its byte-order mark.
+
+    "utf-8" stands for every encoding whose ASCII characters are single bytes."""
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding, len(mark)
+    return _ZEROS.get(tuple(byte == 0 for byte in head), "utf-8"), 0
+
+
 class Utf8Stream(io.RawIOBase):
-    """The bytes of a document as UTF-8 without a byte-order mark; UTF-16 is recoded.
+    """The bytes of a document as UTF-8 without a byte-order mark; UTF-16 and UTF-32 are recoded.
 
     An error of reading ends the stream and is kept in ``failure``, so that the data before it is still used.
     ``shift`` is the length of a skipped UTF-8 mark.
@@ -56,16 +80,15 @@ class Utf8Stream(io.RawIOBase):
         self._ended = False
         self.failure: Exception | None = None
         self.shift = 0
-        head = self._read_source(4)
-        for mark, encoding in _MARKS:
-            if head.startswith(mark):
-                head = head[len(mark) :]
-                if encoding == "utf-8":
-                    self.shift = len(mark)
-                else:
-                    self._recode = codecs.getincrementaldecoder(encoding)("surrogatepass")
-                break
-        self._pending = self._converted(head)
+        head = b""
+        while len(head) < MARK_BYTES and (more := self._read_source(MARK_BYTES - len(head))):
+            head += more
+        self._encoding, length = encoding_of_start(head)
+        if self._encoding == "utf-8":
+            self.shift = length
+        else:
+            self._recode = codecs.getincrementaldecoder(self._encoding)("surrogatepass")
+        self._pending = self._converted(head[length:])
 
     def readable(self) -> bool:
         return True
@@ -91,11 +114,13 @@ class Utf8Stream(io.RawIOBase):
         if self._recode is None:
             return data
         try:
-            text = self._recode.decode(data, final=self._ended)
+            return self._recode.decode(data, final=self._ended).encode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
-            # Half a character at the end becomes a byte that is never valid UTF-8, so that the reader reports it.
-            return b"\xff"
-        return text.encode("utf-8", "surrogatepass")
+            # A byte that is never valid UTF-8 shows the reader that characters were lost: half a one at the end, or
+            # some that UTF-32 doesn't have.
+            self._recode.reset()
+            text = "" if self._ended else data.decode(self._encoding, "replace")
+            return b"\xff" + text.encode("utf-8")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from appliance.formats import whatsapp_words as words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.records import counted
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
-from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, MessageHeader, Order, parse_header
+from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, Order, parse_header
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _MAX_NAME_CHARACTERS = 80
@@ -69,10 +69,11 @@ class _WhatsAppSurvey:
 
 
 class _WhatsAppEntry(NamedTuple):
-    """A header and the lines of its message; ``head`` is None for the lines before the first header."""
+    """A header and the lines of its message; ``rest`` is the header's line without date and time, None for the lines
+    before the first header."""
 
     number: int
-    head: MessageHeader | None
+    rest: str | None
     sent: datetime | None
     lines: list[str]
 
@@ -96,7 +97,7 @@ def parse(document: Document) -> Iterator[Record]:
     names = sum((survey.names[style] for style in orders), Counter[str]())
     pending: list[InputProblem] = []
     begun = False
-    for entry in _entries(document, survey.encoding, orders, pending):
+    for entry in _entries(document, survey.encoding, orders, names, pending):
         if pending:
             yield from pending
             pending.clear()
@@ -149,7 +150,11 @@ def _survey(document: Document) -> _WhatsAppSurvey:
 
 
 def _entries(
-    document: Document, encoding: texts.Encoding, orders: dict[HeaderStyle, Order], problems: list[InputProblem]
+    document: Document,
+    encoding: texts.Encoding,
+    orders: dict[HeaderStyle, Order],
+    names: Counter[str],
+    problems: list[InputProblem],
 ) -> Iterator[_WhatsAppEntry]:
     """The file split at its headers, every line in one entry; problems are appended to ``problems``."""
     entry = _WhatsAppEntry(1, None, None, [])
@@ -157,16 +162,27 @@ def _entries(
         head = parse_header(text)
         order = orders.get(head.style) if head else None
         sent = head.to_datetime(order) if head and order else None
-        if head is None or sent is None:
+        rest = head.rest if head is not None and sent is not None else None
+        if rest is None and (broken := whatsapp_lines.parse_broken_header(text)) and broken[0] in orders:
+            where = f"line {number}"
+            exists = head is not None and any(map(head.to_date, whatsapp_lines.ORDERS))
+            if not exists and any(names[name] for name in _name_candidates(broken[1])):
+                rest = broken[1]
+                problems.append(InputProblem(where, "the date or time does not exist; left open", harmless=True))
+            else:
+                reason = "contradicts the order of the others" if exists else "does not exist"
+                message = f"the date {reason}; the line is read as text of the message before it"
+                problems.append(InputProblem(where, message, harmless=True))
+        if rest is None:
             entry.lines.append(text)
             continue
-        if entry.head is not None or _has_content(entry):
+        if entry.rest is not None or _has_content(entry):
             yield entry
-        entry = _WhatsAppEntry(number, head, sent, [head.rest])
+        entry = _WhatsAppEntry(number, rest, sent, [rest])
     # Trailing blank lines belong to the file, not to its last message.
     while len(entry.lines) > 1 and not entry.lines[-1].strip():
         entry.lines.pop()
-    if entry.head is not None or _has_content(entry):
+    if entry.rest is not None or _has_content(entry):
         yield entry
 
 
@@ -177,9 +193,9 @@ def _has_content(entry: _WhatsAppEntry) -> bool:
 def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> MessageRecord:
     where = f"line {entry.number}"
     sent = entry.sent
-    if entry.head is None:
+    if entry.rest is None:
         return MessageRecord(session, "system", "\n".join(entry.lines), where=where)
-    author, text = _author(entry.head.rest, names)
+    author, text = _author(entry.rest, names)
     if len(entry.lines) > 1:
         text = "\n".join((text, *entry.lines[1:]))
     marked = text.startswith(_OWN_MARK)

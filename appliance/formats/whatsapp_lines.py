@@ -167,6 +167,20 @@ def parse_header(line: str) -> MessageHeader | None:
     return None
 
 
+def parse_broken_header(line: str) -> tuple[HeaderStyle, str] | None:
+    """The style and the rest of a line that begins like a header, with a time or a date that does not exist."""
+    if not _MAY_BE_HEADER.match(line):
+        return None
+    for clock_first, pattern in enumerate(_HEADER_PATTERNS):
+        if found := pattern.match(line):
+            half = found["before"] or found["after"]
+            day, colon = found["sep"].join((found["a"], found["b"], found["c"])), found["colon"].strip()
+            bracket, comma, seconds = found["bracket"] is not None, bool(found["comma"]), found["second"] is not None
+            frame = _frame(day, found["sep"], bracket, comma, colon, seconds, half, bool(clock_first))
+            return (frame.style, line[found.end() :]) if frame else None
+    return None
+
+
 class _HeaderFrame(NamedTuple):
     """A header without its time of day, which is the same for all messages of a day."""
 

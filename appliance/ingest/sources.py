@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader, RawIOBase
@@ -25,6 +25,7 @@ from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
+from appliance.ingest.litter import litter_reason, path_litter
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -35,8 +36,6 @@ _UTF8_NAME = 0x800
 _MAX_COMPRESSION_RATIO = 250
 _ALWAYS_UNPACKED_BYTES = 64 << 20
 
-_IGNORED_SUFFIXES = (".part", ".crdownload", ".tmp", ".partial", ".download", ".swp", ".bak~")
-_IGNORED_NAMES = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"})
 # Never a chat, although some of these are zips.
 _MEDIA = re.compile(
     r".*\.(?:jpe?g|png|gif|webp|hei[cf]|avif|bmp|tiff?|svg|ico|mp[34]|mov|m4[av]|3gp|avi|mkv|webm|opus|og[ga]|aac"
@@ -50,6 +49,9 @@ _SIDE_FILES = re.compile(
     r"|.*\.html?",
     re.IGNORECASE,
 )
+_NOT_RECOGNISED = "not recognised"
+# Nothing is unpacked, so such a member is as harmless as any other.
+_OUTSIDE = InputProblem("", "the member's name leads out of the zip's folder; it is read in place", harmless=True)
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
 
 
@@ -67,11 +69,14 @@ class UnreadSource:
 
 @dataclass(frozen=True, slots=True)
 class DetectedDocument:
-    """A document with its format and parser; ``format`` is None if the document is empty."""
+    """A document with its format and parser; ``format`` is None if the document is empty. ``source`` is the path in
+    which it was found, ``within`` the watched folder of that."""
 
     document: Document
     format: str | None
     parser: Parser
+    source: Path = Path()
+    within: Path | None = None
 
 
 def detect_documents(
@@ -96,7 +101,7 @@ def detect_documents(
                 result = item
             else:
                 try:
-                    result = DetectedDocument(item, *detect(item, forced))
+                    result = DetectedDocument(item, *detect(item, forced), Path(path), within)
                 except InputError as error:
                     result = _unrecognised(item, error)
             has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status == "failed"
@@ -108,9 +113,10 @@ def detect_documents(
 def _unrecognised(document: Document, error: InputError) -> UnreadSource:
     """A file in a folder need not be a chat, but a file that can't be read may be one."""
     reason = str(error.args[0])
-    if document.explicit or not reason.startswith("not recognised"):
+    if document.explicit or not reason.startswith(_NOT_RECOGNISED):
         return _failed(document.name, reason, error.hint)
-    return _skipped(document.name, reason)
+    # The beginning of a hidden file is not quoted: programs keep keys and settings there.
+    return _skipped(document.name, _NOT_RECOGNISED if "/." in document.name else reason)
 
 
 def expand(
@@ -197,10 +203,10 @@ def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterat
         return
     has_conversations = any(_CONVERSATIONS.fullmatch(name) for name in names)
     for name in names:
-        if is_ignored(name):
-            continue
         inner = path / name
-        if (reason := _not_a_chat_reason(name, has_conversations)) and not inner.is_dir():
+        is_folder = inner.is_dir()
+        reason = litter_reason(name, is_folder=is_folder)
+        if reason := reason or ("" if is_folder else _not_a_chat_reason(name, has_conversations)):
             yield _skipped(inner, reason)
         else:
             yield from _expand(inner, root, explicit=False, seen=seen)
@@ -230,10 +236,16 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
         members = [member for member in archive.infolist() if not member.is_dir()]
         folders = {_parent(_member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_basename(_member_name(m)))}
         used_names: set[str] = set()
+        litter: set[str] = set()
         inside = _ZipContents(archive, path, root)
         for member in sorted(members, key=_member_name):
             inner = _member_name(member)
-            if any(is_ignored(part) for part in inner.split("/")):
+            parts = inner.split("/")
+            length, reason = path_litter(parts)
+            if reason:
+                if (skipped := "/".join(parts[:length])) not in litter:
+                    litter.add(skipped)
+                    yield _skipped(f"{name}/{skipped}", reason)
                 continue
             display_name = f"{name}/{inner}"
             reason = _not_a_chat_reason(_basename(inner), _parent(inner) in folders)
@@ -249,7 +261,8 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
                 while display_name in used_names:
                     display_name, number = f"{name}/{inner} ({number})", number + 1
                 used_names.add(display_name)
-                yield inside.document(display_name, member)
+                notes = (_OUTSIDE,) if ".." in parts or inner.startswith("/") else ()
+                yield replace(inside.document(display_name, member), notes=notes)
 
 
 class _ZipContents:
@@ -333,11 +346,6 @@ def _member_name(member: zipfile.ZipInfo) -> str:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
-
-
-def is_ignored(name: str) -> bool:
-    """Whether a file is hidden, still being written by a program, or a file of the operating system, by its name."""
-    return name.startswith((".", "~$")) or name in _IGNORED_NAMES or name.lower().endswith(_IGNORED_SUFFIXES)
 
 
 def _not_a_chat_reason(name: str, has_conversations: bool) -> str:

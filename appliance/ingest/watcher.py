@@ -20,7 +20,7 @@ from pathlib import Path
 from appliance.errors import HomeError
 from appliance.formats import sqlite
 from appliance.ingest.discovery.places import is_history
-from appliance.ingest.sources import is_ignored
+from appliance.ingest.litter import litter_reason, path_litter
 from appliance.store import watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import FileStamp, WatchedEntry
@@ -92,8 +92,8 @@ class FolderWatcher:
             owner: The user for whom files are read: files that were read for another user are read again.
             intervals: How long to wait.
             excluded: Folders that are never read, such as the home itself.
-            patterns_of: The patterns of the files that are read of a watched folder; none to read every file but hidden
-                and temporary ones.
+            patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
+                litter.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
 
@@ -161,10 +161,11 @@ class FolderWatcher:
                 items = sorted(scanned, key=lambda item: item.name)
             for item in items:
                 path, entry = folder / item.name, None
-                if not root.patterns and is_ignored(item.name):
-                    continue
                 with self._reporting(path):
-                    if item.is_dir(follow_symlinks=False):
+                    is_folder = item.is_dir(follow_symlinks=False)
+                    if not root.patterns and litter_reason(item.name, is_folder=is_folder):
+                        continue
+                    if is_folder:
                         pending_folders.append((path, real / item.name))
                     elif not root.selects(path):
                         continue
@@ -196,7 +197,7 @@ class FolderWatcher:
 
     def _changed_below(self, path: Path, root: WatchRoot) -> Iterator[WatchedEntry]:
         """The files at ``path``, for which an event has arrived."""
-        if not root.patterns and any(is_ignored(part) for part in path.relative_to(root.folder).parts):
+        if root.is_litter(path):
             return
         entry = None
         with self._reporting(path):
@@ -367,6 +368,12 @@ class WatchRoot:
         """The watched folder, or the one that the file is in."""
         return self.path.parent if self.is_file else self.path
 
+    def is_litter(self, path: Path) -> bool:
+        """Whether a path, by its names, is never a chat. What is named itself, or by a pattern, is none."""
+        if self.is_file or self.patterns:
+            return False
+        return bool(path_litter(path.relative_to(self.path).parts, is_folder=path.is_dir())[0])
+
     def selects(self, path: Path) -> bool:
         """Whether a file is one of those that are read."""
         if self.is_file:
@@ -381,8 +388,7 @@ def _root(path: Path, patterns_of: Callable[[Path], tuple[str, ...]]) -> WatchRo
 
 
 def outermost_folders(folders: Sequence[Path]) -> list[Path]:
-    """Return the folders and files, as absolute paths, without those that are read with another of them. What is hidden
-    in a watched folder is only read if it is named itself.
+    """Return the folders and files, as absolute paths, without those that are read with another of them.
 
     Raises:
         HomeError: A folder does not exist.
@@ -397,7 +403,7 @@ def outermost_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def _includes(outer: Path, path: Path) -> bool:
-    return outer in path.parents and not any(is_ignored(part) for part in path.relative_to(outer).parts)
+    return outer in path.parents and not path_litter(path.relative_to(outer).parts, is_folder=path.is_dir())[0]
 
 
 def _group(file: WatchedEntry) -> Path:

@@ -61,18 +61,22 @@ def test_once_reads_what_is_there_and_the_second_time_nothing(memory: Appliance,
     (folder / "deep" / "er" / "a.jsonl").write_text(lines("ana", 3))
     (memory.home.inbox / "b.jsonl").write_text(lines("ben", 2))
     (folder / "notes.md").write_text("# Shopping\n")
-    (folder / ".hidden.jsonl").write_text(lines("hidden", 1))
+    (folder / ".claude").mkdir()
+    (folder / ".claude" / ".hidden.jsonl").write_text(lines("hidden", 1))
+    (folder / ".git").mkdir()
+    (folder / ".git" / "litter.jsonl").write_text(lines("litter", 1))
     (folder / "half.jsonl.part").write_text(lines("half", 1))
     reports = read_once(memory, folder)
     assert sorted((Path(r.path).name, r.status, r.new) for r in reports) == [
+        (".hidden.jsonl", "ok", 1),
         ("a.jsonl", "ok", 3),
         ("b.jsonl", "ok", 2),
         ("notes.md", "skipped", 0),
     ]
-    assert len(contents(memory)) == 5
+    assert len(contents(memory)) == 6
     assert read_once(memory, folder) == []
     files = memory.status()["files"]
-    assert (files["read"], files["skipped"], files["queued"], files["failed"]) == (2, 1, 0, 0)
+    assert (files["read"], files["skipped"], files["queued"], files["failed"]) == (3, 1, 0, 0)
 
 
 def test_what_lands_is_found_without_another_command(memory: Appliance, folder: Path) -> None:

@@ -40,6 +40,32 @@ def test_conversations(read: Callable[..., Any], form: str) -> None:
     assert got.problems == got.notes == []
 
 
+DIV = '<div class="markdown prose w-full break-words dark:prose-invert dark">'
+CODE = "<pre><div><span>python</span><button>Copy code</button></div><code>a &lt; 1\n  b</code></pre>"
+
+
+def test_the_html_of_the_page_becomes_text(read: Callable[..., Any]) -> None:
+    page = conversation(
+        "p",
+        ("human", "Sort <b>this</b> list?\n"),
+        ("gpt", f"2 / 2{DIV}<p>Like&nbsp;so:</p>{CODE}<ol><li>One</li><li>Two</li></ol></div>"),
+        ("human", '<div class="whitespace-pre-wrap">And &amp; now?</div>'),
+        ("gpt", "<p>Done.</p>"),
+    )
+    talk = conversation("t", ("human", "<p>Why not this?</p>"), ("gpt", "Use <br>.\n"), ("gpt", "<p>x</p>"))
+    got = read(json.dumps([page, talk]))
+    assert got.texts == [
+        "Sort <b>this</b> list?\n",
+        "Like\xa0so:\n\npython\na < 1\n  b\n\n1. One\n2. Two",
+        "And & now?",
+        "Done.",
+        "<p>Why not this?</p>",
+        "Use <br>.\n",
+        "<p>x</p>",
+    ]
+    assert got.problems == got.notes == []
+
+
 def test_one_object_alone(read: Callable[..., Any]) -> None:
     got = read(json.dumps(ONE | {"system": "You cook."}))
     assert [(m.external_id, m.role) for m in got.messages] == [

@@ -35,27 +35,88 @@ def zipped(path: Path, members: list[tuple[str, bytes | str]]) -> Path:
     return path
 
 
+def outcomes(found: list, base: Path) -> dict[str, str]:
+    """The reason of each path that was not read."""
+    return {
+        f.path.removeprefix(f"{base}/"): (f.errors + f.notes)[0].message for f in found if isinstance(f, UnreadSource)
+    }
+
+
+LITTER = {
+    "__MACOSX": "a file of the operating system",
+    ".DS_Store": "a file of the operating system",
+    "._b.jsonl": "a file of the operating system",
+    "~$b.jsonl": "still being written by a program",
+    "d.jsonl.part": "still being written by a program",
+    "node_modules": "a folder of a program's own files",
+    ".git": "a folder of a program's own files",
+    ".ssh": "keys and passwords are not read",
+}
+
+
 def test_a_folder_sorted_without_litter(tmp_path):
-    for name in (
-        "b.jsonl",
-        "a/c.jsonl",
-        "a/.hidden.jsonl",
-        "__MACOSX/x.jsonl",
-        "~$b.jsonl",
-        "d.jsonl.part",
-        ".DS_Store",
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(LINE)
+    for name in ("b.jsonl", "a/c.jsonl", "a/.hidden.jsonl", ".claude/projects/p/s.jsonl", *LITTER):
+        path = tmp_path / name
+        if name in ("__MACOSX", "node_modules", ".git", ".ssh"):
+            path = path / "x.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(LINE)
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
     (tmp_path / "photo.JPG").write_bytes(b"\xff\xd8")
     (tmp_path / "notes.txt").write_text("milk, bread")
     found = list(detect_documents([tmp_path]))
-    assert names(found, DetectedDocument, tmp_path) == ["a/c.jsonl", "b.jsonl"]
-    passed = {f.path.removeprefix(f"{tmp_path}/"): f for f in found if isinstance(f, UnreadSource)}
-    assert sorted(passed) == ["a/loop", "notes.txt", "photo.JPG"]
-    assert {f.status for f in passed.values()} == {"skipped"}
-    assert not any(f.errors for f in passed.values())
+    expected = [".claude/projects/p/s.jsonl", "a/.hidden.jsonl", "a/c.jsonl", "b.jsonl"]
+    assert names(found, DetectedDocument, tmp_path) == expected
+    passed = outcomes(found, tmp_path)
+    assert passed.keys() == {"a/loop", "notes.txt", "photo.JPG"} | LITTER.keys()
+    assert passed.items() >= LITTER.items()
+    assert {f.status for f in found if isinstance(f, UnreadSource)} == {"skipped"}
+
+
+def test_hidden_folders_in_a_zip_are_read(tmp_path):
+    path = zipped(
+        tmp_path / "x.zip",
+        [
+            ("WhatsApp Chat with Ana.txt", "31/12/2024, 10:00 - Ana: x\n31/12/2024, 10:01 - Ben: y\n"),
+            ("home/.claude/projects/p/s.jsonl", LINE),
+            ("home/.codex/sessions/2025/01/02/s.jsonl", LINE),
+            ("home/.git/objects/a.jsonl", LINE),
+            ("home/.git/objects/b.jsonl", LINE),
+            ("__MACOSX/home/._s.jsonl", LINE),
+            ("home/.DS_Store", b"x"),
+        ],
+    )
+    found = list(detect_documents([path]))
+    assert names(found, DetectedDocument, path) == [
+        "WhatsApp Chat with Ana.txt",
+        "home/.claude/projects/p/s.jsonl",
+        "home/.codex/sessions/2025/01/02/s.jsonl",
+    ]
+    assert outcomes(found, path) == {
+        "__MACOSX": "a file of the operating system",
+        "home/.DS_Store": "a file of the operating system",
+        "home/.git": "a folder of a program's own files",
+    }
+
+
+def test_the_beginning_of_a_hidden_file_is_not_quoted(tmp_path):
+    (tmp_path / ".tool").mkdir()
+    for name in (".tool/settings.json", ".profile", "open.json"):
+        (tmp_path / name).write_text('{"key": "sk-secret"}')
+    reasons = outcomes(list(detect_documents([tmp_path])), tmp_path)
+    del reasons[str(tmp_path)]
+    assert {name for name, reason in reasons.items() if "sk-" in reason} == {"open.json"}
+
+
+def test_a_member_whose_name_leads_out_of_the_zip_is_read_with_a_note(tmp_path):
+    path = zipped(tmp_path / "x.zip", [("../up/a.jsonl", LINE), ("b/../../c.jsonl", LINE)])
+    found = list(detect_documents([path]))
+    assert names(found, DetectedDocument, path) == ["../up/a.jsonl", "b/../../c.jsonl"]
+    for item in found:
+        records = list(item.parser.parse(item.document))
+        assert sum(isinstance(record, MessageRecord) for record in records) == 1
+        assert any("leads out" in r.message and r.harmless for r in records if isinstance(r, InputProblem))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.zip"]
 
 
 def test_what_the_user_named_must_be_readable(tmp_path):
@@ -103,7 +164,7 @@ def test_a_zip_is_known_by_its_content(tmp_path):
     )
     found = list(detect_documents([path]))
     assert names(found, DetectedDocument, path) == ["export/conversations.json"]
-    assert len([f for f in found if isinstance(f, UnreadSource)]) == 6
+    assert len([f for f in found if isinstance(f, UnreadSource)]) == 7
     assert {f.status for f in found if isinstance(f, UnreadSource)} == {"skipped"}
     (chat,) = (f for f in found if isinstance(f, DetectedDocument))
     # The zip is closed by now; a document can be opened again all the same, and twice at once.

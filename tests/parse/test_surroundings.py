@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from appliance.errors import InputError
 from appliance.formats import read_head, sqlite
 from appliance.formats.base import Document
 from appliance.ingest.sources import expand
@@ -135,8 +136,9 @@ def test_a_database_in_a_zip(tmp_path: Path) -> None:
     assert read_head(document).tables == {"chat"}
 
 
-def test_a_damaged_database_has_no_tables(tmp_path: Path) -> None:
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(sqlite.MAGIC + b"\xff" * 5000)
     (document,) = documents(path).values()
-    assert read_head(document).tables == frozenset()
+    with pytest.raises(InputError, match="the database is damaged"):
+        read_head(document)

@@ -70,6 +70,23 @@ def test_one_chat(read):
     assert [note.message for note in got.notes] == ["skipped 1 message without text"]
 
 
+@pytest.mark.parametrize(
+    ("more", "sent"),
+    [
+        ({"date_unixtime": "0"}, datetime(2024, 5, 1, 12)),
+        ({"date_unixtime": "99999999999"}, datetime(2024, 5, 1, 12)),
+        ({"date_unixtime": "-5"}, datetime(2024, 5, 1, 12)),
+        ({"date": "1970-01-01T00:00:00"}, datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ({"date": "2024-05-02T00:00:00"}, datetime(2024, 5, 1, 10, tzinfo=UTC)),
+        ({"date": "2023-05-02T00:00:00"}, datetime(2024, 5, 1, 10, tzinfo=UTC)),
+    ],
+)
+def test_of_two_times_the_possible_one_is_taken(read, more, sent):
+    got = read(json.dumps(CHAT | {"messages": [message(0, **more)]}))
+    assert [m.sent_at for m in got.messages] == [sent]
+    assert bool(got.notes) == (sent.tzinfo is None)
+
+
 def account() -> dict:
     return {
         "about": "Here is the data you requested. Remember: Telegram is ad free, it doesn't use your data.",

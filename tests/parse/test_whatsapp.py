@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
@@ -73,7 +74,30 @@ def test_text_in_the_file_is_never_lost_to_dates_in_it(read):
         name="_chat.txt",
     )
     assert got.texts == ["plan:\n18.9.2019 Berlin\n[1.9.19, 00:00:00] Bob: quoted\n99/99/2019, 16:37 - no date", "fine"]
-    assert [n.message for n in got.notes] == ["read 1 line with a date in another style as text"]
+    assert [(n.where, n.message) for n in got.notes] == [
+        ("line 4", "the date does not exist; the line is read as text of the message before it"),
+        ("", "read 1 line with a date in another style as text"),
+    ]
+
+
+@pytest.mark.parametrize("when", ["31/06/2019, 16:38", "45/13/2019, 16:38", "18/09/2019, 25:38", "18/09/2019, 16:61"])
+def test_a_message_at_a_time_that_does_not_exist_stays_its_sender_s(read, when):
+    got = read(
+        f"17/09/2019, 16:37 - Ana: one\n17/09/2019, 16:37 - Bob: two\n{when} - Ana: three\nmore\n"
+        "19/09/2019, 16:38 - Bob: four\n",
+        name="_chat.txt",
+    )
+    assert [(m.author, m.text) for m in got.messages] == [
+        ("Ana", "one"), ("Bob", "two"), ("Ana", "three\nmore"), ("Bob", "four")
+    ]  # fmt: skip
+    assert got.messages[2].sent_at is None
+    assert ("line 3", "the date or time does not exist; left open") in [(n.where, n.message) for n in got.notes]
+
+
+def test_a_date_in_the_other_order_is_noted(read):
+    got = read(dates("12/30/2024", "13/12/2024", "12/31/2024"), name="_chat.txt")
+    assert [m.text for m in got.messages] == ["x\n13/12/2024, 10:00 - Ana: x", "x"]
+    assert ["contradicts the order" in n.message for n in got.notes] == [True]
 
 
 def test_two_exports_in_one_file(read):
@@ -97,7 +121,6 @@ def dates(*days: str) -> str:
         (dates("12/30/2024", "13/12/2024", "12/31/2024"), (2024, 12, 31)),
         ("02/03/2024, 10:00 - Ana: IMG-20240203-WA0001.jpg (file attached)\n" + dates("02/04/2024"), (2024, 2, 4)),
         (dates("01/02/2024", "02/02/2024"), (2024, 2, 2)),
-        (dates("30/06/24", "31/06/24", "01/07/24"), (2024, 7, 1)),
     ],
 )
 def test_which_number_is_the_day(read, text, second):
@@ -300,7 +323,7 @@ def test_every_line_is_in_some_entry(rows):
     document = Document("x", len(data), lambda: io.BytesIO(data))
     survey = whatsapp._survey(document)
     orders = dict.fromkeys(survey.styles, "dmy")
-    entries = list(whatsapp._entries(document, "utf-8", orders, []))
+    entries = list(whatsapp._entries(document, "utf-8", orders, Counter(), []))
     kept = [line for entry in entries for line in entry.lines]
     wanted = [row.removesuffix("\r") if n < len(rows) - 1 else row for n, row in enumerate(rows)]
     headers = [found.rest if (found := whatsapp.parse_header(row)) and found.style in orders else row for row in wanted]

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from appliance.formats.sqlite import beside
 from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, existing, is_history
-from appliance.ingest.sources import DetectedDocument, detect_documents, is_ignored
+from appliance.ingest.litter import litter_reason
+from appliance.ingest.sources import DetectedDocument, detect_documents
 
 AIDER_HISTORY = ".aider.chat.history.md"
 
@@ -215,9 +216,10 @@ class Search:
                     if listed > MAX_EXPORT_FILES:
                         self.notes.append(f"Of {_shown(folder)} the first {MAX_EXPORT_FILES:,} files were looked at.")
                         return found
-                    if is_ignored(item.name) or item.name in _NOT_PROJECTS:
+                    is_folder = item.is_dir(follow_symlinks=False)
+                    if litter_reason(item.name, is_folder=is_folder) or item.name in _NOT_PROJECTS:
                         continue
-                    if item.is_dir(follow_symlinks=False):
+                    if is_folder:
                         inside.append(current / item.name)
                     elif item.name.lower().endswith(_EXPORT_ENDINGS) and item.is_file(follow_symlinks=False):
                         path = current / item.name

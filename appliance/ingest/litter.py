@@ -1,0 +1,55 @@
+"""What is no chat by its name alone: files of the operating system, unfinished downloads, caches, keys.
+
+A leading dot is no reason: coding agents keep their sessions in hidden folders (``.claude``, ``.codex``, ``.gemini``).
+"""
+
+from __future__ import annotations
+
+import re
+
+_SYSTEM = "a file of the operating system"
+_UNFINISHED = "still being written by a program"
+_PROGRAM = "a folder of a program's own files"
+_CACHE = "a cache"
+_BIN = "a folder of deleted files"
+_KEYS = "keys and passwords are not read"
+
+_FOLDERS = {
+    **dict.fromkeys(("__macosx", ".spotlight-v100", ".fseventsd", "system volume information"), _SYSTEM),
+    **dict.fromkeys((".git", ".hg", ".svn", ".bzr", "node_modules", "bower_components", "site-packages"), _PROGRAM),
+    **dict.fromkeys((".venv", "venv", ".tox", ".nox", ".cargo", ".rustup", ".gradle", ".m2", ".npm", ".nvm"), _PROGRAM),
+    **dict.fromkeys(("__pycache__", ".cache", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".thumbnails"), _CACHE),
+    **dict.fromkeys((".trash", ".trashes", ".trash-1000", "$recycle.bin"), _BIN),
+    **dict.fromkeys((".ssh", ".gnupg", ".aws", ".kube", ".password-store"), _KEYS),
+}
+_FILES = {
+    **dict.fromkeys((".ds_store", ".localized", "thumbs.db", "desktop.ini", "icon\r"), _SYSTEM),
+    **dict.fromkeys((".env", ".netrc", ".pgpass", ".credentials.json", "auth.json", "oauth_creds.json"), _KEYS),
+}
+_UNFINISHED_NAME = re.compile(
+    r"~\$.*|\.~lock\..*|\.nfs\w+|\.(?:com\.google\.chrome|org\.chromium|goutputstream|syncthing)[.-].*"
+    r"|.*\.(?:part|crdownload|tmp|partial|download|swp|bak~|icloud)",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMPANION = "._"
+
+
+def litter_reason(name: str, *, is_folder: bool) -> str:
+    """Why a file or a folder that the user did not name is not read, by its name; empty if it is read."""
+    lowered = name.lower()
+    if is_folder:
+        return _FOLDERS.get(lowered, "")
+    if lowered in _FILES:
+        return _FILES[lowered]
+    if name.startswith(_COMPANION):
+        return _SYSTEM
+    return _UNFINISHED if _UNFINISHED_NAME.fullmatch(name) else ""
+
+
+def path_litter(parts: tuple[str, ...] | list[str], *, is_folder: bool = False) -> tuple[int, str]:
+    """The number of leading parts of a relative path that lead to the first litter in it, and its reason; ``(0, "")``
+    if there is none."""
+    for number, part in enumerate(parts, 1):
+        if reason := litter_reason(part, is_folder=is_folder or number < len(parts)):
+            return number, reason
+    return 0, ""
