@@ -33,8 +33,10 @@ from appliance.resources import (
 from appliance.subscriptions import Events, Watcher
 from appliance.types import (
     BackupReport,
+    Discovery,
     IngestReport,
     Message,
+    OnDiscovered,
     OnEmbedded,
     OnFile,
     OnRead,
@@ -247,6 +249,18 @@ class Appliance:
             secrets=secrets, wait=wait,
         )  # fmt: skip
         return self._transport.send(request, follow)
+
+    def discover(self, *, seconds: float = 20.0, on_place: OnDiscovered = lambda path, done, left: None) -> Discovery:
+        """Look where histories lie on this machine; see ``requests.DiscoverRequest``.
+
+        Args:
+            seconds: How long conversations may be counted; what is not counted by then is estimated.
+            on_place: Called with the path that is counted next, how many have been counted, and how many are left.
+        """
+        return self._transport.send(
+            r.DiscoverRequest(seconds=seconds),
+            lambda progress: on_place(progress.file, progress.done, progress.pending),
+        )
 
     def watcher(
         self,

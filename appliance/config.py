@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -49,8 +49,8 @@ def load_with_origins(home: Home, environment: Mapping[str, str] | None = None) 
     return _validate(values, "settings", strict=False), origins
 
 
-def write_setting(home: Home, table: str, name: str, value: str) -> None:
-    """Set one text in ``config.toml``; everything else in the file stays as it is written.
+def write_setting(home: Home, table: str, name: str, value: str | Sequence[str]) -> None:
+    """Set one text, or a list of texts, in ``config.toml``; everything else in the file stays as it is written.
 
     Raises:
         ConfigError: The file, or the new value, is invalid. Nothing was changed.
@@ -65,8 +65,8 @@ def write_setting(home: Home, table: str, name: str, value: str) -> None:
     else:
         end = re.compile(r"(?m)^[ \t]*\[").search(text, header.end())
         body = text[header.end() : end.start() if end else len(text)]
-        present = re.compile(rf"(?m)^[ \t]*{name}[ \t]*=[^\n]*")
-        new = present.sub(lambda found: line, body, count=1) if present.search(body) else f"{line}\n{body}"
+        present = re.search(rf"(?m)^[ \t]*{name}[ \t]*=", body)
+        new = f"{line}\n{body}" if present is None else _replaced(body, present.start(), line)
         head = header[0] if header[0].endswith("\n") else f"{header[0]}\n"
         text = text[: header.start()] + head + new + text[header.end() + len(body) :]
     try:
@@ -75,6 +75,32 @@ def write_setting(home: Home, table: str, name: str, value: str) -> None:
         hint = f"Set {table}.{name} in the file yourself."
         raise ConfigError(f"The setting can't be written ({error}).", where=str(home.config), hint=hint) from error
     write_file_atomically(home.config, text.encode())
+
+
+def _replaced(body: str, start: int, line: str) -> str:
+    """The text with the setting that begins at ``start`` replaced; a list may take several lines."""
+    end = start
+    while (end := body.find("\n", end + 1)) >= 0:
+        try:
+            tomllib.loads(body[start:end])
+        except tomllib.TOMLDecodeError:
+            continue
+        return body[:start] + line + body[end:]
+    return f"{body[:start]}{line}\n"
+
+
+def add_watched(home: Home, paths: Iterable[str]) -> list[str]:
+    """Add folders and files to ``watch.folders`` in ``config.toml``. Returns those that were not there.
+
+    Raises:
+        ConfigError: The file is invalid. Nothing was changed.
+    """
+    watch = _from_file(home).get("watch", {})
+    present = list(_validate({"watch": watch}, str(home.config), strict=True).watch.folders)
+    added = [path for path in dict.fromkeys(paths) if path not in present]
+    if added:
+        write_setting(home, "watch", "folders", [*present, *added])
+    return added
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:

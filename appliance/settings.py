@@ -243,7 +243,7 @@ class JinaSettings(Section, frozen=True):
 
 class WatchSettings(Section, frozen=True):
     folders: tuple[str, ...] = ()
-    """Folders to watch besides the inbox in the home; in the environment separated like a PATH."""
+    """Folders and files to watch besides the inbox in the home; in the environment separated like a PATH."""
     settle: Annotated[float, Meta(ge=0.0, le=3600.0)] = 2.0
     """Seconds that a file must stay unchanged before it is read."""
     rescan: Annotated[float, Meta(ge=1.0)] = 600.0

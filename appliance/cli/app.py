@@ -23,6 +23,7 @@ from appliance.cli import (
     backup,
     bench,
     demo,
+    discover,
     facts,
     forget,
     index,
@@ -68,7 +69,7 @@ _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
 VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Getting started": {"demo": demo.demo},
-    "Import": {"ingest": ingest.ingest, "watch": watch.watch, "add": ingest.add},
+    "Import": {"discover": discover.discover, "ingest": ingest.ingest, "watch": watch.watch, "add": ingest.add},
     "Search and read": {
         "search": search.search,
         "context": search.context,

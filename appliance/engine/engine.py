@@ -14,13 +14,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
 from appliance.engine import embedding_api, rebuild_forecast
-from appliance.engine.home_database import open_database
+from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
 from appliance.engine.verification import verify
@@ -43,6 +42,7 @@ from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
     Context,
+    Discovery,
     Event,
     Hits,
     IngestReport,
@@ -88,11 +88,7 @@ class Engine:
         self._lock = lock
         self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
-        if not self._database.is_read_only and not sessions.default_ttl_applied(
-            self._database.read(), settings.session.ttl
-        ):
-            with self._database.write() as tx:
-                sessions.apply_default_ttl(tx, settings.session.ttl)
+        apply_default_ttl(self._database, settings.session.ttl)
         self.recorder, self.admission, self._message_scan = Metrics(), AdmissionControl(), MessageScan()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
@@ -145,8 +141,7 @@ class Engine:
                 raise
 
     def close(self) -> None:
-        """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
-        requests raise a StoreError. What waits goes on next time."""
+        """Answer running queries, stop the workers, and release the home. Later requests raise a StoreError."""
         self.admission.close()
         self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
@@ -159,9 +154,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -335,7 +328,7 @@ class Engine:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
         return IngestReport(
             files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
-            chunks=sum(tally.chunks for tally in tallies),
+            chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
@@ -344,13 +337,17 @@ class Engine:
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
         """See ``WatchRequest``."""
-        scope = self._scope(request.user_id, request.namespace)
-        keep_owners = request.user_id is None and not request.namespace
-        return self._ingestion.watch(request.folders, scope, keep_owners=keep_owners, once=request.once)
+        return self._ingestion.watch(request, self._scope(request.user_id, request.namespace))
 
     def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
         """See ``ListWatchedFoldersRequest``."""
         return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
+
+    def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
+        """See ``DiscoverRequest``."""
+        from appliance.engine.discovery import discover
+
+        return discover(request, self.home, self.settings.name, on_progress, self.admission.yield_to_queries)
 
     def embed_pending(self, request: r.EmbedRequest, on_progress: OnProgress) -> int:
         """See ``EmbedRequest``."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from appliance import paths
 from appliance.errors import DiskFull, StoreError
-from appliance.store import migrations
+from appliance.store import migrations, sessions
 from appliance.store.backup import snapshot
 from appliance.store.database import Database, ReadOnlyDatabase
 
@@ -34,3 +34,10 @@ def open_database(home: paths.Home, *, worker: bool) -> Database:
         with suppress(StoreError):  # its log would have to be applied first
             return ReadOnlyDatabase(home.database, is_disk_full=True)
         raise
+
+
+def apply_default_ttl(database: Database, ttl: int) -> None:
+    """Apply the default lifetime of sessions where the settings have changed it."""
+    if not database.is_read_only and not sessions.default_ttl_applied(database.read(), ttl):
+        with database.write() as tx:
+            sessions.apply_default_ttl(tx, ttl)

@@ -6,16 +6,22 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from appliance import __version__
+from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
+from appliance.ingest.batches import FileTally
+from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook
 from appliance.memory.working_memory import WorkingMemory
 from appliance.paths import Home
+from appliance.requests import WatchRequest
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
@@ -83,9 +89,10 @@ class Ingestion:
             yield_to_queries=self._admission.yield_to_queries,
             is_idle=self._admission.is_idle,
             publish=self._publish,
+            read_pages=read_pages,
         )
 
-    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[pipeline.FileTally]:
+    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[FileTally]:
         """Ingest files, folders and zips. Returns a tally of each file."""
         return list(pipeline.ingest(paths, context))
 
@@ -106,10 +113,9 @@ class Ingestion:
         self._wake_scheduler()
         return key
 
-    def watch(
-        self, folders: Sequence[str | os.PathLike[str]], scope: Scope, *, keep_owners: bool, once: bool
-    ) -> ProducerStream[WatchEvent]:
-        """Watch the inbox, the configured folders and ``folders``; see ``WatchRequest``."""
+    def watch(self, request: WatchRequest, scope: Scope) -> ProducerStream[WatchEvent]:
+        """Watch the inbox, the configured folders and those of the request; see ``WatchRequest``."""
+        keep_owners = request.user_id is None and not request.namespace
 
         def read(root: Path, file: Path) -> list[FileReport]:
             context = self.ingest_context(scope, keep_owners=keep_owners)
@@ -118,7 +124,7 @@ class Ingestion:
             return [tally.report() for tally in tallies]
 
         watcher = FolderWatcher(
-            self.watched_folders(folders),
+            self.watched_folders(request.folders),
             self._database,
             read,
             reader=__version__,
@@ -127,15 +133,27 @@ class Ingestion:
             excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
             on_read=lambda report: stream.put(WatchEvent(report)),
             on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
+            patterns_of=partial(patterns_of, machine=this_machine()),
         )
-        stream = ProducerStream[WatchEvent](lambda: watcher.run(once=once), watcher.stop, size=MAX_UNREAD_REPORTS)
+
+        def run() -> None:
+            # A program may have been removed, or an export deleted, since it was accepted.
+            for missing in (folder for folder in self._configured_folders() if not folder.exists()):
+                stream.put(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
+            watcher.run(once=request.once)
+
+        stream = ProducerStream[WatchEvent](run, watcher.stop, size=MAX_UNREAD_REPORTS)
         return stream
 
     def watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
-        """The inbox, the configured folders and ``folders``, without those inside another one.
+        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one.
 
         Raises:
-            HomeError: A folder does not exist.
+            HomeError: One of ``folders`` does not exist.
         """
-        named = (Path(folder).expanduser() for folder in (*self._settings.watch.folders, *folders))
-        return outermost_folders([self._home.inbox, *named])
+        named = (Path(folder).expanduser() for folder in folders)
+        configured = (folder for folder in self._configured_folders() if folder.exists())
+        return outermost_folders([self._home.inbox, *configured, *named])
+
+    def _configured_folders(self) -> list[Path]:
+        return [Path(folder).expanduser() for folder in self._settings.watch.folders]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ from appliance.ingest.chunk import Chunker, chunk_tokens
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
-from appliance.store import chunks, generation_states, generations, server_collections, token_places
+from appliance.store import chunk_spans, chunks, generation_states, generations, server_collections, token_places
 from appliance.store.check import ModelWindow
 from appliance.store.database import Database
 from appliance.store.generation_states import Chunking, Generation
@@ -178,6 +178,11 @@ class ServingGeneration:
 
     def _ledger_for_reading(self, generation: Generation) -> tuple[int, VectorLedger]:
         return generation.id, generations.ledger_for_reading(self._home, self._database, generation)
+
+    def count_chunks(self, messages: Sequence[int]) -> int:
+        """How many chunks messages have in it now."""
+        found = self.current()
+        return chunk_spans.count_of(self._database.read(), found.id, messages) if found else 0
 
     # --- what its model reads ----------------------------------------------------------------------------
 

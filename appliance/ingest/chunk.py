@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.passages import ChunkSpan, passage
+from appliance.store.scripts import is_mostly_unspaced
 
 CountTokens = Callable[[Sequence[str]], list[int]]
 
 PIECE_CHARACTERS = 160
 """The size of the small pieces: a sentence or a few lines of code, so that an overlap can be one sentence."""
+
+MIN_UNSPACED_PIECE_CHARACTERS = 8
+"""The least size of a piece in a script without spaces, where a character is about a token: pieces are as small as half
+the overlap, because one of ``PIECE_CHARACTERS`` would be longer than all of it."""
 
 MAX_CHARACTERS_PER_TOKEN = 8
 """The most characters of a chunk for each token of the window, whatever the tokenizer counts: some count a line of
@@ -98,13 +103,14 @@ class Chunker:
             return []
         special, *framed = self.count_tokens(["", *(passage(message.author, "") for message in messages)])
         capacities = [max(self.window - frame, self.window // 2) for frame in framed]
+        overlaps = [int(capacity * self.overlap) for capacity in capacities]
         texts = [message.text for message in messages]
         packed: list[list[ChunkSpan]] = []
-        for text, capacity, (starts, weights) in zip(
-            texts, capacities, self._pieces(texts, capacities, special), strict=True
+        for text, capacity, overlap, (starts, weights) in zip(
+            texts, capacities, overlaps, self._pieces(texts, capacities, overlaps, special), strict=True
         ):
             bounds = [*starts, len(text)]
-            runs = _pack(weights, _boundary_strengths(text, bounds), capacity, int(capacity * self.overlap))
+            runs = _pack(weights, _boundary_strengths(text, bounds), capacity, overlap)
             packed.append([ChunkSpan(bounds[first], bounds[last]) for first, last in runs])
         return [_without_contained(spans) for spans in self._halve_until_fitting(messages, packed)]
 
@@ -135,10 +141,10 @@ class Chunker:
             ]
 
     def _pieces(
-        self, texts: Sequence[str], capacities: Sequence[int], special: int
+        self, texts: Sequence[str], capacities: Sequence[int], overlaps: Sequence[int], special: int
     ) -> list[tuple[list[int], list[int]]]:
         """The starts of the pieces of each text, and their numbers of tokens."""
-        starts = [_fine_cuts(text) for text in texts]
+        starts = [_fine_cuts(text, overlap) for text, overlap in zip(texts, overlaps, strict=True)]
         weights: list[list[int]] = [[] for _ in texts]
         unfinished: Sequence[int] = range(len(texts))
         while unfinished:
@@ -177,7 +183,8 @@ def _without_contained(spans: Sequence[ChunkSpan]) -> list[ChunkSpan]:
     return kept
 
 
-def _fine_cuts(text: str) -> list[int]:
+def _fine_cuts(text: str, overlap: int) -> list[int]:
+    """Where the pieces of a text begin; ``overlap`` is how many tokens two chunks share."""
     from semantic_text_splitter import MarkdownSplitter
 
     splitter = MarkdownSplitter(PIECE_CHARACTERS, trim=False)
@@ -187,7 +194,21 @@ def _fine_cuts(text: str) -> list[int]:
         for first, last in itertools.pairwise([0, *_cuts_in_long_lines(text), len(text)])
         for start, _ in splitter.chunk_indices(text[first:last])
     }
-    return sorted({0, *cuts} - {len(text)})
+    starts = sorted({0, *cuts} - {len(text)})
+    return starts if text.isascii() else [*_with_unspaced_cuts(text, starts, overlap)]
+
+
+def _with_unspaced_cuts(text: str, starts: Sequence[int], overlap: int) -> Iterator[int]:
+    """The starts of the pieces, and those of smaller ones within pieces of scripts without spaces."""
+    from semantic_text_splitter import MarkdownSplitter
+
+    size = min(PIECE_CHARACTERS, max(MIN_UNSPACED_PIECE_CHARACTERS, overlap // 2))
+    splitter = MarkdownSplitter(size, trim=False)
+    for start, stop in itertools.pairwise([*starts, len(text)]):
+        piece = text[start:stop]
+        yield start
+        if overlap and len(piece) > size and is_mostly_unspaced(piece):
+            yield from (start + at for at, _ in splitter.chunk_indices(piece) if at)
 
 
 def _cuts_in_long_lines(text: str) -> list[int]:

@@ -44,7 +44,12 @@ def split_at_edits(batch: Sequence[MessageInsert]) -> Iterator[list[MessageInser
 
 
 def compare_with_store(
-    tx: sqlite3.Connection, session: int, batch: Sequence[MessageInsert], progress: SessionProgress | None = None
+    tx: sqlite3.Connection,
+    session: int,
+    batch: Sequence[MessageInsert],
+    progress: SessionProgress | None = None,
+    *,
+    is_new_session: bool = False,
 ) -> DedupResult:
     """Compare a run of messages with the store, by id.
 
@@ -54,11 +59,12 @@ def compare_with_store(
         batch: The messages, from ``split_at_edits``.
         progress: The progress of the file that they come from; None for messages that were added by hand. In a file an
             earlier form of a message is not a change, because an older export may be read again.
+        is_new_session: Whether the session has no messages yet, so that none need be looked for.
     """
     by_id = {message.external_id: message for message in batch}
-    stored = messages.stored_states(tx, session, list(by_id))
+    stored = {} if is_new_session else messages.stored_states(tx, session, list(by_id))
     new, last_position = _place_new(
-        tx, session, list(by_id.values()), stored, progress.last_position if progress else None
+        tx, session, list(by_id.values()), stored, progress.last_position if progress else None, is_new_session
     )
     if progress is not None:
         progress.last_position = last_position
@@ -96,6 +102,7 @@ def _place_new(
     batch: Sequence[MessageInsert],
     stored: Mapping[str, StoredState],
     last_position: MessagePosition | None,
+    is_new_session: bool,
 ) -> tuple[list[MessageInsert], MessagePosition | None]:
     """The messages that the store lacks, each placed after the message before it in the file, and the place of the last
     message of the batch. ``last_position`` is the place of the message before the batch in the file."""
@@ -112,11 +119,14 @@ def _place_new(
         last_position, run = MessagePosition(known.order_at, known.position), []
     if run:
         if last_position is None:
-            end = messages.last_order_key(tx, session)
+            end = None if is_new_session else messages.last_order_key(tx, session)
             last_position = MessagePosition(*end) if end else MessagePosition(run[0].order_at, -POSITION_STEP)
-        placed += _interpolate(
-            last_position, run, messages.next_position(tx, session, last_position.order_at, last_position.position)
+        following = (
+            None
+            if is_new_session
+            else messages.next_position(tx, session, last_position.order_at, last_position.position)
         )
+        placed += _interpolate(last_position, run, following)
         last_position = MessagePosition(placed[-1].order_at, placed[-1].position)
     return placed, last_position
 

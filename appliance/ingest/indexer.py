@@ -1,9 +1,10 @@
 """Drains the outbox: gives every waiting chunk its vector and its point, first those of messages, then of summaries.
 
-A batch takes chunks from the outbox, highest priority first; embeds the texts that have no vector yet; appends the
-vectors to the ledger; puts the points; and, once ledger and index have reached the disk, removes the chunks from the
-outbox, in the transaction that also links the messages with their variants. An interrupted batch is repeated with the
-same result. While queries run, batches and the steps within them are small, and each step yields to queries first.
+A batch takes chunks from the outbox, highest priority first; splits those that are too long, which a large import has
+stored as whole messages; embeds the texts that have no vector yet; appends the vectors to the ledger; puts the points;
+and, once ledger and index have reached the disk, removes the chunks from the outbox, in the transaction that also links
+the messages with their variants. An interrupted batch is repeated with the same result. While queries run, batches and
+the steps within them are small, and each step yields to queries first.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 
 from appliance.errors import EmbeddingApiError
 from appliance.ingest import near_duplicates
+from appliance.ingest.chunk import Chunker
 from appliance.runtime.metrics import Metrics
 from appliance.store import chunks, outbox, summary_chunks, token_places, visibility
-from appliance.store.chunks import OutboxItem, PendingChunk
+from appliance.store.chunks import ChunkableMessage, OutboxItem, PendingChunk
 from appliance.store.database import Database
 from appliance.store.index.protocol import IndexPoint, PointFields, VectorIndex
 from appliance.store.passages import Passage, SplitMessage
@@ -50,6 +52,9 @@ API_CALLS_PER_BATCH = 4
 EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES = 64, 2
 """Texts embedded in one step, which takes about 0.2 s or 6 ms on two cores."""
 _EMBED_STEPS = (EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES)
+
+SPLIT_STEP_MESSAGES, SPLIT_STEP_MESSAGES_DURING_QUERIES = 256, 8
+"""Messages split in one step, which takes some 40 ms or 1 ms."""
 
 UPSERT_STEP_POINTS, UPSERT_STEP_POINTS_DURING_QUERIES = 250, 16
 """Points put in one step, which takes about 60 ms or 4 ms, during which no search can read the index."""
@@ -104,6 +109,8 @@ class IndexingContext:
     """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
     max_batch_chunks: int = 0
     """The most chunks of a batch; 0 for as many as are usual."""
+    chunker: Chunker | None = None
+    """Splits messages that were stored as one chunk; None in a generation that has none of them."""
 
     @property
     def batch_chunks(self) -> int:
@@ -162,11 +169,11 @@ def put_chunks(
 ) -> int:
     """Put up to ``limit`` chunks of messages, and link the messages with their variants; returns their number. Only
     chunks of ``messages``, if it is not None."""
-    pending: Sequence[PendingChunk]
-    if messages is None:
-        pending = _next_puts(context, limit, up_to_ticket)
-    else:
-        pending = chunks.next_puts(context.database.read(), context.generation, limit, messages, up_to_ticket)
+    fitting: set[int] = set()
+    while True:
+        pending = _next_puts(context, limit, up_to_ticket, messages)
+        if not _split_long(context, pending, fitting):
+            break
     if not pending:
         return 0
     context.index.require_ready()
@@ -182,10 +189,33 @@ def put_chunks(
     return len(pending)
 
 
-def _next_puts(context: IndexingContext, limit: int, up_to_ticket: int) -> Sequence[PendingChunk]:
-    """The next ``limit`` chunks; more if none of those has to be embedded and there is time."""
+def _split_long(context: IndexingContext, pending: Sequence[PendingChunk], fitting: set[int]) -> bool:
+    """Split those chunks that are too long for the model: messages that were stored as a whole. Returns whether there
+    were any. ``fitting`` collects the chunks that were examined and are short enough."""
+    if context.chunker is None:
+        return False
+    whole = [chunk for chunk in pending if chunk.is_whole and chunk.row is None and chunk.chunk not in fitting]
+    any_split = False
+    for step in _steps(context, whole, SPLIT_STEP_MESSAGES, SPLIT_STEP_MESSAGES_DURING_QUERIES):
+        texts = [ChunkableMessage(chunk.message, chunk.author, chunk.text, True, 0) for chunk in step]
+        spans_by_chunk = [*zip(step, context.chunker.split(texts), strict=True)]
+        fitting.update(chunk.chunk for chunk, spans in spans_by_chunk if len(spans) < 2)
+        if too_long := [(chunk, spans) for chunk, spans in spans_by_chunk if len(spans) > 1]:
+            with context.database.write() as tx:
+                outbox.split(tx, context.generation, too_long)
+            any_split = True
+    return any_split
+
+
+def _next_puts(
+    context: IndexingContext, limit: int, up_to_ticket: int, messages: Collection[int] | None
+) -> Sequence[PendingChunk]:
+    """The next ``limit`` chunks; more if none of those has to be embedded and there is time. Only chunks of
+    ``messages``, if it is not None."""
     db = context.database.read()
-    found = chunks.next_puts(db, context.generation, limit, up_to_ticket=up_to_ticket)
+    found = chunks.next_puts(db, context.generation, limit, messages, up_to_ticket)
+    if messages is not None:
+        return found
     if limit == BATCH_CHUNKS == len(found) and all(chunk.row is not None for chunk in found):
         more = chunks.next_puts(db, context.generation, BATCH_EMBEDDED_CHUNKS, up_to_ticket=up_to_ticket)
         return list(takewhile(lambda chunk: chunk.row is not None, more)) or found

@@ -10,9 +10,9 @@ Two conversational messages of one scope and one role are linked
   characters;
 - by ``meaning``: the cosine of their vectors, within one session, one author and one day.
 
-A statement with another number is another statement ("the train leaves at 9", "at 10"), so near-duplicates must have
-the same numbers. Links by text are symmetric and transitive, so the groups do not depend on the order in which messages
-arrive.
+A statement with another number or an opposite word is another statement ("the train leaves at 9", "at 10"; "the
+northern ferry", "the southern ferry"), so near-duplicates must have the same of them (``decisive_words``). Links by
+text are symmetric and transitive, so the groups do not depend on the order in which messages arrive.
 
 MinHash: A. Broder, "On the resemblance and containment of documents" (1997).
 """
@@ -31,6 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.languages import LANGUAGES
+from appliance.languages.language import full_names
 from appliance.store import messages, variants
 from appliance.store.scripts import is_question, split_unspaced
 from appliance.store.variants import BAND_COUNT, ComparableMessage, NearbyMessage
@@ -81,6 +83,22 @@ _WORD = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 
+_OPPOSITES = {
+    word: group
+    for group, words in enumerate(
+        several
+        for language in LANGUAGES
+        for several in (
+            *language.opposites,
+            "|".join(full_names(language.temporal.months)),
+            "|".join(full_names(language.temporal.weekdays)),
+            "|".join(language.temporal.numbers[1:]),  # the first one is an article in some languages
+        )
+    )
+    for word in words.split("|")
+}
+"""The words of which another one of the same group makes another statement, with their groups."""
+
 ReadVectors = Callable[[Sequence[int]], NDArray[np.float32]]
 """Returns the vectors of ledger rows."""
 
@@ -93,6 +111,14 @@ class MessageSignature:
     text: str
     digest: int
     bands: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What texts are compared by."""
+
+    decisive: list[str]
+    shingles: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +193,25 @@ def numbers(text: str) -> list[str]:
     return sorted(_NUMBER.findall(text))
 
 
+def decisive_words(text: str) -> list[str]:
+    """Return what two near-duplicates must have in common: the numbers of a text, and its words of which another one
+    makes it another statement. In lower case, sorted.
+
+    >>> decisive_words("the Northern ferry leaves on Monday at 9")
+    ['9', 'monday', 'northern']
+    """
+    return sorted([*numbers(text), *(word for word in _WORD.findall(text.lower()) if word in _OPPOSITES)])
+
+
+def are_opposed(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the decisive words of two texts exclude that they mean the same: other numbers, or opposite words."""
+    if [word for word in first if word.isdigit()] != [word for word in second if word.isdigit()]:
+        return True
+    differing = set(first) ^ set(second)
+    groups = [{_OPPOSITES[word] for word in words if word in differing} for words in (first, second)]
+    return not groups[0].isdisjoint(groups[1])
+
+
 def minhashes(shingle_sets: Sequence[frozenset[str]]) -> NDArray[np.uint32]:
     """Return the MinHash of each of the sets, which are not empty: the least hash of its shingles under each
     permutation, shape (len(shingle_sets), ``BAND_COUNT * ROWS_PER_BAND``), little-endian.
@@ -213,7 +258,7 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 
 def link_by_text(tx: sqlite3.Connection, found: Sequence[MessageSignature]) -> None:
     """Store fingerprints, and link each message with one of equal text, or else with its near-duplicates."""
-    shingle_cache: dict[int, frozenset[str]] = {}
+    shingle_cache: dict[int, _Words] = {}
     for signature in found:
         key = signature.message.id
         exact_match = variants.find_exact_duplicate(tx, signature.message, signature.digest, signature.text)
@@ -226,13 +271,13 @@ def link_by_text(tx: sqlite3.Connection, found: Sequence[MessageSignature]) -> N
 
 
 def _near_duplicates(
-    tx: sqlite3.Connection, signature: MessageSignature, bands: Sequence[int], shingle_cache: dict[int, frozenset[str]]
+    tx: sqlite3.Connection, signature: MessageSignature, bands: Sequence[int], shingle_cache: dict[int, _Words]
 ) -> Iterator[int]:
-    """The near-duplicates of a text, one of each group. ``shingle_cache`` has shingles by message."""
+    """The near-duplicates of a text, one of each group. ``shingle_cache`` has the words of messages."""
     candidates = variants.find_band_matches(tx, signature.message, bands, MAX_CANDIDATES)
     if not candidates:
         return
-    own_shingles, own_numbers = shingles(signature.text), numbers(signature.text)
+    own = _Words(decisive_words(signature.text), shingles(signature.text))
     groups = variants.group_numbers(tx, candidates)
     linked_groups: set[int] = set()
     for candidate in candidates:
@@ -243,8 +288,9 @@ def _near_duplicates(
             text = variants.normalize_text(messages.texts(tx, [candidate])[candidate])
             if len(shingle_cache) >= MAX_CACHED_SHINGLE_SETS:
                 shingle_cache.clear()
-            shingle_cache[candidate] = shingles(text) if numbers(text) == own_numbers else frozenset()
-        if jaccard(own_shingles, shingle_cache[candidate]) >= MIN_JACCARD:
+            shingle_cache[candidate] = _Words(decisive_words(text), shingles(text))
+        words = shingle_cache[candidate]
+        if words.decisive == own.decisive and jaccard(own.shingles, words.shingles) >= MIN_JACCARD:
             if candidate in groups:
                 linked_groups.add(groups[candidate])
             yield candidate
@@ -323,12 +369,16 @@ def _similar_pairs(
     if not pairs:
         return
     texts = messages.texts(tx, {segment[i].id for pair in pairs for i in pair[:2]})
-    numbers_of = {key: numbers(text) for key, text in texts.items()}
+    decisive_in = {key: decisive_words(text) for key, text in texts.items()}
     is_question_of = {key: is_question(text) for key, text in texts.items()}
     for i, j, similarity in pairs:
         first, second = segment[i].id, segment[j].id
         threshold = MIN_QUESTION_COSINE if is_question_of[first] and is_question_of[second] else MIN_COSINE
-        if group[i] != group[j] and similarity >= threshold and numbers_of[first] == numbers_of[second]:
+        if (
+            group[i] != group[j]
+            and similarity >= threshold
+            and not are_opposed(decisive_in[first], decisive_in[second])
+        ):
             group[group == group[j]] = group[i]
             yield first, second
 

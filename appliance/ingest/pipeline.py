@@ -7,7 +7,7 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,19 +15,20 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
-import msgspec
-
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
 from appliance.ingest import attached_files, dedup, sources
+from appliance.ingest.batches import FileTally, MessageBatch, batches
 from appliance.ingest.chunk import Chunker
-from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.ingest.normalize import normalize, start_session
+from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
-from appliance.secrets.detector import find_in_texts
+from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
     attachments,
+    chunk_spans,
     chunks,
     conversation_time,
     lexical,
@@ -42,30 +43,18 @@ from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
-from appliance.store.sql import to_json
 from appliance.store.tombstones import MessageOrigin
-from appliance.types import (
-    AttachedFile,
-    Event,
-    FileReport,
-    FileStatus,
-    InputProblem,
-    MessageRecord,
-    Record,
-    Scope,
-    SessionRecord,
-    StateRecord,
-)
-
-BATCH_MESSAGES = 1_000
-BATCH_CHARACTERS = 4_000_000
-"""A batch ends at the first of these two limits. Each commit costs a disk flush, and a batch is held in memory."""
-
-BATCH_MESSAGES_DURING_QUERIES = 100
-"""Messages of a batch while queries run: another writer has to wait for the whole batch, which yields to queries."""
+from appliance.types import Event, InputProblem, MessageRecord, Scope, SessionRecord, StateRecord
 
 STEP_MESSAGES = 10
-"""Messages that are indexed or chunked before queries may run again: a few milliseconds."""
+"""Messages that are indexed and split before queries may run again: a few milliseconds."""
+
+UNSPLIT_STEP_MESSAGES = 50
+"""The same for messages that are not split."""
+
+SPLIT_AT_ONCE_BYTES = 1 << 20
+"""The long messages of a larger document are stored as one chunk each, and split by the indexer: to count their tokens
+takes as long as everything else."""
 
 MARK_STEP_MESSAGES = 100
 """Messages that are searched for secrets in one go, in about a millisecond: most of the time of one is that of the
@@ -73,6 +62,14 @@ call."""
 
 ScoreImportance = Callable[[MessageInsert], float]
 """Returns the score of a message's words, 0 to 1."""
+
+
+def pages_here(detected: sources.DetectedDocument, context: IngestContext) -> Iterator[MessagePage]:
+    """Yield the pages of a document."""
+    document = detected.document
+    known = partial(attachments.known_digests, context.database.read(), document.name)
+    records = attached_files.with_files(detected.parser.parse(document), document, known)
+    return pages(records, context.yield_to_queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +93,7 @@ class IngestContext:
         yield_to_queries: Called between small steps of reading and storing; waits while queries run.
         is_idle: Returns whether no query runs, so that batches may be large.
         publish: Called with an event for each document.
+        read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
     """
 
     database: Database
@@ -113,42 +111,7 @@ class IngestContext:
     yield_to_queries: Callable[[], None] = lambda: None
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
-
-
-@dataclass(slots=True)
-class FileTally:
-    """The growing counts of one file; ``report`` gives the final ones."""
-
-    path: str
-    format: str | None = None
-    conversations: int = 0
-    messages: int = 0
-    new: int = 0
-    updated: int = 0
-    duplicates: int = 0
-    chunks: int = 0
-    forgotten: int = 0
-    status: FileStatus | None = None
-    errors: list[InputProblem] = field(default_factory=list)
-    notes: list[InputProblem] = field(default_factory=list)
-
-    def report(self) -> FileReport:
-        status = self.status or ("ok" if not self.errors else "partial" if self.messages else "failed")
-        return FileReport(
-            self.path, self.format, status, self.conversations, self.messages, self.new, self.updated,
-            self.duplicates, tuple(self.errors), tuple(self.notes),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class MessageBatch:
-    """The messages of one transaction by session, in the order of the file, and what else comes after them."""
-
-    progress_by_session: dict[str, SessionProgress]
-    messages: dict[str, list[MessageInsert]]
-    state: list[StateRecord] = field(default_factory=list)
-    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
-    """What is known of attached files, by session and by the external id of the message."""
+    read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -174,9 +137,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     tally = FileTally(document.name, detected.format)
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
-            digests = partial(attachments.known_digests, context.database.read(), document.name)
-            records = attached_files.with_files(detected.parser.parse(document), document, digests)
-            for batch in batches(records, tally, context.yield_to_queries, context.is_idle):
+            for batch in batches(context.read_pages(detected, context), tally, context.is_idle):
                 store(batch, document, context, tally)
                 context.progress(document.name, tally.messages)
     except InputError as error:
@@ -210,46 +171,6 @@ def _unread_tally(source: sources.UnreadSource) -> FileTally:
     return FileTally(source.path, status=source.status, errors=errors, notes=list(source.notes))
 
 
-def batches(
-    records: Iterable[Record],
-    tally: FileTally,
-    yield_to_queries: Callable[[], None] = lambda: None,
-    is_idle: Callable[[], bool] = lambda: True,
-) -> Iterator[MessageBatch]:
-    """Yield records as normalized messages, in batches; problems are added to the tally."""
-    progress_by_session: dict[str, SessionProgress] = {}
-    batch: dict[str, list[MessageInsert]] = {}
-    other: list[StateRecord] = []
-    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = {}
-    count = characters = 0
-    for record in records:
-        yield_to_queries()
-        if isinstance(record, InputProblem):
-            (tally.notes if record.harmless else tally.errors).append(record)
-        elif isinstance(record, SessionRecord):
-            if record.key not in progress_by_session:
-                progress_by_session[record.key] = start_session(record)
-                tally.conversations += 1
-        else:
-            if isinstance(record, StateRecord):
-                other.append(record)
-            else:
-                message = normalize(record, progress_by_session[record.session])
-                batch.setdefault(record.session, []).append(message)
-                if record.files:
-                    files.setdefault(record.session, {})[message.external_id] = record.files
-                characters += len(record.text)
-            count += 1
-            limit = BATCH_MESSAGES if is_idle() else BATCH_MESSAGES_DURING_QUERIES
-            if count >= limit or characters >= BATCH_CHARACTERS:
-                tally.messages += count - len(other)
-                yield MessageBatch(progress_by_session, batch, other, files)
-                batch, other, files, count, characters = {}, [], {}, 0, 0
-    tally.messages += count - len(other)
-    if batch or other:
-        yield MessageBatch(progress_by_session, batch, other, files)
-
-
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
     """Store one batch in one transaction, so that database, full text and outbox agree even after an interruption."""
     with context.database.write() as tx:
@@ -257,7 +178,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
         source: int | None = None
         for key, incoming in batch.messages.items():
             incoming = _without_forgotten(tx, key, batch, context, tally)
-            if context.drop_secrets:
+            if context.drop_secrets and any(message.secrets is None for message in incoming):
                 incoming = without_secrets(incoming)
             if not incoming:
                 continue
@@ -271,7 +192,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.duplicates += left_out
             for run in dedup.split_at_edits(incoming):
                 context.yield_to_queries()
-                found = dedup.compare_with_store(tx, session, run, batch.progress_by_session[key])
+                progress = batch.progress_by_session[key]
+                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new)
                 conversation_time.set_times(
                     tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
                 )
@@ -283,7 +205,12 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
                 sessions.set_missing_title(tx, session, user_texts)
-        tally.chunks += index_changes(tx, change, context)
+        is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run
+        made = index_changes(tx, change, context, split=is_split)
+        if is_split:
+            tally.chunks += made
+        else:
+            tally.unsplit.extend(change.written)
         for record in batch.state:
             _apply_state(tx, record, context, tally)
 
@@ -347,24 +274,14 @@ def add(
         return messages.stored_states(tx, session, [external_id])[external_id].id
 
 
-def without_secrets(incoming: Sequence[MessageInsert]) -> list[MessageInsert]:
-    """Return messages with the secrets of their texts and metadata dropped."""
-    found = find_in_texts([part for message in incoming for part in (message.text, message.metadata)])
-    kept = list(incoming)
-    for number in {place // 2 for place in found}:
-        message = kept[number]
-        metadata = to_json(drop_secrets(msgspec.json.decode(message.metadata)))
-        kept[number] = replace(message, text=drop_secrets(message.text), metadata=metadata)
-    return kept
-
-
 @dataclass(slots=True)
 class BatchChange:
-    """The messages that a transaction has written and still has to index: in the full text, as chunks, and again
-    because they have new neighbours."""
+    """What a transaction still has to index: the messages that it has written, by key and in their last form, and those
+    that have new neighbours."""
 
-    to_index: set[int] = field(default_factory=set)
-    to_chunk: list[ChunkableMessage] = field(default_factory=list)
+    written: dict[int, ChunkableMessage] = field(default_factory=dict)
+    secrets: dict[int, Sequence[SecretSpan]] = field(default_factory=dict)
+    """The secrets of those messages in which they were looked for already."""
     neighbours: set[int] = field(default_factory=set)
 
 
@@ -396,38 +313,47 @@ def write(
         if is_new_session
         else neighbours.affected_neighbours(tx, session, arriving) | neighbours.with_neighbours(tx, changed)
     )
-    # Messages that are not in the index yet can't be removed from it.
-    lexical.remove_from_index(tx, set(changed) - change.to_index)
-    importances = [score_importance(message) if score_importance else None for message in arriving]
+    if changed:
+        # Messages that are not in the index yet can't be removed from it.
+        lexical.remove_from_index(tx, set(changed) - change.written.keys())
+        chunks.delete(tx, changed)
+    importances = [
+        message.importance if message.importance is not None or not score_importance else score_importance(message)
+        for message in arriving
+    ]
     keys = messages.insert(tx, session, source, found.new, importances[: len(found.new)])
     for (key, message), value in zip(found.changed, importances[len(found.new) :], strict=True):
         messages.revise(tx, key, source, message, value)
-    chunks.delete(tx, changed)
-    change.to_index.update(changed, keys)
     change.neighbours |= affected.difference(changed)
     for key, m, value in zip([*keys, *changed], arriving, importances, strict=True):
         importance = PINNED_IMPORTANCE if m.pinned else DEFAULT_IMPORTANCE if value is None else value
-        change.to_chunk.append(ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance))
+        change.written[key] = ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance)
+        change.secrets.pop(key, None)
+        if m.secrets is not None:
+            change.secrets[key] = m.secrets
 
 
-def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext) -> int:
-    """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks."""
-    to_index = sorted(change.to_index)
-    for at in range(0, len(to_index), STEP_MESSAGES):
-        context.yield_to_queries()
-        lexical.add_to_index(tx, to_index[at : at + STEP_MESSAGES])
-    # If a message was written twice, its last form counts.
-    to_chunk = list({message.id: message for message in change.to_chunk}.values())
-    chunks.requeue(tx, change.neighbours.difference(message.id for message in to_chunk))
+def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestContext, *, split: bool = True) -> int:
+    """Add everything written to the full text, the chunks and the outbox; returns the number of new chunks. Without
+    ``split``, each message is one chunk for now."""
+    written = [change.written[key] for key in sorted(change.written)]
+    chunks.requeue(tx, change.neighbours.difference(change.written))
     generation, chunker = context.target()
     made = 0
-    for at in range(0, len(to_chunk), STEP_MESSAGES):
+    step_messages = STEP_MESSAGES if split else UNSPLIT_STEP_MESSAGES
+    for at in range(0, len(written), step_messages):
         context.yield_to_queries()
-        step = to_chunk[at : at + STEP_MESSAGES]
-        made += chunks.insert(tx, generation, [*zip(step, chunker.split(step), strict=True)])
-    for at in range(0, len(to_chunk), MARK_STEP_MESSAGES):
+        step = written[at : at + step_messages]
+        lexical.add_texts(tx, ((message.id, message.text) for message in step))
+        spans = chunker.split(step) if split else map(chunk_spans.whole, step)
+        made += chunks.insert(tx, generation, [*zip(step, spans, strict=True)])
+    for at in range(0, len(written), MARK_STEP_MESSAGES):
         context.yield_to_queries()
-        secrets.replace_marks(tx, {message.id: message.text for message in to_chunk[at : at + MARK_STEP_MESSAGES]})
+        step = written[at : at + MARK_STEP_MESSAGES]
+        found = {message.id: change.secrets[message.id] for message in step if message.id in change.secrets}
+        secrets.replace_found(tx, found)
+        if unsearched := {message.id: message.text for message in step if message.id not in found}:
+            secrets.replace_marks(tx, unsearched)
     return made
 
 

@@ -73,11 +73,14 @@ class UnreadSource:
 
 @dataclass(frozen=True, slots=True)
 class DetectedDocument:
-    """A document with its format and parser; ``format`` is None if the document is empty."""
+    """A document with its format and parser; ``format`` is None if the document is empty. ``source`` is the path in
+    which it was found, ``within`` the watched folder of that."""
 
     document: Document
     format: str | None
     parser: Parser
+    source: Path = Path()
+    within: Path | None = None
 
 
 def detect_documents(
@@ -102,7 +105,7 @@ def detect_documents(
                 result = item
             else:
                 try:
-                    result = DetectedDocument(item, *detect(item, forced))
+                    result = DetectedDocument(item, *detect(item, forced), Path(path), within)
                 except InputError as error:
                     result = _unrecognised(item, error)
             has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status == "failed"

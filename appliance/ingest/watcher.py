@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from appliance.errors import HomeError
+from appliance.formats import sqlite
+from appliance.ingest.discovery.places import is_history
 from appliance.ingest.litter import litter_reason, path_litter
 from appliance.store import watched_files
 from appliance.store.database import Database
@@ -39,6 +41,8 @@ POLL_INTERVAL_SECONDS = 30.0
 """The time between two scans where the operating system does not report changes."""
 
 _READ_BYTES = 1 << 20
+_DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3", ".vscdb")
+_BESIDE_DATABASE = tuple(name + beside for name in _DATABASE_ENDINGS for beside in sqlite.SIDE_FILES)
 
 ReadFile = Callable[[Path, Path], Sequence[FileReport]]
 """Called with a watched folder and a file in it: ingests the file and returns the results."""
@@ -74,26 +78,29 @@ class FolderWatcher:
         owner: str = "",
         intervals: WatchIntervals,
         excluded: Iterable[Path] = (),
+        patterns_of: Callable[[Path], tuple[str, ...]] = lambda folder: (),
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
         """Check the folders; ``run`` watches them.
 
         Args:
-            folders: The folders to watch.
+            folders: The folders to watch, and single files.
             database: Where the queue and the results are stored.
             read: Ingests a file.
             reader: The version of the program: files that another version could not read completely are tried again.
             owner: The user for whom files are read: files that were read for another user are read again.
             intervals: How long to wait.
             excluded: Folders that are never read, such as the home itself.
+            patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
+                litter.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
 
         Raises:
             HomeError: A folder does not exist.
         """
-        self.folders = outermost_folders(folders)
+        self.roots = [_root(path, patterns_of) for path in outermost_folders(folders)]
         self._database = database
         self._read = read
         self._reader = reader
@@ -124,7 +131,7 @@ class FolderWatcher:
             scanned = float("-inf")
             while not self._stopping.is_set():
                 if time.monotonic() - scanned >= self._intervals.rescan:
-                    self._queue_changed(file for folder in self.folders for file in self.scan(folder, folder))
+                    self._queue_changed(file for root in self.roots for file in self.scan(root.path, root))
                     scanned = time.monotonic()
                 self._queue_changed(self._changed_entries())
                 pause = self._read_settled()
@@ -136,9 +143,13 @@ class FolderWatcher:
 
     # --- finding ------------------------------------------------------------------------------------------
 
-    def scan(self, folder: Path, root: Path) -> Iterator[WatchedEntry]:
-        """Yield the files in a folder and its subfolders, without litter and without links that lead out of
-        ``root``. Reports a folder that can't be read once."""
+    def scan(self, folder: Path, root: WatchRoot) -> Iterator[WatchedEntry]:
+        """Yield the files in a folder and its subfolders that ``root`` selects, without links that lead out of it; or
+        the one file that is watched. Reports a folder that can't be read once."""
+        if root.is_file:
+            with self._reporting(root.path):
+                yield _entry(root.path, root.folder, root.path.stat())
+            return
         # Links to folders are not followed, so everything below a real folder is real.
         pending_folders = [(folder, Path(os.path.realpath(folder)))]
         while pending_folders:
@@ -152,12 +163,14 @@ class FolderWatcher:
                 path, entry = folder / item.name, None
                 with self._reporting(path):
                     is_folder = item.is_dir(follow_symlinks=False)
-                    if litter_reason(item.name, is_folder=is_folder):
+                    if not root.patterns and litter_reason(item.name, is_folder=is_folder):
                         continue
                     if is_folder:
                         pending_folders.append((path, real / item.name))
-                    elif item.is_file() and (not item.is_symlink() or _is_within(path, root)):
-                        entry = _entry(path, root, item.stat())
+                    elif not root.selects(path):
+                        continue
+                    elif item.is_file() and (not item.is_symlink() or _is_within(path, root.folder)):
+                        entry = _entry(path, root.folder, item.stat())
                 if entry is not None:
                     yield entry
 
@@ -177,20 +190,25 @@ class FolderWatcher:
     def _changed_entries(self) -> Iterator[WatchedEntry]:
         """The files for which events have arrived since the last call."""
         while self._changed_paths:
-            path = self._changed_paths.pop()
-            root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
-            if root is None or path_litter(path.relative_to(root).parts, is_folder=path.is_dir())[0]:
-                continue
-            entry = None
-            with self._reporting(path):
-                if path.is_dir():
-                    yield from self.scan(path, root)
-                elif any(Path(os.path.realpath(path)).is_relative_to(excluded) for excluded in self._excluded):
-                    continue
-                elif path.is_file() and _is_within(path, root):
-                    entry = _entry(path, root, path.stat())
-            if entry is not None:
-                yield entry
+            path = database_of(self._changed_paths.pop())
+            for root in self.roots:
+                if path.is_relative_to(root.path):
+                    yield from self._changed_below(path, root)
+
+    def _changed_below(self, path: Path, root: WatchRoot) -> Iterator[WatchedEntry]:
+        """The files at ``path``, for which an event has arrived."""
+        if root.is_litter(path):
+            return
+        entry = None
+        with self._reporting(path):
+            if path.is_dir():
+                yield from self.scan(path, root)
+            elif any(Path(os.path.realpath(path)).is_relative_to(excluded) for excluded in self._excluded):
+                return
+            elif root.selects(path) and path.is_file() and (root.is_file or _is_within(path, root.folder)):
+                entry = _entry(path, root.folder, path.stat())
+        if entry is not None:
+            yield entry
 
     def _queue_changed(self, found: Iterable[WatchedEntry]) -> None:
         """Queue files that are new or have changed."""
@@ -318,8 +336,8 @@ class FolderWatcher:
 
         observer = Observer()
         try:
-            for folder in self.folders:
-                observer.schedule(Handler(), str(folder), recursive=True)
+            for root in self.roots:
+                observer.schedule(Handler(), str(root.folder), recursive=not root.is_file)
             observer.start()
         except OSError as error:
             # Most likely the system's limit of watches; periodic scans still find everything.
@@ -337,19 +355,55 @@ class FolderWatcher:
             observer.join()
 
 
+@dataclass(frozen=True, slots=True)
+class WatchRoot:
+    """A watched folder, or a single file. With ``patterns``, only the files that these match are read of a folder."""
+
+    path: Path
+    is_file: bool = False
+    patterns: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The watched folder, or the one that the file is in."""
+        return self.path.parent if self.is_file else self.path
+
+    def is_litter(self, path: Path) -> bool:
+        """Whether a path, by its names, is never a chat. What is named itself, or by a pattern, is none."""
+        if self.is_file or self.patterns:
+            return False
+        return bool(path_litter(path.relative_to(self.path).parts, is_folder=path.is_dir())[0])
+
+    def selects(self, path: Path) -> bool:
+        """Whether a file is one of those that are read."""
+        if self.is_file:
+            return path == self.path
+        if self.patterns:
+            return is_history(path.relative_to(self.path).as_posix(), self.patterns)
+        return not is_beside_database(path)
+
+
+def _root(path: Path, patterns_of: Callable[[Path], tuple[str, ...]]) -> WatchRoot:
+    return WatchRoot(path, is_file=True) if path.is_file() else WatchRoot(path, patterns=patterns_of(path))
+
+
 def outermost_folders(folders: Sequence[Path]) -> list[Path]:
-    """Return the folders, as absolute paths, without those inside another of them.
+    """Return the folders and files, as absolute paths, without those that are read with another of them.
 
     Raises:
         HomeError: A folder does not exist.
     """
     absolute = [Path(os.path.abspath(folder)) for folder in folders]
     for folder in absolute:
-        if not folder.is_dir():
+        if not folder.exists():
             hint = "Create it, or name another folder."
             raise HomeError("There is no such folder to watch.", where=str(folder), hint=hint)
     unique = dict.fromkeys(absolute)
-    return [folder for folder in unique if unique.keys().isdisjoint(folder.parents)]
+    return [folder for folder in unique if not any(_includes(outer, folder) for outer in unique)]
+
+
+def _includes(outer: Path, path: Path) -> bool:
+    return outer in path.parents and not path_litter(path.relative_to(outer).parts, is_folder=path.is_dir())[0]
 
 
 def _group(file: WatchedEntry) -> Path:
@@ -375,15 +429,23 @@ def _outcome(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -
 
 
 def _entry(path: Path, root: Path, stat: os.stat_result) -> WatchedEntry:
-    return WatchedEntry(path, root, FileStamp(stat.st_size, stat.st_mtime_ns), "queued")
+    return WatchedEntry(path, root, _stamp_of(path, stat), "queued")
 
 
 def _stamp(path: Path) -> FileStamp | None:
     try:
-        stat = path.stat()
+        return _stamp_of(path, path.stat())
     except OSError:
         return None
-    return FileStamp(stat.st_size, stat.st_mtime_ns)
+
+
+def _stamp_of(path: Path, stat: os.stat_result) -> FileStamp:
+    """The size and the time of the last change of a file; of a database, together with those of its log."""
+    log = _log_of(path)
+    if log is None:
+        return FileStamp(stat.st_size, stat.st_mtime_ns)
+    added = log.stat()
+    return FileStamp(stat.st_size + added.st_size, max(stat.st_mtime_ns, added.st_mtime_ns))
 
 
 def _is_within(path: Path, root: Path) -> bool:
@@ -392,7 +454,29 @@ def _is_within(path: Path, root: Path) -> bool:
 
 def _digest(path: Path) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_READ_BYTES):
-            digest.update(block)
+    for part in (path, _log_of(path)):
+        if part is not None:
+            with part.open("rb", buffering=0) as file:
+                while block := file.read(_READ_BYTES):
+                    digest.update(block)
     return digest.digest()
+
+
+def _log_of(path: Path) -> Path | None:
+    """The write-ahead log of a database, in which its program writes first; None without one."""
+    if not path.name.endswith(_DATABASE_ENDINGS):
+        return None
+    log = sqlite.beside(path, "-wal")
+    return log if log.is_file() else None
+
+
+def database_of(path: Path) -> Path:
+    """The database that a file belongs to which SQLite keeps beside it; any other path as it is."""
+    if not is_beside_database(path):
+        return path
+    return path.with_name(path.name.rpartition("-")[0])
+
+
+def is_beside_database(path: Path) -> bool:
+    """Whether a file is one that SQLite keeps beside a database."""
+    return path.name.endswith(_BESIDE_DATABASE)

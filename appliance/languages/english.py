@@ -309,6 +309,17 @@ _LANGUAGE_NAMES = word_set(
     " afrikaans latin catalan basque welsh irish gaelic estonian latvian lithuanian esperanto amharic somali"
 )
 
+_OPPOSITES = (
+    "north|northern|south|southern|east|eastern|west|western|northeast|northwest|southeast|southwest",
+    "left|right", "up|down", "upper|lower", "above|below", "inside|outside", "before|after", "early|late",
+    "earlier|later", "first|last|next|previous", "morning|afternoon|evening|night", "yesterday|today|tomorrow",
+    "yes|no|not|never|none|t|always", "with|without", "more|less|most|least", "high|low", "old|new", "hot|cold",
+    "open|opened|closed", "enable|enabled|disable|disabled", "increase|increased|decrease|decreased",
+    "accept|accepted|decline|declined", "buy|bought|sell|sold", "won|lost", "true|false", "he|she", "him|her",
+    "man|woman|boy|girl", "mother|father|brother|sister|son|daughter|husband|wife",
+    "black|white|red|green|blue|yellow",
+)  # fmt: skip
+
 ENGLISH = Language(
     code="en",
     name="English",
@@ -373,6 +384,7 @@ ENGLISH = Language(
         r"|give|show)|from now on|remember that|deadline|due (?:on|by|date)|appointment|the plan is"
     ),
     relations=_RELATIONS,
+    opposites=_OPPOSITES,
     language_names={name: name.capitalize() for name in _LANGUAGE_NAMES},
     occupations=word_set(
         "engineer developer programmer coder designer manager analyst consultant specialist technician director"

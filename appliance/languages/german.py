@@ -230,6 +230,17 @@ _LANGUAGE_NAMES = by_word(
     }
 )  # fmt: skip
 
+_OPPOSITES = (
+    "nord|süd|ost|west|norden|süden|osten|westen", "nördlich|südlich|östlich|westlich",
+    "nördliche|südliche|östliche|westliche", "nördlichen|südlichen|östlichen|westlichen", "links|rechts",
+    "linke|rechte|linken|rechten", "oben|unten", "vor|nach", "früh|spät", "früher|später",
+    "erste|letzte|nächste|vorige", "ersten|letzten|nächsten|vorigen", "morgens|nachmittags|abends|nachts",
+    "gestern|heute|morgen", "ja|nein|nicht|nie|kein|keine|keinen|immer", "mit|ohne", "mehr|weniger",
+    "hoch|niedrig", "alt|neu", "heiß|kalt", "offen|geschlossen", "aktiviert|deaktiviert", "steigt|sinkt",
+    "angenommen|abgelehnt", "gekauft|verkauft", "wahr|falsch", "mann|frau|junge|mädchen",
+    "mutter|vater|bruder|schwester|sohn|tochter", "schwarz|weiß|rot|grün|blau|gelb",
+)  # fmt: skip
+
 GERMAN = Language(
     code="de",
     name="German",
@@ -283,6 +294,7 @@ GERMAN = Language(
     conjunctions="und|sowie|plus",
     abbreviations=r"nr|z\.\s?b|d\.\s?h|u\.\s?a|bzw|usw|evtl|ggf|inkl|okt|dez",
     relations=_RELATIONS,
+    opposites=_OPPOSITES,
     language_names=_LANGUAGE_NAMES,
     occupations=word_set(
         "lehrer arzt ärztin ingenieur entwickler programmierer krankenpfleger pfleger krankenschwester jurist anwalt"

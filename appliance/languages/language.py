@@ -141,6 +141,7 @@ class Language:
     relations: Mapping[str, str]  # the English word for each word for a relative, a friend or a pet
     language_names: Mapping[str, str]  # the English name for each name of a language
     occupations: AbstractSet[str]  # the last words of job titles
+    opposites: tuple[str, ...]  # of each, a statement with one word is another one than with another
     capitalizes_nouns: bool = False  # every noun has a capital, not only a name
     # Ranking leaves these out of a query. Only English has some: leaving them out takes BM25 on LoCoMo from 0.546 to
     # 0.607 recall@10, while other languages gain only a little speed, because rare words weigh more anyway. They are

@@ -201,6 +201,16 @@ _LANGUAGE_NAMES = by_word(
     }
 )  # fmt: skip
 
+_OPPOSITES = (
+    "norte|sur|este|oeste", "izquierda|derecha", "izquierdo|derecho", "arriba|abajo", "antes|después",
+    "temprano|tarde", "primero|último|siguiente|anterior", "primera|última", "ayer|hoy|mañana",
+    "sí|no|nunca|ningún|ninguna|siempre", "con|sin", "más|menos", "alto|bajo", "alta|baja", "viejo|nuevo",
+    "vieja|nueva", "caliente|frío|fría", "abierto|cerrado", "abierta|cerrada", "activado|desactivado",
+    "aumenta|disminuye", "aceptado|rechazado", "comprado|vendido", "verdadero|falso", "él|ella",
+    "hombre|mujer|niño|niña", "madre|padre|hermano|hermana|hijo|hija|marido|esposa",
+    "negro|blanco|rojo|verde|azul|amarillo",
+)  # fmt: skip
+
 SPANISH = Language(
     code="es",
     name="Spanish",
@@ -249,6 +259,7 @@ SPANISH = Language(
     conjunctions="y|e",
     abbreviations=r"sr|sra|srta|ud|uds|pág|p\.\s?ej|ej",
     relations=_RELATIONS,
+    opposites=_OPPOSITES,
     language_names=_LANGUAGE_NAMES,
     occupations=word_set(
         "ingeniero ingeniera profesor profesora maestro maestra médico médica enfermero enfermera abogado abogada"

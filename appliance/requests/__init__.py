@@ -30,6 +30,7 @@ from appliance.requests.facts import (
 )
 from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
 from appliance.requests.ingestion import (
+    DiscoverRequest,
     EmbedRequest,
     ExportMarkdownRequest,
     ExportRequest,
@@ -124,6 +125,7 @@ __all__ = [
     "CountsRequest",
     "CreateSessionRequest",
     "DeleteSessionRequest",
+    "DiscoverRequest",
     "EmbedRequest",
     "EventsRequest",
     "ExportMarkdownRequest",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from appliance.paths import Paths
 from appliance.requests.base import Request
-from appliance.types import IngestReport, SecretPolicy, Stream, WatchEvent
+from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class WatchRequest(Request[Stream[WatchEvent]]):
         once: End when everything that is there has been read.
 
     Raises:
-        HomeError: A folder does not exist.
+        HomeError: One of ``folders`` does not exist.
     """
 
     name: ClassVar[str] = "watch"
@@ -127,12 +127,28 @@ class ListWatchedFoldersRequest(Request[list[str]]):
         folders: Folders to watch besides the configured ones.
 
     Raises:
-        HomeError: A folder does not exist.
+        HomeError: One of ``folders`` does not exist.
     """
 
     name: ClassVar[str] = "watched_folders"
 
     folders: Sequence[str | os.PathLike[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverRequest(Request[Discovery]):
+    """Look where the histories of other programs and exports lie on this machine. Only reads, and stores nothing.
+
+    Args:
+        seconds: How long conversations may be counted. What is not counted by then is estimated, and marked so; 0
+            counts nothing.
+    """
+
+    name: ClassVar[str] = "discover"
+    long_running: ClassVar[bool] = True
+
+    _: KW_ONLY
+    seconds: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)

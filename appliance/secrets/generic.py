@@ -103,12 +103,15 @@ _PLACEHOLDER = re.compile(
 
 # --- named keys --------------------------------------------------------------------------------------
 
+_BEFORE_KEY = r"[\"'`*]{0,3}(?:[ \t]*(?::=|[:=]|=>|->)[ \t]*|[ \t]+(?:is|ist|es)[: \t][ \t]*)[\"'`*]{0,3}"
 _NAMED_KEY = re.compile(
     r"(?<![A-Za-z0-9])(api[ _-]?key|secret(?:[ _-]?(?:access[ _-]?)?key)?|(?:access|auth|refresh)[ _-]?token"
-    r"|client[ _-]?secret|(?:private|encryption)[ _-]?key|token|key)"
-    r"[\"'`*]{0,3}(?:[ \t]*(?::=|[:=]|=>|->)[ \t]*|[ \t]+(?:is|ist|es)[: \t][ \t]*)[\"'`*]{0,3}([\w+/=.~-]{16,256})",
+    rf"|client[ _-]?secret|(?:private|encryption)[ _-]?key|token|key){_BEFORE_KEY}([\w+/=.~-]{{16,256}})",
     re.IGNORECASE,
 )
+AFTER_KEY_NAME = re.compile(rf"{_BEFORE_KEY}[\w+/=.~-]{{16}}", re.IGNORECASE)
+"""What comes after the name of a key: every name ends with a keyword of ``find_keys``."""
+
 _PREFIXED_KEY = re.compile(r"(?<![\w-])sk-(?:[a-z]{2,10}-)?([\w-]{20,250})")
 _AWS_SECRET = re.compile(r"\baws\b[^\n]{0,80}?\bsecret\b[^\n]{0,40}?(?<![\w/+=])([\w/+]{40})(?![\w/+=])", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer[ \t]+([\w+/=.~-]{16,2000})", re.IGNORECASE)

@@ -1,15 +1,15 @@
-"""The spans of messages' chunks in one generation: read to be compared with how messages would be split now, and
-removed to be split again."""
+"""The spans of messages' chunks in one generation: read to be compared with how messages would be split now, removed to
+be split again, and those of a message that is one chunk until it is split."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.passages import ChunkSpan
 from appliance.store.priority import CONVERSATION_BOOST, IMPORTANCE_SQL
-from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_int, json_keys, pages
 
 
 def messages_with_spans(
@@ -47,3 +47,14 @@ def delete(tx: sqlite3.Connection, generation: int, messages: Collection[int]) -
         values,
     )
     tx.execute(f"DELETE {which}", values)
+
+
+def whole(message: ChunkableMessage) -> list[ChunkSpan]:
+    """Return a message as one chunk, to be split later if it is too long; no chunk for an empty text."""
+    return [ChunkSpan(0, len(message.text))] if message.text else []
+
+
+def count_of(db: sqlite3.Connection, generation: int, messages: Sequence[int]) -> int:
+    """Return the number of chunks of messages in a generation."""
+    query = f"SELECT count(*) FROM chunk WHERE generation = ? AND message_id IN {JSON_KEYS_SQL}"
+    return sum(fetch_int(db, query, (generation, json_keys(page))) for page in pages(messages))

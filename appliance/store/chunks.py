@@ -2,7 +2,8 @@
 
 Each generation has chunks of its own. A chunk enters the outbox in the transaction that stores it, and leaves it when
 its vector in the ledger and its point in the index have reached the disk. Equal texts share one vector: the ledger is
-keyed by digest (``passages``).
+keyed by digest (``passages``). A large import stores each message as one chunk, which the indexer splits if it is too
+long, before it gets a vector.
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ class PendingChunk:
     """The agents that take part in its session, as JSON."""
     archived: bool
     """Whether its message is archived: then it gets its vector, and no point."""
+    message: int = field(default=0, kw_only=True)
+    is_whole: bool = field(default=False, kw_only=True)
+    """Whether it is its whole message, which may be longer than the model reads: see ``outbox.split``."""
     split: SplitMessage | None = field(default=None, kw_only=True)
     """Its message, if the chunks of that are read together, with those of its section."""
 
@@ -407,7 +411,17 @@ def _with_point_fields(
         texts = dict(db.execute(query, (json_keys({values[2] for values in rows}),)).fetchall())
         split = split_messages(db, generation, {values[2]: (values[5], texts[values[2]]) for values in rows})
     return [
-        PendingChunk(ticket, chunk, texts[message][start:stop], author, digest, *values, split=split.get(digest))
+        PendingChunk(
+            ticket,
+            chunk,
+            texts[message][start:stop],
+            author,
+            digest,
+            *values,
+            message=message,
+            is_whole=start == 0 and stop == len(texts[message]),
+            split=split.get(digest),
+        )
         for ticket, chunk, message, start, stop, author, digest, *values in rows
     ]
 

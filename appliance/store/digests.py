@@ -53,7 +53,7 @@ _REVISION_SQL = _as_bytes("r", _REVISION_COLUMNS)
 
 def row_digest(values: Sequence[int | str | bytes | None]) -> bytes:
     """Return the digest of the covered columns of a row."""
-    data = msgspec.msgpack.encode([one.encode() if isinstance(one, str) else one for one in values])
+    data = msgspec.msgpack.encode([one.encode() if type(one) is str else one for one in values])
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 

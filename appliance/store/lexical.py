@@ -1,7 +1,7 @@
 """Full text: FTS5 over the words of every message, which a search finds as soon as the message is stored.
 
 The table stores no text of its own: it indexes the view ``message_words``. FTS5 needs the old words when a row changes,
-so every change is ``remove_from_index``, write, ``add_to_index``, in one transaction.
+so every change is ``remove_from_index``, write, ``add_texts`` or ``add_to_index``, in one transaction.
 
 A search also finds a message by the words of its neighbours. It looks the neighbours up: indexing each message with the
 words of its neighbours costs three times the work and space, and finds no more.
@@ -23,7 +23,7 @@ from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.message_parts import has_condition
-from appliance.store.scripts import split_unspaced
+from appliance.store.scripts import searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -104,6 +104,14 @@ def remove_from_index(tx: sqlite3.Connection, keys: Collection[int]) -> None:
         "INSERT INTO message_fts (message_fts, rowid, text)"
         f" SELECT 'delete', id, text FROM message_words WHERE id IN {JSON_KEYS_SQL} ORDER BY id",
         (json_keys(keys),),
+    )
+
+
+def add_texts(tx: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> None:
+    """Add messages to the full text by their keys and texts, which are those that the database has now. Reading the
+    texts back would take twice as long."""
+    tx.executemany(
+        "INSERT INTO message_fts (rowid, text) VALUES (?, ?)", ((key, searchable(text)) for key, text in texts)
     )
 
 

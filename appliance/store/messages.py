@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
+from appliance.secrets.generic import SecretSpan
 from appliance.store import branches, conversation_time, digests, message_parts, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
@@ -35,7 +36,8 @@ from appliance.types import Message, Role, Scope, SessionInfo, SessionPart
 @dataclass(frozen=True, slots=True)
 class MessageInsert:
     """A message to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are microseconds since 1970,
-    ``metadata`` is JSON text with sorted keys, without the pin."""
+    ``metadata`` is JSON text with sorted keys, without the pin. ``importance`` is the score of its words, 0 to 1, and
+    ``secrets`` are the places of those in its text, where they have been computed already."""
 
     external_id: str
     position: int
@@ -49,6 +51,15 @@ class MessageInsert:
     reply_to: str | None
     metadata: str
     pinned: bool = False
+    importance: float | None = None
+    secrets: tuple[SecretSpan, ...] | None = None
+
+    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...]) -> MessageInsert:
+        """Return the same message with its score and its secrets."""
+        return MessageInsert(
+            self.external_id, self.position, self.order_at, self.sent_at, self.at, self.role, self.author, self.text,
+            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets,
+        )  # fmt: skip
 
     @property
     def own_at(self) -> int | None:
@@ -60,7 +71,7 @@ class MessageInsert:
         times as long."""
         return MessageInsert(
             self.external_id, position, order_at, self.sent_at, self.at, self.role, self.author, self.text,
-            self.conversational, self.reply_to, self.metadata, self.pinned,
+            self.conversational, self.reply_to, self.metadata, self.pinned, self.importance, self.secrets,
         )  # fmt: skip
 
 

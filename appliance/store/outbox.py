@@ -1,15 +1,15 @@
-"""What of the outbox can be done without the model: chunks that have their vector and wait for their point only, as all
-do after their index was made anew; and the texts that need it."""
+"""Chunks in the outbox: those that have their vector and wait for their point only, as all do after their index was
+made anew, those that are split before they get a vector, and the texts that need one."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from appliance.store import chunks, summary_chunks
-from appliance.store.chunks import SUMMARY_POINTS
-from appliance.store.passages import Passage
-from appliance.store.sql import pages
+from appliance.store.chunks import SUMMARY_POINTS, PendingChunk
+from appliance.store.passages import ChunkSpan, Passage, chunk_digests, has_late_chunking
+from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, pages
 
 
 def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int) -> list[int]:
@@ -21,6 +21,35 @@ def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, u
         (generation, SUMMARY_POINTS, up_to_ticket, limit),
     )
     return [key for (key,) in rows]
+
+
+def split(
+    tx: sqlite3.Connection, generation: int, spans_by_chunk: Sequence[tuple[PendingChunk, Sequence[ChunkSpan]]]
+) -> None:
+    """Replace chunks without a vector, which are whole messages, by shorter ones. A chunk that was deleted or queued
+    again meanwhile is left as it is.
+
+    The new ones have tickets below all others: they do not count as queued only now, so that the drain that has split
+    them embeds them too.
+    """
+    tickets = json_keys(chunk.ticket for chunk, _ in spans_by_chunk)
+    priorities = dict(tx.execute(f"SELECT ticket, priority FROM outbox WHERE ticket IN {JSON_KEYS_SQL}", (tickets,)))
+    present = [(chunk, spans) for chunk, spans in spans_by_chunk if chunk.ticket in priorities]
+    tx.executemany("DELETE FROM outbox WHERE ticket = ?", [(chunk.ticket,) for chunk, _ in present])
+    tx.executemany("DELETE FROM chunk WHERE id = ?", [(chunk.chunk,) for chunk, _ in present])
+    key, ticket = next_key(tx, "chunk"), min(0, fetch_int(tx, "SELECT coalesce(min(ticket), 0) FROM outbox"))
+    chunk_rows, queue, is_late = [], [], has_late_chunking(tx, generation)
+    for chunk, spans in present:
+        digests = chunk_digests(chunk.author, chunk.text, spans, is_late=is_late)
+        for span, digest in zip(spans, digests, strict=True):
+            chunk_rows.append((key, chunk.message, generation, span.start, span.end, digest))
+            ticket -= 1
+            queue.append((ticket, key, generation, "put", priorities[chunk.ticket]))
+            key += 1
+    tx.executemany(
+        "INSERT INTO chunk (id, message_id, generation, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)", chunk_rows
+    )
+    tx.executemany("INSERT INTO outbox (ticket, chunk_id, generation, work, priority) VALUES (?, ?, ?, ?, ?)", queue)
 
 
 _LACKING_SQL = "NOT EXISTS (SELECT 1 FROM embedding e WHERE e.generation = c.generation AND e.digest = c.digest)"

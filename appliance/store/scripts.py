@@ -26,6 +26,18 @@ UNSPACED = (
 """The letters of these scripts, as the content of a character set in a regular expression."""
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
+_OTHER_BYTES = bytes(set(range(256)) - {0xE0, 0xE1, *range(0xE3, 0xF5)})
+_RADICAL = re.compile(b"\xe2[\xba-\xbf]")
+
+
+def _may_have_unspaced(text: str) -> bool:
+    """Whether a text may have letters of these scripts, by the first bytes of its characters in UTF-8. To look for the
+    letters themselves takes three times as long, and most text that is not plain ASCII has quotation marks or accents
+    only."""
+    if text.isascii():
+        return False
+    data = text.encode("utf-8", "surrogatepass")
+    return bool(data.translate(None, _OTHER_BYTES)) or _RADICAL.search(data) is not None
 
 
 def _character_pairs(run: re.Match[str]) -> str:
@@ -42,7 +54,7 @@ def split_unspaced(text: str) -> str:
     A run of one character stays as it is. Text in other scripts is returned unchanged; plain ASCII, which most text is,
     is not even searched.
     """
-    return text if text.isascii() else _RUN.sub(_character_pairs, text)
+    return _RUN.sub(_character_pairs, text) if _may_have_unspaced(text) else text
 
 
 def searchable(text: str | bytes | None) -> str:
@@ -73,7 +85,12 @@ def single_characters(text: str) -> str:
     >>> single_characters("黒い猫 and dog")
     '黒 い 猫'
     """
-    return "" if text.isascii() else " ".join(_CHARACTER.findall(text))
+    return " ".join(_CHARACTER.findall(text)) if _may_have_unspaced(text) else ""
+
+
+def is_mostly_unspaced(text: str) -> bool:
+    """Whether at least half of the characters of a text are letters of unspaced scripts."""
+    return _may_have_unspaced(text) and 2 * len(_CHARACTER.findall(text)) >= len(text)
 
 
 def is_question(text: str) -> bool:

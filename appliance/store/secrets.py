@@ -1,12 +1,14 @@
 """Marks of secrets: which parts of messages are keys, tokens, card numbers or passwords. The database deletes them with
-their message; code that changes a text calls ``replace_marks``."""
+their message; code that changes a text calls ``replace_marks`` or
+``replace_found``."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from appliance.secrets.detector import find_in_texts
+from appliance.secrets.generic import SecretSpan
 from appliance.store.messages import message_id
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
 from appliance.store.visibility import NOT_EXPIRED
@@ -18,8 +20,13 @@ def replace_marks(tx: sqlite3.Connection, texts: Mapping[int, str]) -> int:
     """Mark the secrets of messages anew, by their keys and texts. Returns how many there are."""
     keys = list(texts)
     found = find_in_texts(list(texts.values()))
-    tx.execute(f"DELETE FROM secret_mark WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(keys),))
-    rows = [(keys[number], start, end, kind) for number, spans in found.items() for kind, start, end in spans]
+    return replace_found(tx, {key: found.get(number, ()) for number, key in enumerate(keys)})
+
+
+def replace_found(tx: sqlite3.Connection, found: Mapping[int, Sequence[SecretSpan]]) -> int:
+    """The same, with the secrets that were found in each message, by key."""
+    tx.execute(f"DELETE FROM secret_mark WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(found),))
+    rows = [(key, start, end, kind) for key, spans in found.items() for kind, start, end in spans]
     tx.executemany("INSERT INTO secret_mark (message_id, start, stop, kind) VALUES (?, ?, ?, ?)", rows)
     return len(rows)
 

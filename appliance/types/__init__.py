@@ -23,6 +23,7 @@ from appliance.types.backup import (
     RecoveryReport,
     RestoreReport,
 )
+from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
 from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, TagCount, WatchedFile
@@ -110,6 +111,7 @@ __all__ = [
     "Contained",
     "Context",
     "ContextItem",
+    "Discovery",
     "Dropped",
     "Echo",
     "EchoKind",
@@ -124,6 +126,7 @@ __all__ = [
     "FileStatus",
     "FilterChoices",
     "Filters",
+    "FoundHistory",
     "Histogram",
     "Hit",
     "HitOrder",
@@ -142,6 +145,7 @@ __all__ = [
     "Metadata",
     "MetricsSnapshot",
     "Mode",
+    "OnDiscovered",
     "OnEmbedded",
     "OnFile",
     "OnProgress",

@@ -21,9 +21,10 @@ class Stream(Iterator[T_co], Protocol[T_co]):
 class Progress:
     """The progress of a verb: in the stage "reading", ``done`` messages of ``file``; in "embedding" the chunks that
     are ``done`` and ``pending``; in "archiving" and "scanning" the same for messages, in "saving" for blocks of a
-    backup. In "waiting" nothing is done until ``waits_for`` has ended."""
+    backup, in "discovering" for histories, of which ``file`` is the next. In "waiting" nothing is done until
+    ``waits_for`` has ended."""
 
-    stage: Literal["reading", "embedding", "archiving", "scanning", "saving", "waiting"]
+    stage: Literal["reading", "embedding", "archiving", "scanning", "saving", "discovering", "waiting"]
     done: int
     pending: int = 0
     file: str = ""

@@ -108,8 +108,9 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The result of an ingest. This ingest stored ``chunks`` and embedded ``embedded`` of them; ``pending`` chunks of
-    the whole store still wait for their vector, and ``pending_reason`` says why if an embedding API failed.
+    """The result of an ingest. What this ingest stored has ``chunks`` now, and it embedded ``embedded``; ``pending``
+    chunks of the whole store still wait for their vector, and ``pending_reason`` says why if an embedding API failed.
+    Until its vectors are computed, each message of a document above 1 MB counts as one chunk, however long it is.
     ``complete`` is False when an input failed or was read only in part (exit code 1). ``total`` adds up one count of
     all files."""
 

@@ -41,7 +41,7 @@ FIRST_SPEED = (
     (messages, "insert"),
     (neighbours, "affected_neighbours"),
     (lexical, "remove_from_index"),
-    (lexical, "add_to_index"),
+    (lexical, "add_texts"),
     (chunks, "insert"),
     (chunks, "requeue"),
 )

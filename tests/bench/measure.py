@@ -62,10 +62,11 @@ def seconds_of(durations: Sequence[float]) -> Document:
     return {"median": round(median(ordered), 2), "min": round(ordered[0], 2), "max": round(ordered[-1], 2)}
 
 
-def rss_anon_mb() -> float | None:
-    """This process's anonymous memory (what no file backs), in MB; None where the system does not tell."""
+def rss_anon_mb(process: int | str = "self") -> float | None:
+    """The anonymous memory (what no file backs) of this or another process, in MB; None where the system does not
+    tell."""
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
         return None
     kilobytes = next((int(line.split()[1]) for line in lines if line.startswith("RssAnon")), None)

@@ -16,6 +16,7 @@ from tests.bench import (
     copies,
     embedding,
     ingest,
+    large,
     material,
     mcp_start,
     measure,
@@ -124,6 +125,16 @@ def test_ingest_in_short() -> None:
     assert {"Recording.embed_passages", "EdgeIndex.upsert", "pipeline.store"} <= set(whole["where"])
     assert short["messages_a_second"] > 0
     assert short["again_messages_a_second"] > 0
+
+
+@pytest.mark.slow
+def test_large_in_short() -> None:
+    found = large.run(10.0)
+    now, alone = found["now"][0], found["alone"][0]
+    assert now["messages"] == alone["messages"] == found["parsing"]["messages"] > 1_000
+    assert now["processor_seconds"]["reading"] > 0 == alone["processor_seconds"]["reading"]
+    assert found["times_as_fast"]["processor"] > 1.0
+    assert 0 < now["rss_anon_mb"] < large.TARGET_ANON_MB
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ CASES: Sequence[Case] = (
     case("embed", r.EmbedRequest()),
     case("jobs", r.RunJobsRequest()),
     case("watched folders", lambda folder, done: r.ListWatchedFoldersRequest([folder / "drop"])),
+    case("discover", r.DiscoverRequest(seconds=0.0)),
     case("watched folders nowhere", lambda folder, done: r.ListWatchedFoldersRequest([folder / "nowhere"])),
     case("watch", lambda folder, done: r.WatchRequest([folder / "drop"], once=True)),
     # out

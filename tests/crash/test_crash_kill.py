@@ -53,17 +53,18 @@ def check_nothing_is_lost_or_twice(home: Path, said: Acknowledged, before: set[s
         assert not memory.verify().problems
 
 
+@pytest.mark.parametrize("action", ["ingest", "large"])
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])
 @pytest.mark.timeout(900)
-def test_killed_while_it_ingests(tmp_path: Path, files: list[Path], count: int) -> None:
-    whole = run("ingest", tmp_path / "whole", files)
+def test_killed_while_it_ingests(tmp_path: Path, files: list[Path], action: str, count: int) -> None:
+    whole = run(action, tmp_path / "whole", files)
     with open_memory(tmp_path / "whole") as memory:
         expected = content(memory)
     home = tmp_path / "killed"
     kills = 0
     for moment in moments(whole, count, seed=count):
         shutil.rmtree(home, ignore_errors=True)
-        said = run("ingest", home, files, moment)
+        said = run(action, home, files, moment)
         kills += said.killed
         check_nothing_is_lost_or_twice(home, said, set())
         with open_memory(home) as memory:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.store.index import sparse
-from appliance.store.scripts import single_characters, split_unspaced
+from appliance.store.scripts import UNSPACED, single_characters, split_unspaced
 
 
 def terms(text: str) -> set[int]:
@@ -87,3 +90,10 @@ def test_pairs_lose_no_character(text: str) -> None:
     assert set(split_unspaced(text)) - {" "} == set(text) - {" "}
     for word in split_unspaced(text).split():
         assert word in text
+
+
+def test_no_letter_of_an_unspaced_script_is_passed_over() -> None:
+    letters = re.compile(f"[{UNSPACED}]")
+    for code in range(0x80, sys.maxunicode + 1):
+        if letters.match(letter := chr(code)):
+            assert single_characters(f"a{letter}") == letter

@@ -71,6 +71,39 @@ def test_one_word_changed_is_a_copy_another_statement_is_none(memory, ingest) ->
     assert [said(memory, f"{s}-1") for s in "cde"] == [["c-1"], ["d-1"], ["e-1"]], "numbers are statements"
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("slow", "northern"), ("southern", "northern"), ("blue", "yellow"), ("monday", "tuesday"), ("two", "seven")],
+)
+def test_a_decisive_word_makes_another_statement(memory, ingest, one: str, other: str) -> None:  # type: ignore[no-untyped-def]
+    texts = [STORY.replace("slow", word) for word in (one, other, one, other)]
+    ingest([line(f"s{number}", 1, text) for number, text in enumerate(texts)])
+    assert said(memory, "s0-1") == ["s0-1", "s2-1"] and said(memory, "s1-1") == ["s1-1", "s3-1"]
+    ingest([line("t", 1, texts[0].replace("baker", "butcher")), line("t", 2, texts[1].replace("baker", "butcher"))])
+    assert said(memory, "t-1") == ["s0-1", "s2-1", "t-1"] and said(memory, "t-2") == ["s1-1", "s3-1", "t-2"]
+    assert not memory.verify().problems
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "opposed"),
+    [
+        ("book a table for tonight", "book a table for this evening", False),
+        ("the Northern ferry", "the southern ferry", True),
+        ("northern and southern ferries", "southern and northern ferries", False),
+        ("we meet on Monday", "we meet on Tuesday", True),
+        ("in two weeks", "in seven weeks", True),
+        ("der erste Zug", "der letzte Zug", True),
+        ("antes de comer", "después de comer", True),
+        ("at 9", "at 10", True),
+        ("7 of 7", "7", True),
+        ("I don't like it", "I dislike it", False),
+    ],
+)
+def test_a_paraphrase_may_have_other_words_but_no_opposite(one: str, other: str, opposed: bool) -> None:
+    decisive = [near_duplicates.decisive_words(text) for text in (one, other)]
+    assert near_duplicates.are_opposed(*decisive) is near_duplicates.are_opposed(*reversed(decisive)) is opposed
+
+
 def test_scopes_never_meet(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     for user, namespace in (("ana", ""), ("ben", ""), ("ana", "work")):
         ingest([line("s", 1, STORY), line("s", 2, "ok"), line("t", 1, "ok")], user_id=user, namespace=namespace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given, settings
@@ -81,3 +82,25 @@ def test_text_without_joints_is_cut_all_the_same(text: str) -> None:
     assert len(spans) > 1
     assert spans[0].start == 0 and spans[-1].end == len(text)
     assert all(after.start <= before.end for before, after in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "漢字かな交じりの文章は長く続く。",
+        "这是一个很长的中文句子，没有空格。",
+        "ข้อความภาษาไทยไม่มีช่องว่าง",
+        "긴 한국어 문장입니다. ",
+    ],
+)
+@pytest.mark.parametrize("window", [128, 256, 400])
+def test_scripts_without_spaces_overlap_too(script: str, window: int) -> None:
+    def count(texts: Sequence[str]) -> list[int]:
+        return [2 + sum(character.isalpha() for character in text) for text in texts]
+
+    text = "".join(f"{script}{'' if n % 7 else chr(10)}" for n in range(400))
+    (spans,) = Chunker(count, window, 0.15).split([ChunkableMessage(1, "Ana", text, True, 0)])
+    repeated = [before.end - after.start for before, after in itertools.pairwise(spans)]
+    assert len(spans) > 10 and sum(r > 0 for r in repeated) > 0.9 * len(repeated)
+    assert max(repeated) <= 0.15 * window * 2
+    assert all(count([passage("Ana", text[span.start : span.end])])[0] <= window for span in spans)

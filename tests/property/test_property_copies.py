@@ -97,7 +97,7 @@ def near(one: str, other: str) -> bool:
     enough = min(len(a), len(b)) >= near_duplicates.MIN_SHINGLES
     return (
         enough
-        and near_duplicates.numbers(one) == near_duplicates.numbers(other)
+        and near_duplicates.decisive_words(one) == near_duplicates.decisive_words(other)
         and near_duplicates.jaccard(a, b) >= near_duplicates.MIN_JACCARD
     )
 

@@ -141,6 +141,19 @@ def test_many_texts_are_searched_in_one_go_with_the_same_result() -> None:
     assert {number: find_secrets(text) for number, text in enumerate(texts) if find_secrets(text)} == found
 
 
+def test_a_keyword_in_another_word_does_not_hide_a_key_after_it() -> None:
+    filler = "ask for the key and the token of the task; " * 3
+    for secret in (
+        "SK" + "0123456789abcdef" * 2,
+        'api_key\t:= "q8Zt-41xKw9_bVm27Rfh"',
+        "Token ist  q8Zt41xKw9bVm27Rfh",
+    ):
+        assert [kind for kind, _, _ in find_secrets(f"{filler}\n{secret}")] == [
+            kind for kind, _, _ in find_secrets(secret)
+        ], secret
+        assert find_secrets(secret), secret
+
+
 def test_secrets_do_not_overlap_and_are_in_order() -> None:
     text = f"password: {GITHUB} and token={AWS} and {CARD}"
     found = find_secrets(text)

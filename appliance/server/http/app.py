@@ -17,6 +17,7 @@ from appliance.server.access.tokens import Authenticator
 from appliance.server.http import openapi, problems, prometheus
 from appliance.server.http.idempotency import ResponseCache
 from appliance.server.http.routes import (
+    discovery,
     events,
     facts,
     forget,
@@ -40,6 +41,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     summaries.router,
     overviews.router,
     imports.router,
+    discovery.router,
     forget.router,
     events.router,
     health.router,

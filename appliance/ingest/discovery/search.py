@@ -1,0 +1,280 @@
+"""Searches this machine for histories: the places of the table, exports by name and content, and Aider's files.
+
+Folders are listed and the beginnings of files are read, within bounds of depth, number and processor time. Links are
+not followed below the folders of the table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from appliance.formats.sqlite import beside
+from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, existing, is_history
+from appliance.ingest.litter import litter_reason
+from appliance.ingest.sources import DetectedDocument, detect_documents
+
+AIDER_HISTORY = ".aider.chat.history.md"
+
+MAX_FILES = 50_000
+"""Files that are listed of a place; a place with more is estimated."""
+
+MAX_EXPORT_FILES = 20_000
+MAX_EXPORT_DEPTH = 3
+"""How many files, and how many folders below each other, are looked at in each folder of exports."""
+
+EXPORT_SECONDS = 1.2
+"""Processor time in which the beginnings of files are read, those with the names of exports and the newest first."""
+
+MAX_PROJECT_FOLDERS = 5_000
+MAX_PROJECT_DEPTH = 4
+"""How many folders, and how many below each other, are looked at for Aider's files."""
+
+MAX_DOCUMENTS = 50
+"""How many documents of a zip are looked at until one is recognised."""
+
+TITLES = {
+    "native": "Memory appliance", "chatgpt": "ChatGPT", "claude": "Claude", "whatsapp": "WhatsApp",
+    "open_webui": "Open WebUI", "librechat": "LibreChat", "sharegpt": "ShareGPT", "openai_jsonl": "OpenAI messages",
+    "google_chat": "Google Chat", "teams": "Teams", "claude_code": "Claude Code", "codex": "Codex",
+    "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
+    "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
+    "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
+    "mail": "Mail",
+}  # fmt: skip
+"""What the formats of exports are called."""
+
+_EXPORT_ENDINGS = (".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml")
+_EXPORT_NAME = re.compile(
+    r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
+    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|history|session|\.mbox$|\.jsonl$",
+    re.IGNORECASE,
+)
+_DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")
+_NOT_PROJECTS = frozenset(
+    {"node_modules", "venv", "site-packages", "__pycache__", "Library", "AppData", "snap", "Applications", "Pictures",
+     "Music", "Movies", "Videos", "target", "dist", "build"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlace:
+    """A place with files. ``path`` is what would be watched; a file lies in ``root``, beyond which no parser looks.
+    ``complete`` is False if there are more files. ``problem`` says why it can't be read."""
+
+    tool: str
+    path: Path
+    root: Path
+    files: tuple[Path, ...] = ()
+    bytes: int = 0
+    complete: bool = True
+    problem: str = ""
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class Search:
+    """A search: ``yield_to_queries`` is called often, and ``notes`` say what was not looked at."""
+
+    machine: Machine
+    me: str | None = None
+    yield_to_queries: Callable[[], None] = lambda: None
+    notes: list[str] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
+
+    def run(self) -> Iterator[FoundPlace]:
+        """Yield what is found: the places of the table, Aider's histories, and exports."""
+        for place in PLACES:
+            for pattern in self.machine.paths(place.path):
+                for path, error in existing(pattern):
+                    self.yield_to_queries()
+                    found = _unreadable(place.tool, path, error, place.hint) if error else self._at(place, path)
+                    if found is not None and self._is_first(path):
+                        yield found
+        yield from self._aider_histories()
+        yield from self._exports()
+
+    def _is_first(self, path: Path) -> bool:
+        """Whether a path has not been found before, by whatever links."""
+        real = os.path.realpath(path)
+        if real in self._seen:
+            return False
+        self._seen.add(real)
+        return True
+
+    def _at(self, place: HistoryPlace, path: Path) -> FoundPlace | None:
+        if place.unreadable:
+            size = database_size(path)
+            return FoundPlace(place.tool, path, path.parent, (), size, problem=place.unreadable, hint=place.hint)
+        if not place.files:
+            try:
+                with path.open("rb") as stream:
+                    stream.read(1)
+            except OSError as error:
+                return _unreadable(place.tool, path, error, place.hint)
+            return FoundPlace(place.tool, path, path.parent, (path,), database_size(path))
+        try:
+            os.listdir(path)
+        except OSError as error:
+            return _unreadable(place.tool, path, error, place.hint)
+        files = []
+        for file in self._walk(path):
+            if is_history(file.relative_to(path).as_posix(), place.files):
+                files.append(file)
+            if len(files) > MAX_FILES:
+                break
+        if not files:
+            return None
+        size = sum(map(database_size, files))
+        return FoundPlace(place.tool, path, path, tuple(files[:MAX_FILES]), size, complete=len(files) <= MAX_FILES)
+
+    def _walk(self, folder: Path) -> Iterator[Path]:
+        """The files in a folder and its subfolders; links and folders that can't be read are left out."""
+        pending = [folder]
+        while pending:
+            current = pending.pop()
+            self.yield_to_queries()
+            for item in _items(current):
+                if item.is_dir(follow_symlinks=False):
+                    pending.append(current / item.name)
+                elif item.is_file(follow_symlinks=False):
+                    yield current / item.name
+
+    # --- Aider ------------------------------------------------------------------------------------------------
+
+    def _aider_histories(self) -> Iterator[FoundPlace]:
+        """Aider keeps its history in the folder of each project."""
+        level, looked_at = [self.machine.home], 0
+        for _ in range(MAX_PROJECT_DEPTH + 1):
+            inside: list[Path] = []
+            for folder in level:
+                if looked_at >= MAX_PROJECT_FOLDERS:
+                    self.notes.append(f"Aider's histories were searched for in the first {looked_at:,} folders only.")
+                    return
+                looked_at += 1
+                self.yield_to_queries()
+                for item in _items(folder):
+                    if item.name == AIDER_HISTORY and item.is_file(follow_symlinks=False):
+                        path = folder / item.name
+                        if self._is_first(path):
+                            yield FoundPlace("Aider", path, folder, (path,), database_size(path))
+                    elif (
+                        not item.name.startswith(".")
+                        and item.name not in _NOT_PROJECTS
+                        and item.is_dir(follow_symlinks=False)
+                    ):
+                        inside.append(folder / item.name)
+            level = inside
+
+    # --- exports ----------------------------------------------------------------------------------------------
+
+    def _exports(self) -> Iterator[FoundPlace]:
+        limit = time.thread_time() + EXPORT_SECONDS
+        recognised: dict[tuple[Path, str], list[Path]] = {}
+        failed: list[FoundPlace] = []
+        candidates = [(folder, file) for folder in self.machine.export_folders() for file in self._candidates(folder)]
+        candidates.sort(key=lambda item: (not _EXPORT_NAME.search(item[1].name), -_modified(item[1])))
+        for looked_at, (folder, file) in enumerate(candidates):
+            if time.thread_time() > limit:
+                self.notes.append(
+                    f"{len(candidates) - looked_at:,} files, the oldest without the name of an export, were not looked"
+                    f" into in {', '.join(map(_shown, self.machine.export_folders()))}, to save time."
+                    " 'appliance ingest FOLDER --dry-run' reads them all."
+                )
+                break
+            self.yield_to_queries()
+            kind, problem, hint = _recognise(file, self.me)
+            if kind is not None:
+                top = file.relative_to(folder).parts[0]
+                recognised.setdefault((folder / top, kind), []).append(file)
+            elif problem and _EXPORT_NAME.search(file.name):
+                size = database_size(file)
+                failed.append(FoundPlace("export", file, file.parent, (), size, problem=problem, hint=hint))
+        for (_, kind), files in recognised.items():
+            path = files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))
+            title = f"{TITLES.get(kind, kind)} export"
+            if self._is_first(path):
+                root = path.parent if len(files) == 1 else path
+                yield FoundPlace(title, path, root, tuple(sorted(files)), sum(map(database_size, files)))
+        yield from failed
+
+    def _candidates(self, folder: Path) -> list[Path]:
+        """The files that may be exports by their names, a few folders deep."""
+        found: list[Path] = []
+        level, listed = [folder], 0
+        for _ in range(MAX_EXPORT_DEPTH + 1):
+            inside: list[Path] = []
+            for current in level:
+                if os.path.realpath(current) in self._seen:  # a place of the table
+                    continue
+                for item in _items(current):
+                    listed += 1
+                    if listed > MAX_EXPORT_FILES:
+                        self.notes.append(f"Of {_shown(folder)} the first {MAX_EXPORT_FILES:,} files were looked at.")
+                        return found
+                    is_folder = item.is_dir(follow_symlinks=False)
+                    if litter_reason(item.name, is_folder=is_folder) or item.name in _NOT_PROJECTS:
+                        continue
+                    if is_folder:
+                        inside.append(current / item.name)
+                    elif item.name.lower().endswith(_EXPORT_ENDINGS) and item.is_file(follow_symlinks=False):
+                        path = current / item.name
+                        if os.path.realpath(path) not in self._seen:
+                            found.append(path)
+            level = inside
+        return found
+
+
+def _recognise(file: Path, me: str | None) -> tuple[str | None, str, str]:
+    """The format of a file, or of the first document of a zip that has one; else why it can't be read, and what to
+    do."""
+    problem = hint = ""
+    for number, item in enumerate(detect_documents([file], me=me, within=file.parent)):
+        if isinstance(item, DetectedDocument):
+            if item.format is not None:
+                return item.format, "", ""
+        elif item.status == "failed" and item.errors and _DAMAGED.search(item.errors[0].message):
+            problem, hint = item.errors[0].message, item.hint or ""
+        if number >= MAX_DOCUMENTS:
+            break
+    return None, problem, hint
+
+
+def database_size(path: Path) -> int:
+    """The size of a file, with the write-ahead log of a database."""
+    size = 0
+    for file in (path, beside(path, "-wal")):
+        try:
+            size += file.stat().st_size
+        except OSError:
+            continue
+    return size
+
+
+def _unreadable(tool: str, path: Path, error: OSError, hint: str) -> FoundPlace:
+    reason = f"can't be read: {error.strerror or error}"
+    return FoundPlace(tool, path, path.parent, problem=reason, hint=hint or "allow your user to read it")
+
+
+def _items(folder: Path) -> list[os.DirEntry[str]]:
+    """The items of a folder in order; none if it can't be read."""
+    try:
+        with os.scandir(folder) as items:
+            return sorted(items, key=lambda item: item.name)
+    except OSError:
+        return []
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _shown(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")
