@@ -23,6 +23,7 @@ from appliance.resources import (
     Facts,
     Index,
     Overview,
+    People,
     Pins,
     Secrets,
     Sessions,
@@ -66,8 +67,8 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, summaries, pins, overview, archive, index, erasure, backups, secrets, events: The verbs of
-            each.
+        sessions, facts, people, summaries, pins, overview, archive, index, erasure, backups, secrets, events: The
+            verbs of each.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Appliance:
         self.settings = settings
         self.sessions = Sessions(transport)
         self.facts = Facts(transport)
+        self.people = People(transport)
         self.summaries = Summaries(transport)
         self.pins = Pins(transport)
         self.overview = Overview(transport)

@@ -24,7 +24,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
-from appliance.store import chunks, lexical, messages, neighbours, secrets, sessions, state_import, tombstones
+from appliance.store import chunks, lexical, messages, neighbours, profiles, secrets, sessions, state_import, tombstones
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
@@ -32,11 +32,13 @@ from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.sql import to_json
 from appliance.store.tombstones import MessageOrigin
 from appliance.types import (
+    ContactRecord,
     Event,
     FileReport,
     FileStatus,
     InputProblem,
     MessageRecord,
+    ParticipantRecord,
     Record,
     Scope,
     SessionRecord,
@@ -128,11 +130,14 @@ class FileTally:
 
 @dataclass(frozen=True, slots=True)
 class MessageBatch:
-    """The messages of one transaction by session, in the order of the file, and what else comes after them."""
+    """The messages of one transaction by session, in the order of the file, and what else comes after them.
+    ``participants`` of a session wait there until its messages come."""
 
     progress_by_session: dict[str, SessionProgress]
     messages: dict[str, list[MessageInsert]]
     state: list[StateRecord] = field(default_factory=list)
+    participants: dict[str, list[ParticipantRecord]] = field(default_factory=dict)
+    contacts: list[ContactRecord] = field(default_factory=list)
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -202,7 +207,9 @@ def batches(
     progress_by_session: dict[str, SessionProgress] = {}
     batch: dict[str, list[MessageInsert]] = {}
     other: list[StateRecord] = []
-    count = characters = 0
+    participants: dict[str, list[ParticipantRecord]] = {}
+    contacts: list[ContactRecord] = []
+    count = characters = contact_count = 0
     for record in records:
         yield_to_queries()
         if isinstance(record, InputProblem):
@@ -211,21 +218,29 @@ def batches(
             if record.key not in progress_by_session:
                 progress_by_session[record.key] = start_session(record)
                 tally.conversations += 1
+        elif isinstance(record, ParticipantRecord):
+            participants.setdefault(record.session, []).append(record)
         else:
             if isinstance(record, StateRecord):
                 other.append(record)
+            elif isinstance(record, ContactRecord):
+                contacts.append(record)
+                contact_count += 1
             else:
                 batch.setdefault(record.session, []).append(normalize(record, progress_by_session[record.session]))
                 characters += len(record.text)
             count += 1
             limit = BATCH_MESSAGES if is_idle() else BATCH_MESSAGES_DURING_QUERIES
             if count >= limit or characters >= BATCH_CHARACTERS:
-                tally.messages += count - len(other)
-                yield MessageBatch(progress_by_session, batch, other)
-                batch, other, count, characters = {}, [], 0, 0
-    tally.messages += count - len(other)
-    if batch or other:
-        yield MessageBatch(progress_by_session, batch, other)
+                tally.messages += count - len(other) - len(contacts)
+                yield MessageBatch(progress_by_session, batch, other, participants, contacts)
+                batch, other, contacts, count, characters = {}, [], [], 0, 0
+    tally.messages += count - len(other) - len(contacts)
+    if batch or other or contacts:
+        yield MessageBatch(progress_by_session, batch, other, participants, contacts)
+    if contact_count:
+        noun = "contact" if contact_count == 1 else "contacts"
+        tally.notes.append(InputProblem("", f"read {contact_count} {noun}, by which people are told", harmless=True))
 
 
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
@@ -254,6 +269,14 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if batch.progress_by_session[key].record.title is None:
                 user_texts = (message.text for message in incoming if message.conversational and message.role == "user")
                 sessions.set_missing_title(tx, session, user_texts)
+            if reported := batch.participants.pop(key, None):
+                scope = _owner(batch.progress_by_session[key].record, context)
+                format = batch.progress_by_session[key].record.format or tally.format or ""
+                profiles.add_participants(tx, scope, format, session, reported)
+        if batch.contacts:
+            source = source or messages.upsert_source(tx, document.name, tally.format or "", document.size)
+            for contact in batch.contacts:
+                profiles.add_contact(tx, context.scope, tally.format or "", source, contact)
         tally.chunks += index_changes(tx, change, context)
         for record in batch.state:
             _apply_state(tx, record, context, tally)

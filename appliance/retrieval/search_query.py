@@ -59,9 +59,10 @@ def resolve(
         NotFound: The request names a session but no user, and there is no such session.
     """
     found = filter_values.resolve_authors(db, scope, request.authors or ())
+    among, participant_notes = filter_values.resolve_participants(db, scope, request.participants or ())
     return SearchQuery(
         text=request.query,
-        filters=resolve_filters(db, request, scope, current_session, found),
+        filters=replace(resolve_filters(db, request, scope, current_session, found), sessions=among),
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
         mode=request.mode,
@@ -69,7 +70,7 @@ def resolve(
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
-        notes=tuple(filter_values.missing_values(db, request, scope, found)),
+        notes=(*filter_values.missing_values(db, request, scope, found.missing), *found.notes, *participant_notes),
     )
 
 
@@ -94,7 +95,11 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
 
 
 def resolve_filters(
-    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None, authors: tuple[str, ...]
+    db: sqlite3.Connection,
+    request: SearchRequest,
+    scope: Scope,
+    current_session: int | None,
+    authors: filter_values.AuthorSelection,
 ) -> Filters:
     """The filters of a search request. ``authors`` are those that its names mean.
 
@@ -121,12 +126,14 @@ def resolve_filters(
         scope=scope,
         roles=tuple(roles or ()),
         sources=tuple(request.sources or ()),
-        authors=authors,
+        authors=authors.authors,
+        author_sessions=authors.author_sessions,
+        unsigned=authors.unsigned,
         since=timestamps.parse_bound(request.since, end=False),
         until=min(ends, default=None),
         exempt_parts=own,
     )
-    if request.authors and not authors:
+    if request.authors and authors.is_empty:
         return replace(narrowed, session=NO_SESSION)
     if request.session_id is None:
         return narrowed

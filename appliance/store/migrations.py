@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
+from appliance.store.people_tables import PEOPLE_TABLES
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -306,7 +307,7 @@ CREATE TABLE server_collection (
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, PEOPLE_TABLES,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

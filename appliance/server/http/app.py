@@ -16,7 +16,18 @@ from appliance.server.access.middleware import AccessMiddleware
 from appliance.server.access.tokens import Authenticator
 from appliance.server.http import openapi, problems, prometheus
 from appliance.server.http.idempotency import ResponseCache
-from appliance.server.http.routes import events, facts, forget, health, imports, messages, search, sessions, summaries
+from appliance.server.http.routes import (
+    events,
+    facts,
+    forget,
+    health,
+    imports,
+    messages,
+    people,
+    search,
+    sessions,
+    summaries,
+)
 from appliance.server.mcp.streamable_http import build_application
 from appliance.server.openai_proxy import route as chat
 from appliance.server.rpc import server
@@ -26,6 +37,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     messages.router,
     sessions.router,
     facts.router,
+    people.router,
     summaries.router,
     imports.router,
     forget.router,

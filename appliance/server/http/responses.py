@@ -20,6 +20,7 @@ from appliance.types import (
     Level,
     Message,
     Mode,
+    Person,
     Quote,
     Receipt,
     SessionInfo,
@@ -139,6 +140,13 @@ class FactsAnswer:
 
     facts: tuple[Fact, ...]
     pending: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeAnswer:
+    """The person whose memory it is; null if it is not known."""
+
+    me: Person | None
 
 
 @dataclass(frozen=True, slots=True)

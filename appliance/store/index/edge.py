@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
 from appliance.runtime.address_space import available_bytes, require_memory
 from appliance.store.index import conditions, preallocation, sparse, validation
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.conditions import (
+    AnyOfCondition,
+    Condition,
+    EitherCondition,
+    EqualCondition,
+    MissingCondition,
+    RangeCondition,
+)
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
 from appliance.store.index.shard import REINDEX_HINT, close_shard, open_shard, translate_errors
 from appliance.store.room import free_bytes
@@ -329,7 +336,7 @@ def _filter(required: Sequence[Condition]) -> q.Filter | None:
     return q.Filter(must=[_condition(condition) for condition in required]) if required else None
 
 
-def _condition(condition: Condition) -> q.FieldCondition:
+def _condition(condition: Condition) -> q.FieldCondition | q.IsEmptyCondition | q.Filter:
     match condition:
         case EqualCondition(field, value):
             return q.FieldCondition(field, match=q.MatchValue(value))
@@ -337,6 +344,10 @@ def _condition(condition: Condition) -> q.FieldCondition:
             return q.FieldCondition(field, match=q.MatchAny([*values]))
         case RangeCondition(field, since, until):
             return q.FieldCondition(field, range=q.RangeFloat(gte=since, lt=until))
+        case MissingCondition(field):
+            return q.IsEmptyCondition(field)
+        case EitherCondition(options):
+            return q.Filter(should=[q.Filter(must=[_condition(one) for one in option]) for option in options])
 
 
 def _ranked(points: Sequence[q.ScoredPoint]) -> list[ScoredPoint]:

@@ -43,6 +43,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             roles=body.roles,
             sources=body.sources,
             authors=body.authors,
+            participants=body.participants,
             since=body.since,
             until=body.until,
             as_of=body.as_of,
