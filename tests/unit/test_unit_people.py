@@ -65,6 +65,7 @@ def test_the_parts_of_a_name() -> None:
     assert names.name_parts("Brandt, Dr. Helga (Tracker)") == ("helga", "brandt")
     assert names.name_parts("helga.brandt") == ("helga", "brandt")
     assert names.name_parts("a@b.example") == ()
+    assert names.name_parts("User 1") != names.name_parts("User 2")
 
 
 @pytest.mark.parametrize("other", ["H. Brandt", "Helga", "Brandt", "Helga Maier", "Brandt, Helga", "a@b.example"])

@@ -8,7 +8,7 @@ from functools import lru_cache
 from appliance.store.lexical import fold
 
 _PARENTHESES = re.compile(r"[(\[{][^)\]}]*[)\]}]")
-_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_PART = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _TITLES = frozenset("dr prof mr mrs ms miss sir herr frau hr fr dipl ing med jr sr phd msc ba ma señor señora".split())
 
 _SHORT_FORMS = """
