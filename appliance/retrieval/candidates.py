@@ -101,9 +101,7 @@ def called(author: str | None, session: int, aliases: Mapping[tuple[int, str], s
 
 
 def with_aliases(db: sqlite3.Connection, candidates: Candidates, scope: Scope) -> Candidates:
-    """The candidates with the other names of their authors; nothing is looked up where all have one name."""
-    if not len(candidates) or not people.has_aliases(db, scope):
-        return candidates
+    """The candidates with the other names of their authors."""
     uses = {
         (session, author)
         for session, author in zip(candidates.sessions.tolist(), candidates.authors, strict=True)

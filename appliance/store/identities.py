@@ -111,9 +111,12 @@ def is_same_value(kind: str, stored: str, wanted: str) -> bool:
         return fold(stored) == fold(wanted)
     if kind == "number":
         number = normalise_number(wanted)
-        return number is not None and (
-            number == stored or bool(international_forms({number, stored}).get(number, "") == stored)
-        )
+        return number is not None and is_same_number(stored, number)
     if kind == "address":
         return stored == normalise_address(wanted)
     return fold(stored).removeprefix("@") == fold(wanted).removeprefix("@")
+
+
+def is_same_number(a: str, b: str) -> bool:
+    """Whether two numbers in normal form are the same, also if only one of them has its country."""
+    return a == b or (a.startswith("+") is not b.startswith("+") and len(international_forms((a, b))) == 1)

@@ -156,23 +156,16 @@ def uses_by_others(db: sqlite3.Connection, scope: Scope, names: Iterable[str], k
     return {author for (author,) in rows}
 
 
-def has_aliases(db: sqlite3.Connection, scope: Scope) -> bool:
-    """Whether a person of a scope goes by more than one name."""
-    query = (
-        "SELECT 1 FROM person p JOIN person_identity i ON i.person_id = p.id WHERE p.user_id = ? AND p.namespace = ?"
-        " AND i.kind IN ('name', 'handle') GROUP BY p.id HAVING count(DISTINCT i.value) > 1 LIMIT 1"
-    )
-    return has_row(db, query, (scope.user_id, scope.namespace))
-
-
 def aliases(db: sqlite3.Connection, scope: Scope, uses: Collection[tuple[int, str]]) -> dict[tuple[int, str], str]:
     """Return the other names of the authors of some sessions, in one text each, as far as they have any."""
     if not uses:
         return {}
     wanted = set(uses)
     rows = db.execute(
-        "SELECT a.session_id, a.author, p.id, p.name FROM session_author a JOIN person p ON p.id = a.person_id"
-        f" WHERE a.session_id IN {JSON_KEYS_SQL} AND p.user_id = ? AND p.namespace = ?",
+        # In this order: from the sessions, not from all people.
+        "SELECT a.session_id, a.author, p.id, p.name FROM json_each(?) j"
+        " CROSS JOIN session_author a ON a.session_id = j.value CROSS JOIN person p ON p.id = a.person_id"
+        " WHERE p.user_id = ? AND p.namespace = ?",
         (json_keys({session for session, _ in wanted}), scope.user_id, scope.namespace),
     ).fetchall()
     found = [(session, author, key, name) for session, author, key, name in rows if (session, author) in wanted]
@@ -386,18 +379,38 @@ def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPer
         return people(db, scope, [key])
     if not reference.strip():
         return []
-    everyone = people(db, scope)
-    if fold(reference) == "me" and (own := [one for one in everyone if one.me]):
-        return own
-    exact = [one for one in everyone if has_alias(one, reference)]
-    return exact or [one for one in everyone if any(fold(reference) in fold(name) for name in names_of(one))]
+    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+        return people(db, scope, [own])
+    exact, partial = _keys_named(db, scope, reference)
+    return people(db, scope, exact or partial)
 
 
-def has_alias(person: StoredPerson, value: str) -> bool:
-    """Whether a person has this name, address, number or id, in whatever spelling."""
-    return fold(person.name) == fold(value) or any(
-        identities.is_same_value(one.kind, one.value, value) for one in person.identities
+def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
+    """The keys of the people with this name, address, number or id, and of those with this part of a name."""
+    part, exact, partial = fold(reference), set[int](), set[int]()
+    address, number = identities.normalise_address(reference), identities.normalise_number(reference)
+    owner = (scope.user_id, scope.namespace)
+    for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
+        if part in (folded := fold(name)):
+            (exact if folded == part else partial).add(key)
+    rows = db.execute(
+        "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
+        " WHERE p.user_id = ? AND p.namespace = ?",
+        owner,
     )
+    for key, kind, value in rows:
+        if kind == "address":
+            is_exact = value == address
+        elif kind == "number":
+            is_exact = number is not None and identities.is_same_number(value, number)
+        else:
+            folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
+            is_exact = folded == part.removeprefix("@")
+            if not is_exact and kind != "id" and part in folded:
+                partial.add(key)
+        if is_exact:
+            exact.add(key)
+    return exact, partial | exact
 
 
 def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
@@ -406,17 +419,9 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[Store
     key = person_key(reference)
     if key is not None and (known := people(db, scope, [key])):
         return known
-    everyone = people(db, scope)
-    if fold(reference) == "me" and (own := [one for one in everyone if one.me]):
-        return own
-    part = fold(reference)
-    return [one for one in everyone if any(part in fold(name) for name in names_of(one)) or has_alias(one, reference)]
-
-
-def names_of(person: StoredPerson) -> list[str]:
-    """Return the names that a person goes by."""
-    own = (one.value for one in person.identities if one.kind in ("name", "handle"))
-    return list(dict.fromkeys((person.name, *own)))
+    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+        return people(db, scope, [own])
+    return people(db, scope, _keys_named(db, scope, reference)[1])
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:

@@ -146,6 +146,7 @@ class _Graph:
     def __init__(self, profiles: Sequence[Profile], uses: Sequence[AuthorUse]) -> None:
         self.profiles = {profile.key: profile for profile in profiles}
         self.uses = uses
+        self._spellings: dict[Node, str] = {}
         numbers = {value for one in profiles for kind, value in one.identities if kind == "number"}
         numbers |= {found[1] for use in uses if (found := _of_author(use.author)) and found[0] == "number"}
         self._international = identities.international_forms(numbers)
@@ -172,7 +173,15 @@ class _Graph:
             return "", kind, self._international.get(value, value)
         if kind == "address":
             return "", kind, value
-        return source, kind, fold(value) if kind == "name" else value
+        if kind != "name":
+            return source, kind, value
+        node = source, kind, fold(value)
+        self._spellings.setdefault(node, value)
+        return node
+
+    def to_identity(self, source: str, node: Node) -> Identity:
+        """A node as a source shows it."""
+        return Identity(source, cast(IdentityKind, node[1]), self._spellings.get(node, node[2]))
 
     def _contested_values(self) -> set[Node]:
         """Addresses and numbers from which several people write: a couple, a mailing list, a machine."""
@@ -345,7 +354,7 @@ def _to_links(
             person = person_of(node)
             shown[id(person)][use.author] += 1
             if not use.profiles and not node[0]:  # an address or a number as the author
-                person.identities.add(Identity(use.source, *_shown(node)))
+                person.identities.add(graph.to_identity(use.source, node))
             elif node == (use.source, "name", fold(use.author)) or node[2].startswith(f"{fold(use.author)} <"):
                 value = use.author + node[2][len(fold(use.author)) :]
                 person.identities.add(Identity(use.source, "name", value))
@@ -354,8 +363,7 @@ def _to_links(
     for key in sorted(graph.nodes):
         profile, nodes = graph.profiles[key], graph.nodes[key]
         for node in nodes:
-            kind, value = _shown(node)
-            person_of(node).identities.add(Identity(profile.source, kind, value))
+            person_of(node).identities.add(graph.to_identity(profile.source, node))
         if nodes:
             person = person_of(nodes[0])
             for known, value in profile.identities:
@@ -383,10 +391,6 @@ def _to_links(
             person_of(node).me = True
     by_author = {key: None if node is None else numbers[joined.root(node)] for key, node in authors.items()}
     return Links(people, by_author)
-
-
-def _shown(node: Node) -> tuple[IdentityKind, str]:
-    return cast(IdentityKind, node[1]), node[2]
 
 
 def _shared_values(person: LinkedPerson) -> Iterator[str]:
