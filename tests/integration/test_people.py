@@ -228,6 +228,15 @@ def test_reading_the_exports_again_changes_nothing(filled: Appliance, tmp_path: 
     assert filled.people.list() == before
 
 
+def test_a_home_of_an_earlier_version_learns_from_the_exports_it_reads_again(filled: Appliance, tmp_path: Path) -> None:
+    with engine_of(filled)._database.write() as tx:
+        tx.execute("DELETE FROM profile")  # what that version did not store
+    assert {person.name for person in filled.people.list()} >= {"Helga Brandt", "Mum"}
+    report = filled.ingest(tmp_path / "exports")
+    assert report.total("new") == report.total("updated") == 0
+    assert named(filled, "Mum").messages == 3
+
+
 def test_an_address_book_that_comes_late_links_what_is_there(memory: Appliance, tmp_path: Path) -> None:
     exports = write_exports(tmp_path / "exports")
     book = exports / "contacts.vcf"
