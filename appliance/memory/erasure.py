@@ -59,6 +59,8 @@ def erase(
         copies = messages.linked_sources(tx, preview.touched).keys() - source_keys
         stated_values = statements.stated_values(tx, preview.messages)
         silenced = people.authors_of_messages(tx, preview.messages)
+        for scope in profiles.forget_contacts(tx, preview.contacts):
+            silenced.setdefault(scope, set())
         if preview.all_of is not None:
             silenced.setdefault(preview.all_of, set())
             names |= profiles.forget_address_books(tx, preview.all_of)
@@ -80,7 +82,8 @@ def erase(
         extraction.retract_facts(tx, stated_values)
         for scope, authors in silenced.items():
             names |= forget_unbacked(tx, scope, authors, own_name(scope))
-        names |= _forget_files(tx, source_keys, copies, preview.all_of)
+        books = [file for _, file in preview.contacts]
+        names |= _forget_files(tx, [*source_keys, *books], copies, preview.all_of)
         texts = replace(texts, names=sorted(names))
         counts = {
             "messages": len(preview.messages),
@@ -89,6 +92,7 @@ def erase(
             "formats": preview.formats,
             "facts": preview.facts,
             "vectors": chunks.count_orphaned_embeddings(tx),
+            **({"contacts": len(preview.contacts)} if preview.contacts else {}),
         }
         (key,) = tx.execute(
             "INSERT INTO erasure (at, state, counts) VALUES (?, 'open', ?) RETURNING id", (now(), to_json(counts))

@@ -192,3 +192,26 @@ def forget_address_books(tx: sqlite3.Connection, scope: Scope) -> set[str]:
         owner,
     )
     return names
+
+
+def contacts_of_source(db: sqlite3.Connection, scope: Scope, source: str) -> list[tuple[int, int]]:
+    """Return the entries of address books of a scope that came from a format or a file, each with the key of the
+    file."""
+    rows = db.execute(
+        "SELECT p.id, f.id FROM profile p JOIN contact_file c ON c.profile_id = p.id"
+        " JOIN source f ON f.id = c.source_id"
+        " WHERE p.user_id = ? AND p.namespace = ? AND (f.format = ? OR f.path = ?) ORDER BY p.id, f.id",
+        (scope.user_id, scope.namespace, source, source),
+    )
+    return [(profile, file) for profile, file in rows]
+
+
+def forget_contacts(tx: sqlite3.Connection, entries: Iterable[tuple[int, int]]) -> set[Scope]:
+    """Delete entries of address books, as far as these files hold them; returns their scopes."""
+    scopes: set[Scope] = set()
+    for profile, file in entries:
+        found = tx.execute("SELECT user_id, namespace FROM profile WHERE id = ?", (profile,)).fetchone()
+        if found is not None:
+            scopes.add(Scope(*found))
+            tx.execute("DELETE FROM contact_file WHERE profile_id = ? AND source_id = ?", (profile, file))
+    return scopes

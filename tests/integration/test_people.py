@@ -315,6 +315,18 @@ def test_forgetting_some_messages_keeps_the_person(filled: Appliance) -> None:
     assert "whatsapp" not in {one.source for one in mum.identities}
 
 
+def test_an_address_book_is_forgotten_by_its_file(filled: Appliance, home: Path, tmp_path: Path) -> None:
+    preview = filled.erasure.preview(source=str(tmp_path / "exports" / "contacts.vcf"))
+    assert (len(preview.messages), len(preview.contacts)) == (0, 2)
+    assert filled.erasure.forget(preview).proof.traces == ()
+    assert {person.name for person in filled.people.list(everyone=True)} == {
+        "Helga Brandt", "Mum", "Ana Silva", "Ben Carter",
+    }  # fmt: skip
+    filled.close()
+    data = (home / "recall.db").read_bytes()
+    assert b"01701234567" not in data and b"contacts.vcf" not in data
+
+
 def test_forgetting_everything_forgets_the_address_book(filled: Appliance, home: Path) -> None:
     filled.erasure.forget(filled.erasure.preview(everything=True))
     assert list(filled.people.list(everyone=True)) == []
