@@ -127,6 +127,18 @@ def test_one_of_two_namesakes_is_searched_exactly(memory: Appliance, tmp_path: P
         assert found(memory, "launch", authors=[second.id]) == {"Message of U2 about the launch"}
 
 
+def test_a_filter_by_person_holds_in_the_archive(filled: Appliance, tmp_path: Path) -> None:
+    for name, number in (("one", 1), ("two", 2)):
+        filled.ingest(slack(tmp_path / name, (f"U{number}", "Ben", f"ben{number}@b.example"), channel=name))
+    assert filled.archive.run(days=0, importance=1.0).archived > 4
+    filled.embed_pending()
+    ids = {one.value: person.id for person in filled.people.list() for one in person.identities if one.kind == "id"}
+    everywhere = {"include_archived": True}
+    assert found(filled, "launch", authors=[ids["T1/U1"]], **everywhere) == {"Message of U1 about the launch"}
+    assert "Yes, the parrot is fine." in found(filled, "parrot", authors=["me"], **everywhere)
+    assert "Did you feed the parrot on Sunday?" not in found(filled, "parrot", authors=["me"], **everywhere)
+
+
 def test_a_question_names_a_person_by_an_alias(filled: Appliance) -> None:
     hits = filled.search("what did Mum say about the boiler", min_score=0)
     assert hits[0].text == "The boiler man comes on Friday at noon." and hits[0].author == "Helga Brandt"
