@@ -19,7 +19,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.people_chats import PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
-from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _TS = re.compile(r"\d{9,11}\.\d{3,6}", re.ASCII)
 _FIRST_KEYS = (("client_msg_id", "type"), ("user", "type"), ("type", "subtype"), ("subtype", "type"))
@@ -130,7 +130,9 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
     role: Role = "system" if _EVENT.fullmatch(subtype) else "user"
     thread = as_id(data.get("thread_ts"))
     reply_to, author = thread if thread != ts else None, _author(data, day)
-    yield MessageRecord(session, role, text, identity, author, time, reply_to, _metadata(data, files, day), where)
+    yield MessageRecord(
+        session, role, text, identity, author, time, reply_to, _metadata(data, files, day), where, _known_files(data)
+    )
 
 
 def _metadata(data: dict[str, Any], files: list[dict[str, str]], day: _SlackDay) -> dict[str, Any]:
@@ -163,6 +165,14 @@ def _file(data: dict[str, Any]) -> dict[str, str] | None:
     name = first_text(data, "name", "title", "id")
     text = first_text(data, "plain_text", "preview")
     return {"name": name} | ({"text": text} if text else {}) if name else None
+
+
+def _known_files(data: dict[str, Any]) -> tuple[AttachedFile, ...]:
+    return tuple(
+        json_fields.attached_file(name, type=file.get("mimetype"), size=file.get("size"))
+        for file in map(as_dict, as_list(data.get("files")) or [data.get("file")])
+        if (name := first_text(file, "name", "title", "id"))
+    )
 
 
 def _attachment_text(data: dict[str, Any], day: _SlackDay) -> tuple[str, str, bool]:
