@@ -259,8 +259,8 @@ class FolderWatcher:
                     continue
                 began = time.time()
                 self._read_counts[pending.file.path] += 1
-                self._read_file(pending.file)
-                self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
+                if self._read_file(pending.file):
+                    self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
                 if pending.file.path in self._pending:  # it changed while it was read
                     pause = min(pause, self._intervals.settle)
         return pause
@@ -278,8 +278,9 @@ class FolderWatcher:
             pending.changed_at = time.time()
         return True
 
-    def _read_file(self, file: WatchedEntry) -> None:
-        """Read one file and store the result."""
+    def _read_file(self, file: WatchedEntry) -> bool:
+        """Read one file and store the result. Returns whether most of it was known: only then tells the time that it
+        took what reading the file again would cost."""
         db = self._database.read()
         forgotten = watched_files.forgotten_entries(db)(file.path)
         known = forgotten or watched_files.entry(db, file.path)
@@ -287,10 +288,10 @@ class FolderWatcher:
             digest = _digest(file.path)
         except OSError as error:
             self._save_outcome(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
-            return
+            return True
         if known is not None and (known.digest, known.owner) == (digest, self._owner):
             self._save_outcome(replace(file, state="read", digest=digest), was_forgotten=forgotten is not None)
-            return
+            return True
         reports = self._read(file.root, file.path)
         if (stamp := _stamp(file.path)) not in (None, file.stamp):
             # It changed while it was read: complete records are stored, the rest follows with the next reading.
@@ -302,6 +303,7 @@ class FolderWatcher:
             )
         for report in reports:
             self._on_read(report)
+        return sum(report.new for report in reports) <= sum(report.duplicates for report in reports)
 
     def _save_outcome(self, file: WatchedEntry, *, was_forgotten: bool = False, is_stored: bool = False) -> None:
         """Store the result of reading a file. Of a forgotten file the name is kept only if it has new messages."""

@@ -242,7 +242,7 @@ def test_another_user_or_namespace_can_not_be_named(house: House) -> None:
 
 
 def test_what_is_for_the_owner_is_refused(house: House) -> None:
-    for path in ("/v1/events", "/v1/forget/receipts", "/v1/forget/receipts/e1", "/v1/forget/receipts/e99"):
+    for path in ("/v1/events", "/v1/discover", "/v1/forget/receipts", "/v1/forget/receipts/e1", "/v1/forget/receipts/e99"):
         answer = house.ana.get(path)
         assert answer.status_code == 403 and answer.json()["error"] == "Forbidden"
     assert set(house.ana.get("/v1/status").json()) == {"version", "health", "name", "user_id", "namespace", "read_only"}
@@ -278,7 +278,8 @@ def test_a_token_that_only_reads_changes_nothing(house: House) -> None:
         for method, path, body in every_call(document, id):
             reads = method == "GET" or path in ("/v1/search", "/v1/context", "/v1/summaries/search")
             answer = house.reader.request(method, path, **body)
-            assert (answer.status_code == 403) is (not reads or "receipts" in path), (method, path, answer.text)
+            is_owners = "receipts" in path or path == "/v1/discover"
+            assert (answer.status_code == 403) is (not reads or is_owners), (method, path, answer.text)
             refused += answer.status_code == 403
     told = {"text": "I live in Rome"}
     for path, body in (("/v1/messages", {"text": "x"}), ("/v1/sessions", {}), ("/v1/facts", told)):
