@@ -18,7 +18,7 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, firs
 from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
-from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
+from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, SessionRecord
 
 _FIRST_KEYS = (("title", "create_time"), ("id", "title"), ("conversation_id", "title"))
 _REASONING = ("thoughts", "reasoning_recap")
@@ -168,7 +168,8 @@ def _message(
     if sent is None and message.get("create_time") is not None:
         yield json_fields.unreadable_time(where, message["create_time"])
     identity = as_id(message.get("id")) or placed.node
-    yield MessageRecord(session, role, text, identity, name, sent, reply_to, metadata, where)
+    known = _known_files(own, pointers)
+    yield MessageRecord(session, role, text, identity, name, sent, reply_to, metadata, where, known)
 
 
 def _words(content: dict[str, Any], kind: str) -> tuple[str, list[str], str]:
@@ -199,6 +200,18 @@ def _words(content: dict[str, Any], kind: str) -> tuple[str, list[str], str]:
     if not any(words):
         words = [as_text(content.get(key)) for key in ("text", "content", "result", "model_set_context")]
     return "\n".join(word for word in words if word), pointers, unknown
+
+
+def _known_files(own: dict[str, Any], pointers: list[str]) -> tuple[AttachedFile, ...]:
+    """What the export says of files; a file without a name has that of its id."""
+    told = [
+        json_fields.attached_file(
+            name, path=as_text(file.get("id")), type=first_text(file, "mime_type", "mimeType"), size=file.get("size")
+        )
+        for file in map(as_dict, as_list(own.get("attachments")))
+        if (name := first_text(file, "name", "id"))
+    ]
+    return (*told, *(json_fields.attached_file(pointer.rpartition("://")[2]) for pointer in pointers))
 
 
 def _attachments(own: dict[str, Any], pointers: list[str]) -> list[dict[str, str]]:

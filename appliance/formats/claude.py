@@ -21,7 +21,7 @@ from appliance.formats.message_tree import NodeLink, reading_order
 from appliance.formats.records import counted
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
-from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
+from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, SessionRecord
 
 _ROLES = json_fields.role_table(user="human user", assistant="assistant", system="system")
 _FIRST_KEYS = (("uuid", "name"), ("uuid", "summary"))
@@ -142,7 +142,9 @@ def _message(
         metadata: dict[str, Any] = {"attachments": attachments} if attachments else {}
         parent = as_id(message.get("parent_message_uuid"))
         reply_to = parent if parent and not _ROOT.fullmatch(parent) else None
-        yield MessageRecord(session, role, text, identity, None, sent, reply_to, metadata | branch_metadata, where)
+        metadata |= branch_metadata
+        known = _known_files(message)
+        yield MessageRecord(session, role, text, identity, None, sent, reply_to, metadata, where, known)
     elif not before and not after:
         yield InputProblem(where, "the message is empty; skipped", harmless=True)
     yield from after
@@ -167,6 +169,15 @@ def _tool_text(kind: str, block: dict[str, Any]) -> tuple[str, str]:
         return content, name
     parts = (first_text(as_dict(part), "text", "title") for part in as_list(content))
     return "\n".join(part for part in parts if part), name
+
+
+def _known_files(message: dict[str, Any]) -> tuple[AttachedFile, ...]:
+    return tuple(
+        json_fields.attached_file(name, type=file.get("file_type"), size=file.get("file_size"))
+        for key in ("attachments", "files", "files_v2")
+        for file in map(as_dict, as_list(message.get(key)))
+        if (name := first_text(file, "file_name", "name"))
+    )
 
 
 def _attachments(message: dict[str, Any]) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
@@ -16,7 +17,7 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, firs
 from appliance.formats.json_stream import JsonPart
 from appliance.formats.people_chats import Participants, PeopleMessageIds, made_id, sent_at
 from appliance.formats.records import counted
-from appliance.types import IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _OPENED = frozenset({("messages",)})
 _FIRST_KEYS = (("id", "type"),)
@@ -124,8 +125,10 @@ def _message(channel: _DiscordChannel, part: JsonPart) -> Iterator[Record]:
     role: Role = "user" if kind.lower() in _MESSAGE_TYPES else "system"
     reply_to = _reply_target(as_dict(data.get("reference")), channel, forwarded)
     metadata = _metadata(data, files, forwarded)
-    yield from channel.participants.note(channel.session or "", _name(author), *_account(author))
-    yield MessageRecord(channel.session or "", role, text, identity, _name(author), sent, reply_to, metadata, where)
+    known = tuple(file for source in sources for file in _known_files(source))
+    session, name = channel.session or "", _name(author)
+    yield from channel.participants.note(session, name, *_account(author))
+    yield MessageRecord(session, role, text, identity, name, sent, reply_to, metadata, where, known)
 
 
 def _reply_target(reference: dict[str, Any], channel: _DiscordChannel, forwarded: dict[str, Any]) -> str | None:
@@ -185,6 +188,15 @@ def _embed_text(embed: dict[str, Any]) -> str:
         parts.append(": ".join(text for key in ("name", "value") if (text := as_text(entry.get(key)))))
     parts.append(as_text(as_dict(embed.get("footer")).get("text")))
     return "\n".join(part for part in parts if part)
+
+
+def _known_files(data: dict[str, Any]) -> Iterator[AttachedFile]:
+    """What the export says of files; the address of one that was downloaded is its path."""
+    for file in map(as_dict, as_list(data.get("attachments"))):
+        if name := as_text(file.get("fileName")):
+            address = as_text(file.get("url"))
+            path = "" if "://" in address else unquote(address)
+            yield json_fields.attached_file(name, path=path, size=file.get("fileSizeBytes"))
 
 
 def _files(data: dict[str, Any]) -> list[dict[str, str]]:

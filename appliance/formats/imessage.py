@@ -18,11 +18,11 @@ from typing import Any
 from appliance.formats import sqlite
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
-from appliance.formats.json_fields import as_dict, as_list, unreadable_time, with_attachments
+from appliance.formats.json_fields import as_dict, as_list, attached_file, unreadable_time, with_attachments
 from appliance.formats.json_stream import error_text
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
-from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
+from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, SessionRecord
 
 _EPOCH = datetime(2001, 1, 1, tzinfo=UTC)
 # Seconds since 2001 stay below this until the year 5169; nanoseconds pass it after two minutes.
@@ -261,7 +261,10 @@ def _message(
         return MessageRecord(chat.session, "system", text, guid, author, sent, where=where), None
     text, note = _words(message, where)
     retracted = bool(_number(message["date_retracted"]))
-    attachments = _attachments(source, message, row, named=_PLACEHOLDER in text)
+    known = _known_files(source, row)
+    attachments: list[dict[str, str]] = [{"name": file.name} for file in known]
+    if not known and _PLACEHOLDER in text and _number(message["cache_has_attachments"]):
+        attachments = [{"name": "file"}]
     if attachments:
         text = text.replace(_PLACEHOLDER, "")
         text = text if text.strip() else ""
@@ -283,7 +286,7 @@ def _message(
     if reactions:
         metadata["reactions"] = [{"emoji": emoji, "by": by} for (by, _), emoji in reactions.items()]
     reply_to = _text(message["thread_originator_guid"]) or None
-    return MessageRecord(chat.session, "user", text, guid, author, sent, reply_to, metadata, where), note
+    return MessageRecord(chat.session, "user", text, guid, author, sent, reply_to, metadata, where, known), note
 
 
 def _author(source: _ChatDatabase, message: Mapping[str, Any], chat: _IMessageChat | None) -> str | None:
@@ -366,17 +369,20 @@ def _event(source: _ChatDatabase, kind: int, message: Mapping[str, Any]) -> str:
     return f"notice of the app (kind {kind})"
 
 
-def _attachments(source: _ChatDatabase, message: Mapping[str, Any], row: int, *, named: bool) -> list[dict[str, str]]:
-    if "message_attachment_join" in source.tables:
-        files = source.rows(
-            "SELECT a.transfer_name, a.filename, a.mime_type FROM message_attachment_join j "
-            "JOIN attachment a ON a.ROWID = j.attachment_id WHERE j.message_id = ? ORDER BY a.ROWID",
-            row,
+def _known_files(source: _ChatDatabase, row: int) -> tuple[AttachedFile, ...]:
+    if "message_attachment_join" not in source.tables:
+        return ()
+    files = source.rows(
+        "SELECT a.transfer_name, a.filename, a.mime_type FROM message_attachment_join j "
+        "JOIN attachment a ON a.ROWID = j.attachment_id WHERE j.message_id = ? ORDER BY a.ROWID",
+        row,
+    )
+    return tuple(
+        attached_file(
+            _text(name) or _text(path).rpartition("/")[2] or _text(kind) or "file", path=_text(path), type=_text(kind)
         )
-        names = [_text(name) or _text(path).rpartition("/")[2] or _text(kind) or "file" for name, path, kind in files]
-        if names:
-            return [{"name": name} for name in names]
-    return [{"name": "file"}] if named and _number(message["cache_has_attachments"]) else []
+        for name, path, kind in files
+    )
 
 
 def _reactions(source: _ChatDatabase, rows: list[int]) -> dict[str, dict[tuple[str, str], str]]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
-from appliance.types import InputProblem, Role
+from appliance.types import AttachedFile, InputProblem, Role
 
 _EXCERPT_CHARACTERS = 60
+_MEDIA_TYPE_CHARACTERS = 255  # RFC 6838 allows no more
 _JSON_TYPES = {
     dict: "an object",
     list: "a list",
@@ -155,6 +156,13 @@ def made_id(prefix: str, *parts: object) -> str:
     """A session's id, made of what doesn't change when the session goes on, is renamed or is exported again."""
     joined = "\x1f".join(str(part) for part in parts)
     return f"{prefix}-{hashlib.sha256(joined.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def attached_file(name: str, *, path: str = "", type: Any = None, size: Any = None) -> AttachedFile:
+    """What an export says of an attached file: its path, its media type and its size in bytes, each where it is one."""
+    is_size = isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 1 << 62
+    is_type = isinstance(type, str) and "/" in type and len(type) <= _MEDIA_TYPE_CHARACTERS
+    return AttachedFile(name, path or None, type.lower() if is_type else None, size if is_size else None)
 
 
 def with_attachments(text: str, attachments: list[dict[str, str]]) -> str:

@@ -157,7 +157,8 @@ def _message(thread: _MetaThread, data: Any, where: str) -> Iterator[Record]:
     ]
     metadata = metadata_of(attachments=files, reactions=reactions, deleted=is_unsent)
     role: Role = "system" if is_event else "user"
-    yield MessageRecord(thread.session, role, text, None, author, sent, metadata=metadata, where=where)
+    known = tuple(json_fields.attached_file(_base(uri), path=uri) for uri in _addresses(data))
+    yield MessageRecord(thread.session, role, text, None, author, sent, metadata=metadata, where=where, files=known)
 
 
 def _time_of(data: dict[str, Any]) -> Any:
@@ -166,19 +167,26 @@ def _time_of(data: dict[str, Any]) -> Any:
 
 def _files(data: dict[str, Any]) -> list[dict[str, str]]:
     """Media by their file names, and shared content by its link."""
-    files: list[dict[str, str]] = []
-    for key in _FILES:
-        value = data.get(key)
-        for entry in [value] if isinstance(value, dict) else as_list(value):
-            uri = repair_mojibake(as_text(as_dict(entry).get("uri")))
-            if uri:
-                files.append({"name": uri.rstrip("/").rpartition("/")[2] or uri})
+    files = [{"name": _base(uri)} for uri in _addresses(data)]
     share = as_dict(data.get("share"))
     link, text = repair_mojibake(as_text(share.get("link"))), repair_mojibake(as_text(share.get("share_text")))
     # A typed link is part of the message's text already.
     if text or (link and link not in repair_mojibake(as_text(data.get("content")))):
         files.append({"name": link or "shared"} | ({"text": text} if text else {}))
     return files
+
+
+def _addresses(data: dict[str, Any]) -> Iterator[str]:
+    """The paths of media in the export."""
+    for key in _FILES:
+        value = data.get(key)
+        for entry in [value] if isinstance(value, dict) else as_list(value):
+            if uri := repair_mojibake(as_text(as_dict(entry).get("uri"))):
+                yield uri
+
+
+def _base(uri: str) -> str:
+    return uri.rstrip("/").rpartition("/")[2] or uri
 
 
 def repair_mojibake(text: str) -> str:

@@ -19,7 +19,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
-from appliance.types import IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _TS = re.compile(r"\d{9,11}\.\d{3,6}", re.ASCII)
 _FIRST_KEYS = (("client_msg_id", "type"), ("user", "type"), ("type", "subtype"), ("subtype", "type"))
@@ -139,7 +139,9 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
         account = day.accounts.get(user) or _account(as_dict(data.get("user_profile")), user, _team(data))
         if not as_text(data.get("username")):
             yield from day.participants.note(session, author, *account)
-    yield MessageRecord(session, role, text, identity, author, time, reply_to, _metadata(data, files, day), where)
+    yield MessageRecord(
+        session, role, text, identity, author, time, reply_to, _metadata(data, files, day), where, _known_files(data)
+    )
 
 
 def _metadata(data: dict[str, Any], files: list[dict[str, str]], day: _SlackDay) -> dict[str, Any]:
@@ -172,6 +174,14 @@ def _file(data: dict[str, Any]) -> dict[str, str] | None:
     name = first_text(data, "name", "title", "id")
     text = first_text(data, "plain_text", "preview")
     return {"name": name} | ({"text": text} if text else {}) if name else None
+
+
+def _known_files(data: dict[str, Any]) -> tuple[AttachedFile, ...]:
+    return tuple(
+        json_fields.attached_file(name, type=file.get("mimetype"), size=file.get("size"))
+        for file in map(as_dict, as_list(data.get("files")) or [data.get("file")])
+        if (name := first_text(file, "name", "title", "id"))
+    )
 
 
 def _attachment_text(data: dict[str, Any], day: _SlackDay) -> tuple[str, str, bool]:

@@ -17,7 +17,16 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, firs
 from appliance.formats.json_stream import JsonPart
 from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
-from appliance.types import ContactRecord, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import (
+    AttachedFile,
+    ContactRecord,
+    IdentityKind,
+    InputProblem,
+    MessageRecord,
+    Record,
+    Role,
+    SessionRecord,
+)
 
 _LISTS = ("chats", "left_chats")
 _OPENED = frozenset(
@@ -243,13 +252,13 @@ def _message(
     # A reply to another chat has the id of a message that this one doesn't have.
     if data.get("reply_to_peer_id") not in (None, chat.head.get("id")):
         reply_to = None
-    metadata = _metadata(data, files)
+    metadata, known = _metadata(data, files), () if is_service else _known_files(data)
     if not is_service:
         user = as_id(data.get("from_id"))
         yield from account.participants.note(
             chat.session or "", author, ("id", user), me=user is not None and user == account.id
         )
-    yield MessageRecord(chat.session or "", role, text, identity, author, sent, reply_to, metadata, where)
+    yield MessageRecord(chat.session or "", role, text, identity, author, sent, reply_to, metadata, where, known)
 
 
 def _metadata(data: dict[str, Any], files: list[dict[str, str]]) -> dict[str, Any]:
@@ -331,14 +340,31 @@ def _rich_content_parts(data: dict[str, Any]) -> list[str]:
 
 def _files(data: dict[str, Any]) -> list[dict[str, str]]:
     """Files by name; files that the export omits, by their kind."""
-    names: list[str] = []
-    media_type = as_text(data.get("media_type")).replace("_", " ")
-    for key in _FILES:
-        if path := as_text(data.get(key)):
-            name = as_text(data.get("file_name")) if key == "file" else ""
-            is_omitted = path.startswith(_OMITTED_PREFIX)
-            names.append(name or (media_type or key if is_omitted else path.rpartition("/")[2] or path))
-    return [{"name": name} for name in names or [media_type] if name]
+    names = [_file_name(data, key, path) for key in _FILES if (path := as_text(data.get(key)))]
+    return [{"name": name} for name in names or [_media_type(data)] if name]
+
+
+def _file_name(data: dict[str, Any], key: str, path: str) -> str:
+    name = as_text(data.get("file_name")) if key == "file" else ""
+    is_omitted = path.startswith(_OMITTED_PREFIX)
+    return name or (_media_type(data) or key if is_omitted else path.rpartition("/")[2] or path)
+
+
+def _media_type(data: dict[str, Any]) -> str:
+    return as_text(data.get("media_type")).replace("_", " ")
+
+
+def _known_files(data: dict[str, Any]) -> tuple[AttachedFile, ...]:
+    return tuple(
+        json_fields.attached_file(
+            _file_name(data, key, path),
+            path="" if path.startswith(_OMITTED_PREFIX) else path,
+            type=data.get("mime_type") if key == "file" else None,
+            size=data.get("file_size" if key == "file" else f"{key}_file_size"),
+        )
+        for key in _FILES
+        if (path := as_text(data.get(key)))
+    )
 
 
 def _notice(data: dict[str, Any]) -> str:

@@ -95,8 +95,11 @@ class _BesideFiles:
                     identity = match[1] if match[2] else match[1].rpartition(".")[0] or match[1]
                     for other in {identity, match[2]} - {None, name}:
                         self._paths.setdefault(str(other), []).append(path)
-        given = (file.path or file.name).replace("\\", "/")
-        paths = self._paths.get(given.rpartition("/")[2], [])
+        given, paths = "", []
+        for told in filter(None, (file.path, file.name)):
+            given = told.replace("\\", "/")
+            if paths := self._paths.get(given.rpartition("/")[2], []):
+                break
         if len(paths) > 1:
             # An export that gives the path says which one; it may begin at another folder.
             paths = [
