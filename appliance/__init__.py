@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from appliance.paths import Home
     from appliance.resources import (
         Archive,
+        Attachments,
         Erasure,
         Facts,
         Index,
@@ -56,9 +57,12 @@ if TYPE_CHECKING:
     from appliance.subscriptions import Events, Watcher
     from appliance.types import (
         Activity,
+        Anniversary,
         ArchivedMessage,
         ArchiveReport,
         ArchiveStatus,
+        Attachment,
+        AttachmentPage,
         BackupCheck,
         BackupInfo,
         BackupProblem,
@@ -101,8 +105,12 @@ if TYPE_CHECKING:
         SessionPage,
         Source,
         SourceCoverage,
+        Statistics,
+        StatisticsRow,
         Summary,
         SummaryHit,
+        TagCount,
+        TimelineMonth,
         VerifyReport,
         WatchedFile,
         WhyNot,
@@ -123,13 +131,14 @@ _LAZY_EXPORTS = {
             "StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
-        "resources": "Archive Erasure Facts Index Overview Pins Secrets Session Sessions Summaries",
+        "resources": "Archive Attachments Erasure Facts Index Overview Pins Secrets Session Sessions Summaries",
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "FilterChoices Histogram Hit Hits Importance IndexStatus IngestReport InputProblem KnownBackups Layer "
             "LostPart Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
+            "Anniversary Attachment AttachmentPage Statistics StatisticsRow TagCount TimelineMonth "
             "RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage "
             "Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
@@ -140,12 +149,16 @@ _LAZY_EXPORTS = {
 
 __all__ = [
     "Activity",
+    "Anniversary",
     "Appliance",
     "ApplianceError",
     "Archive",
     "ArchiveReport",
     "ArchiveStatus",
     "ArchivedMessage",
+    "Attachment",
+    "AttachmentPage",
+    "Attachments",
     "BackupCheck",
     "BackupInfo",
     "BackupProblem",
@@ -214,12 +227,16 @@ __all__ = [
     "Settings",
     "Source",
     "SourceCoverage",
+    "Statistics",
+    "StatisticsRow",
     "StoreCorrupt",
     "StoreError",
     "StoreVersion",
     "Summaries",
     "Summary",
     "SummaryHit",
+    "TagCount",
+    "TimelineMonth",
     "UsageError",
     "VerifyReport",
     "WatchedFile",

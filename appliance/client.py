@@ -19,6 +19,7 @@ from appliance.errors import ApplianceError
 from appliance.paths import Paths
 from appliance.resources import (
     Archive,
+    Attachments,
     Erasure,
     Facts,
     Index,
@@ -68,8 +69,8 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, summaries, pins, overview, archive, index, erasure, backups, secrets, events: The verbs of
-            each.
+        sessions, facts, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets, events: The
+            verbs of each.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Appliance:
         self.pins = Pins(transport)
         self.overview = Overview(transport)
         self.archive = Archive(transport)
+        self.attachments = Attachments(transport)
         self.index = Index(transport)
         self.erasure = Erasure(transport)
         self.backups = Backups(transport)
@@ -193,6 +195,9 @@ class Appliance:
 
     search = Verb(r.SearchRequest)
     context = Verb(r.ContextRequest)
+    statistics = Verb(r.StatisticsRequest)
+    on_this_day = Verb(r.OnThisDayRequest)
+    timeline = Verb(r.TimelineRequest)
     message = Verb(r.MessageRequest)
     variants = Verb(r.VariantsRequest)
     export = Verb(r.ExportRequest)

@@ -48,6 +48,8 @@ class Session:
     clear = SessionVerb(r.ClearSessionRequest)
     delete = SessionVerb(r.DeleteSessionRequest)
     messages = SessionVerb(r.SessionMessagesRequest)
+    tag = SessionVerb(r.TagSessionRequest)
+    untag = SessionVerb(r.UntagSessionRequest)
 
     @property
     def info(self) -> SessionInfo:
@@ -129,6 +131,7 @@ class Sessions(_Resource):
     info = Verb(r.SessionRequest)
     list = Verb(r.ListSessionsRequest)
     messages = Verb(r.SessionMessagesRequest)
+    tags = Verb(r.ListTagsRequest)
 
     def get(self, id: str, *, user_id: str | None = None) -> Session:
         """Return the handle of the session with this id or external id.
@@ -190,6 +193,14 @@ class Overview(_Resource):
     activity = Verb(r.ActivityRequest)
     files = Verb(r.WatchedFilesRequest)
     folders = Verb(r.FoldersRequest)
+
+
+class Attachments(_Resource):
+    """The files that messages carry. Ids are "m345.1"."""
+
+    list = Verb(r.ListAttachmentsRequest)
+    get = Verb(r.AttachmentRequest)
+    file = Verb(r.AttachmentFileRequest)
 
 
 class Archive(_Resource):

@@ -68,6 +68,11 @@ Limit = Annotated[int | None, option("--limit -k", "N", "At most this many.", mi
 Budget = Annotated[
     int | None, option("--budget", "TOKENS", "Most tokens of a context; never exceeded.", callback=_check_budget)
 ]
+Has = Annotated[
+    list[str] | None,
+    option("--has", "image|audio|video|file|attachment|link", "Only messages that have one of these (repeatable)."),
+]
+Tag = Annotated[list[str] | None, option("--tag", "TAG", "Only conversations with this tag (repeatable).")]
 DryRun = Annotated[bool, flag("--dry-run", "Show what would be removed; change nothing.")]
 
 

@@ -12,7 +12,7 @@ from appliance.errors import UsageError
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import HitOrder, Hits, Mode, Role
+    from appliance.types import Contained, HitOrder, Hits, Mode, Role
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
 WEAK_SCORE = 0.4
@@ -64,6 +64,8 @@ def search(
     author: Annotated[
         list[str] | None, option("--author", "NAME", "Only messages by this person; a part of the name (repeatable).")
     ] = None,
+    has: options.Has = None,
+    tag: options.Tag = None,
     since: Annotated[
         str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
     ] = None,
@@ -96,6 +98,7 @@ def search(
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search "birthday cake" --author ana --author "Ben Weber"
       appliance search "the old flat" --include-archived
+      appliance search "the floor plan" --has file --tag house
       appliance search ubuntu --all --csv > ubuntu.csv
       appliance search deadline --sort time --offset 20 -C 2
       appliance search "who plays the cello" --min-score 0.5
@@ -128,6 +131,8 @@ def search(
                 roles=cast("list[Role] | None", role),
                 sources=source,
                 authors=author,
+                has=cast("list[Contained] | None", has),
+                tags=tag,
                 since=since,
                 until=until,
                 as_of=as_of,
@@ -212,6 +217,9 @@ def context(
             "Share of a layer, 0 to 1: profile, retrieved, summary or recent (repeatable).",
         ),
     ] = None,
+    tag: Annotated[
+        list[str] | None, option("--tag", "TAG", "Memories only from conversations with this tag (repeatable).")
+    ] = None,
     no_recall: Annotated[bool, flag("--no-recall", "Use only the session's own messages; search nothing.")] = False,
     user: options.User = None,
     home: options.Home = None,
@@ -243,6 +251,7 @@ def context(
             preset=preset,
             shares=options.parse_shares(share) if share else None,
             auto_recall=False if no_recall else None,
+            tags=tag,
         )
     if json:
         output.print_json(responses.context_shape(built))

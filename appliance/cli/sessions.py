@@ -56,6 +56,7 @@ def list_sessions(
         bool | None, typer.Option("--pinned/--not-pinned", help="Only pinned ones, or only the others.")
     ] = None,
     title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
+    tag: options.Tag = None,
     sort: Annotated[
         str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="SessionOrder order.")
     ] = "active",
@@ -89,6 +90,7 @@ def list_sessions(
             until=until,
             pinned=pinned,
             title=title,
+            tags=tag or (),
             sort=cast("SessionOrder", sort),
             reverse=reverse,
             limit=limit,

@@ -156,6 +156,7 @@ def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int) -> Search
         namespace=scope.namespace,
         agent_id=scope.agent_id,
         asked_in=inputs.request.session_id,
+        tags=inputs.request.tags,
     )
 
 

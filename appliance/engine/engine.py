@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from appliance.engine.fact_extraction import FactExtractionJob
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
+    from appliance.engine.overviews import Overviews
     from appliance.memory.facts import FactService
-    from appliance.memory.overview import OverviewService
     from appliance.memory.pins import PinService
     from appliance.memory.secrets import SecretService
     from appliance.memory.sessions import SessionService
@@ -141,8 +141,7 @@ class Engine:
                 raise
 
     def close(self) -> None:
-        """Answer the queries that are running, stop the workers after what they are at, and release the home. Later
-        requests raise a StoreError. What waits goes on next time."""
+        """Answer running queries, stop the workers, and release the home. Later requests raise a StoreError."""
         self.admission.close()
         self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
@@ -211,11 +210,11 @@ class Engine:
         return PinService(self._database, self._scheduler.wake)
 
     @cached_property
-    def overview(self) -> OverviewService:
+    def overview(self) -> Overviews:
         """What is there, without searching for it."""
-        from appliance.memory.overview import OverviewService
+        from appliance.engine.overviews import Overviews
 
-        return OverviewService(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
 
     @cached_property
     def secrets(self) -> SecretService:

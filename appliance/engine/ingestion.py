@@ -13,6 +13,7 @@ from appliance import __version__
 from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
+from appliance.ingest.batches import FileTally
 from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
@@ -91,7 +92,7 @@ class Ingestion:
             read_pages=read_pages,
         )
 
-    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[pipeline.FileTally]:
+    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[FileTally]:
         """Ingest files, folders and zips. Returns a tally of each file."""
         return list(pipeline.ingest(paths, context))
 

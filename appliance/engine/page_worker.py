@@ -20,7 +20,7 @@ import msgspec
 
 from appliance.errors import InputError
 from appliance.formats import detect
-from appliance.ingest import page_frames
+from appliance.ingest import attached_files, page_frames
 from appliance.ingest.page_frames import Ended, Failed, Page, ReadingPlan, Ready
 from appliance.ingest.pages import Prepare, pages, without_secrets
 from appliance.memory import importance
@@ -40,7 +40,9 @@ def run(plan: ReadingPlan, out: BinaryIO) -> None:
     try:
         format, parser = detect(document, plan.format)
         page_frames.write(out, Ready(format))
-        for page in pages(parser.parse(document), prepare=preparation(plan.drop_secrets)):
+        known = {(path, size): digest for path, size, digest in plan.digests}
+        records = attached_files.with_files(parser.parse(document), document, lambda: known)
+        for page in pages(records, prepare=preparation(plan.drop_secrets)):
             page_frames.write(out, Page(page))
     except InputError as error:
         page_frames.write(out, Failed(str(error.args[0]), error.where, error.hint))

@@ -48,6 +48,11 @@ _PLAIN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
     " reasoning_content id timestamp created_at createdAt date model".split()
 )
+_NATIVE_KEYS = frozenset({"session_id", "role", "content"})
+_GEMINI_KEYS = frozenset({"role", "parts", "ts", "timestamp"})
+_OWN_KEYS = frozenset(
+    {"thread_id", "threadId", "sessionId", "sessionID", "tool_input", "toolInput", "toolCalls", "toolUses", "parentID"}
+)
 _LISTS = 4
 """How deep a list of turns may lie within an object."""
 
@@ -335,14 +340,31 @@ def shape_confidence(records: list[dict[str, Any]]) -> float:
         if pair_in(record):
             return 0.68
     turns = [record for record in records if is_turn(record)]
-    # The other format reads a file only if all its records are turns.
-    is_left_to_others = all(map(_is_plain, turns)) and (len(turns) == len([one for one in records if one]))
-    return 0.0 if not turns else 0.45 if is_left_to_others else 0.68
+    # The other format reads a file only if all its records are turns, and have no other keys.
+    is_left_to_others = len(turns) == len([one for one in records if one]) and all(
+        turn.keys() <= _PLAIN_KEYS or turn.keys() <= _GEMINI_KEYS or turn.keys() >= _NATIVE_KEYS for turn in turns
+    )
+    if not any("role" in turn or _role(turn) == "assistant" for turn in turns):
+        # Prompts alone are a list of what was typed; the sessions hold them too.
+        return 0.0
+    return 0.45 if is_left_to_others and all(map(_is_plain, turns)) else 0.68
 
 
 def _is_plain(turn: dict[str, Any]) -> bool:
-    """Whether a turn has the keys of another format: native JSONL, or those of the model makers' interfaces alone."""
-    if {"session_id", "role"} <= turn.keys() and isinstance(turn.get("content"), str):  # native JSONL
+    """Whether another format reads all of a turn: native JSONL, Gemini CLI, or the model makers' interfaces."""
+    content = turn.get("content")
+    if turn.keys() >= _NATIVE_KEYS and isinstance(content, str):
         return True
-    is_gemini = "parts" in turn and turn.keys() <= {"role", "parts", "ts", "timestamp"}
-    return "role" in turn and (is_gemini or ("content" in turn and turn.keys() <= _PLAIN_KEYS))
+    if "parts" in turn and turn.keys() <= _GEMINI_KEYS:
+        return True
+    times = [turn[key] for key in ("timestamp", "created_at", "createdAt", "date") if key in turn]
+    is_dated = (when := time_of(turn)) is None or when in times
+    has_parts = any(_is_own_part(part) for part in content) if isinstance(content, list) else False
+    return {"role", "content"} <= turn.keys() and is_dated and not has_parts and not _OWN_KEYS & turn.keys()
+
+
+def _is_own_part(part: Any) -> bool:
+    """Whether a part of a message has a shape that only programs write, not the model makers' interfaces."""
+    fields = as_dict(part)
+    own = {"data", "toolCall", "toolResult", "toolInvocation", "toolUseID"} & fields.keys()
+    return bool(own) or isinstance(fields.get("text"), dict) or bool(_variant(fields)[0])

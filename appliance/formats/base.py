@@ -40,12 +40,14 @@ class DocumentContext:
 
     ``find`` returns the document at a path relative to this one's folder ("../users.json"), within the
     folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
-    match in order; ``find_all`` returns every match. ``me`` is the person's name for formats that only say "me";
-    None if it is unknown. All documents of a folder or zip have the same ``shared``.
+    match in order; ``find_all`` returns every match. ``names`` returns the paths of the files in this one's folder and
+    below, relative to it. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
+    documents of a folder or zip have the same ``shared``.
     """
 
     find: Callable[[str], Document | None] = lambda path: None
     me: str | None = None
+    names: Callable[[], Sequence[str]] = lambda: ()
     shared: dict[Hashable, Any] = field(default_factory=dict)
     find_all: Callable[[str], Sequence[Document]] = lambda path: ()
 

@@ -18,7 +18,8 @@ _LENGTH_BYTES = 4
 
 class ReadingPlan(msgspec.Struct, frozen=True):
     """What a process is to read, and how. ``source`` is the file, or the folder or zip in which the document called
-    ``name`` is found; ``within`` bounds what its parser may look up; ``format`` is None to detect it."""
+    ``name`` is found; ``within`` bounds what its parser may look up; ``format`` is None to detect it; ``digests`` are
+    the stored ones of attached files, behind path and size."""
 
     source: str
     within: str
@@ -27,6 +28,7 @@ class ReadingPlan(msgspec.Struct, frozen=True):
     format: str | None
     me: str | None
     drop_secrets: bool
+    digests: tuple[tuple[str, int, str], ...] = ()
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):

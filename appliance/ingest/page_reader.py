@@ -25,6 +25,7 @@ from appliance.ingest.pages import MessagePage
 from appliance.ingest.pipeline import IngestContext
 from appliance.ingest.sources import DetectedDocument
 from appliance.runtime.address_space import available_bytes
+from appliance.store import attachments
 from appliance.types import InputProblem
 
 MIN_BYTES = 8 << 20
@@ -83,9 +84,10 @@ def _plan(detected: DetectedDocument, context: IngestContext) -> ReadingPlan | N
     """What the process needs to know; None if names of files are not UTF-8."""
     document = detected.document
     source = document.path or detected.source
+    known = attachments.known_digests(context.database.read(), document.name)
     plan = ReadingPlan(
         str(source), str(detected.within or detected.source), document.name, document.explicit, context.format,
-        context.me, context.drop_secrets,
+        context.me, context.drop_secrets, tuple((path, size, digest) for (path, size), digest in known.items()),
     )  # fmt: skip
     try:
         msgspec.json.encode(plan)

@@ -17,7 +17,7 @@ from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
 from appliance.store.messages import MessageInsert
 from appliance.store.sql import to_json
-from appliance.types import InputProblem, Record, SessionRecord, StateRecord
+from appliance.types import AttachedFile, InputProblem, Record, SessionRecord, StateRecord
 
 PAGE_MESSAGES = 100
 PAGE_CHARACTERS = 200_000
@@ -31,11 +31,13 @@ Prepare = Callable[[Sequence[MessageInsert]], list[MessageInsert]]
 class MessagePage:
     """Up to ``PAGE_MESSAGES`` messages of a document, by the key of their session and in order, and what else the
     parser has said meanwhile. ``sessions`` are those that begin here; ``generated`` are the keys of those sessions
-    whose messages have no ids of their own."""
+    whose messages have no ids of their own; ``files`` is what is known of attached files, by session and by the
+    external id of the message."""
 
     sessions: list[SessionRecord] = field(default_factory=list)
     messages: dict[str, list[MessageInsert]] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)
+    files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
     state: list[StateRecord] = field(default_factory=list)
     problems: list[InputProblem] = field(default_factory=list)
 
@@ -68,7 +70,10 @@ def pages(
                 page.state.append(record)
             else:
                 session = progress[record.session]
-                page.messages.setdefault(record.session, []).append(normalize(record, session))
+                message = normalize(record, session)
+                page.messages.setdefault(record.session, []).append(message)
+                if record.files:
+                    page.files.setdefault(record.session, {})[message.external_id] = record.files
                 if session.has_generated_ids:
                     page.generated.add(record.session)
                 characters += len(record.text)

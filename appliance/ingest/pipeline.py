@@ -7,25 +7,27 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import dedup, sources
+from appliance.ingest import attached_files, dedup, sources
+from appliance.ingest.batches import FileTally, MessageBatch, batches
 from appliance.ingest.chunk import Chunker
-from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
+    attachments,
     chunk_spans,
     chunks,
     conversation_time,
@@ -42,22 +44,7 @@ from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.tombstones import MessageOrigin
-from appliance.types import (
-    Event,
-    FileReport,
-    FileStatus,
-    InputProblem,
-    MessageRecord,
-    Scope,
-    SessionRecord,
-    StateRecord,
-)
-
-BATCH_MESSAGES = 4_000
-BATCH_CHARACTERS = 8_000_000
-"""A batch ends with the page that reaches one of these two limits, or with the next page while queries run: another
-writer has to wait for the whole batch, which yields to queries. Each commit costs a disk flush and a segment of the
-full text, and a batch is held in memory."""
+from appliance.types import Event, InputProblem, MessageRecord, Scope, SessionRecord, StateRecord
 
 STEP_MESSAGES = 10
 """Messages that are indexed and split before queries may run again: a few milliseconds."""
@@ -79,7 +66,10 @@ ScoreImportance = Callable[[MessageInsert], float]
 
 def pages_here(detected: sources.DetectedDocument, context: IngestContext) -> Iterator[MessagePage]:
     """Yield the pages of a document."""
-    return pages(detected.parser.parse(detected.document), context.yield_to_queries)
+    document = detected.document
+    known = partial(attachments.known_digests, context.database.read(), document.name)
+    records = attached_files.with_files(detected.parser.parse(document), document, known)
+    return pages(records, context.yield_to_queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,42 +112,6 @@ class IngestContext:
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
-
-
-@dataclass(slots=True)
-class FileTally:
-    """The growing counts of one file; ``report`` gives the final ones. ``unsplit`` are the written messages that the
-    indexer still has to split, and that ``chunks`` does not count."""
-
-    path: str
-    format: str | None = None
-    conversations: int = 0
-    messages: int = 0
-    new: int = 0
-    updated: int = 0
-    duplicates: int = 0
-    chunks: int = 0
-    unsplit: array[int] = field(default_factory=lambda: array("q"))
-    forgotten: int = 0
-    status: FileStatus | None = None
-    errors: list[InputProblem] = field(default_factory=list)
-    notes: list[InputProblem] = field(default_factory=list)
-
-    def report(self) -> FileReport:
-        status = self.status or ("ok" if not self.errors else "partial" if self.messages else "failed")
-        return FileReport(
-            self.path, self.format, status, self.conversations, self.messages, self.new, self.updated,
-            self.duplicates, tuple(self.errors), tuple(self.notes),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class MessageBatch:
-    """The messages of one transaction by session, in the order of the file, and what else comes after them."""
-
-    progress_by_session: dict[str, SessionProgress]
-    messages: dict[str, list[MessageInsert]] = field(default_factory=dict)
-    state: list[StateRecord] = field(default_factory=list)
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -217,44 +171,6 @@ def _unread_tally(source: sources.UnreadSource) -> FileTally:
     return FileTally(source.path, status=source.status, errors=errors, notes=list(source.notes))
 
 
-def batches(
-    pages: Iterable[MessagePage], tally: FileTally, is_idle: Callable[[], bool] = lambda: True
-) -> Iterator[MessageBatch]:
-    """Yield pages as batches; what else they say is added to the tally.
-
-    Raises:
-        InputError: The document can't be read any further; raised when everything before that place was yielded.
-    """
-    progress_by_session: dict[str, SessionProgress] = {}
-    batch = MessageBatch(progress_by_session)
-    count = characters = 0
-    failure: InputError | None = None
-    try:
-        for page in pages:
-            for problem in page.problems:
-                (tally.notes if problem.harmless else tally.errors).append(problem)
-            for record in page.sessions:
-                progress_by_session[record.key] = start_session(record)
-                tally.conversations += 1
-            for key in page.generated:
-                progress_by_session[key].has_generated_ids = True
-            for key, found in page.messages.items():
-                batch.messages.setdefault(key, []).extend(found)
-                characters += sum(len(message.text) for message in found)
-            batch.state.extend(page.state)
-            tally.messages += page.message_count
-            count += page.message_count + len(page.state)
-            if count >= (BATCH_MESSAGES if is_idle() else 1) or characters >= BATCH_CHARACTERS:
-                yield batch
-                batch, count, characters = MessageBatch(progress_by_session), 0, 0
-    except InputError as error:
-        failure = error
-    if count:
-        yield batch
-    if failure is not None:
-        raise failure
-
-
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
     """Store one batch in one transaction, so that database, full text and outbox agree even after an interruption."""
     with context.database.write() as tx:
@@ -286,6 +202,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged
                 is_new = False
+            attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
                 sessions.set_missing_title(tx, session, user_texts)
         is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run

@@ -12,12 +12,13 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader, RawIOBase
+from itertools import islice
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, cast
 
@@ -35,6 +36,9 @@ _UTF8_NAME = 0x800
 # Chats compress to a twentieth of their size, very monotonous ones to a hundredth.
 _MAX_COMPRESSION_RATIO = 250
 _ALWAYS_UNPACKED_BYTES = 64 << 20
+
+MAX_LISTED_FILES = 100_000
+"""How many files beside a document can be its attachments; to list so many takes a second."""
 
 # Never a chat, although some of these are zips.
 _MEDIA = re.compile(
@@ -139,7 +143,13 @@ class _SourceRoot:
 
     def context_of(self, path: Path) -> DocumentContext:
         find, find_all = partial(self._find, path.parent), partial(self._find_all, path.parent)
-        return DocumentContext(find, self.me, self.memory, find_all)
+        return DocumentContext(find, self.me, partial(self._names, path.parent), self.memory, find_all)
+
+    def _names(self, folder: Path) -> Sequence[str]:
+        key = ("names", folder)
+        if key not in self.memory:
+            self.memory[key] = tuple(islice(_paths_below(folder), MAX_LISTED_FILES))
+        return cast("Sequence[str]", self.memory[key])
 
     def _find(self, folder: Path, relative: str) -> Document | None:
         return next(self._matches(folder, relative), None)
@@ -154,6 +164,13 @@ class _SourceRoot:
         if path.is_relative_to(os.path.normpath(root)):
             for file in _files_at(path):
                 yield _document(file, self, file.stat().st_size, explicit=False)
+
+
+def _paths_below(folder: Path) -> Iterator[str]:
+    for inner, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            yield _display_path(os.path.relpath(os.path.join(inner, name), folder)).replace(os.sep, "/")
 
 
 def _files_at(pattern: Path) -> Iterator[Path]:
@@ -277,8 +294,12 @@ class _ZipContents:
         folder = _parent(_member_name(member))
         open_stream = partial(_open_member, self._archive, self._path, member)
         find, find_all = partial(self._find, folder), partial(self._find_all, folder)
-        context = DocumentContext(find, self._me, self._memory, find_all)
+        context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all)
         return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
+
+    def _names(self, folder: str) -> Sequence[str]:
+        prefix = f"{folder}/" if folder else ""
+        return [name.removeprefix(prefix) for name in self._members if name.startswith(prefix)]
 
     def _find(self, folder: str, relative: str) -> Document | None:
         return next(self._matches(folder, relative), None)
@@ -294,6 +315,12 @@ class _ZipContents:
             member = self._members.get(name)
             if member is not None and not member.flag_bits & _ENCRYPTED:
                 yield self.document(f"{_display_path(self._path)}/{name}", member)
+
+
+def zip_member(archive: Path, name: str) -> Document | None:
+    """Return a member of a zip by its name; None if there is none, or if it is encrypted."""
+    with zipfile.ZipFile(archive) as opened:
+        return _ZipContents(opened, archive, _SourceRoot(archive, None))._find("", name)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:

@@ -23,7 +23,7 @@ from appliance.memory.session_checks import (
     unicode_errors_as_usage,
 )
 from appliance.memory.working_memory import WorkingMemory
-from appliance.store import branches, chunks, deletion, messages, session_listing, sessions
+from appliance.store import branches, chunks, deletion, messages, session_listing, sessions, tags
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter
 from appliance.store.sql import to_json
@@ -37,6 +37,7 @@ from appliance.types import (
     SessionInfo,
     SessionPage,
     SessionRecord,
+    TagCount,
     Window,
 )
 
@@ -144,6 +145,7 @@ class SessionService:
             until=timestamps.parse_bound(request.until, end=True),
             pinned=request.pinned,
             title_words=request.title,
+            tags=tuple(map(tags.normal, request.tags)),
         )
         return session_listing.list_sessions(
             self._database.read(), wanted, request.sort, descending=(request.sort != "title") != request.reverse,
@@ -228,6 +230,18 @@ class SessionService:
         """See ``UnpinSessionRequest``."""
         self._update(request.session_id, pinned=0)
 
+    def tag(self, request: r.TagSessionRequest) -> tuple[str, ...]:
+        """See ``TagSessionRequest``."""
+        return self._change_tags(request.session_id, request.tags, tags.add)
+
+    def untag(self, request: r.UntagSessionRequest) -> tuple[str, ...]:
+        """See ``UntagSessionRequest``."""
+        return self._change_tags(request.session_id, request.tags, tags.remove)
+
+    def tags(self, request: r.ListTagsRequest) -> Sequence[TagCount]:
+        """See ``ListTagsRequest``."""
+        return tags.counts(self._database.read(), Scope(self._user(request.user_id), request.namespace))
+
     def set_ttl(self, request: r.SetTtlRequest) -> None:
         """See ``SetTtlRequest``."""
         check_ttl(request.seconds)
@@ -307,6 +321,15 @@ class SessionService:
             sessions.require(tx, key)
             sessions.update(tx, key, **columns)
             sessions.touch(tx, key, self._context.ttl)
+
+    def _change_tags(
+        self, session_id: str, names: Sequence[str], change: Callable[[sqlite3.Connection, int, Sequence[str]], None]
+    ) -> tuple[str, ...]:
+        key = self._require(session_id)
+        with self._database.write() as tx:
+            sessions.require(tx, key)
+            change(tx, key, names)
+            return tags.of_sessions(tx, [key]).get(key, ())
 
     def _set_options(self, tx: sqlite3.Connection, key: int, given: Mapping[str, Any]) -> None:
         """Set the given options of a session, and leave the others as they are; None removes one."""

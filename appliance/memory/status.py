@@ -89,6 +89,7 @@ def status(
             "summaries": summaries.count(db),
             "archived": archive.count(db),
             "facts": facts.count_held(db),
+            "attachments": _count(db, "attachment"),
         },
         "model": {
             "name": generation.model if generation else configured_model,

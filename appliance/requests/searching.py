@@ -8,7 +8,7 @@ from datetime import date
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import Context, HitOrder, Hits, Message, Mode, Role, Window
+from appliance.types import Contained, Context, HitOrder, Hits, Message, Mode, Role, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class SearchRequest(Request[Hits]):
         roles: Only these roles; by default user and assistant.
         sources: Only these formats.
         authors: Only messages by these people: whole names or parts of them, without case.
+        has: Only messages that have any of these: image, audio, video, file, attachment (any of the four) or link.
+        tags: Only sessions with any of these tags.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
@@ -79,6 +81,8 @@ class SearchRequest(Request[Hits]):
     roles: Sequence[Role] | None = None
     sources: Sequence[str] | None = None
     authors: Sequence[str] | None = None
+    has: Sequence[Contained] | None = None
+    tags: Sequence[str] | None = None
     since: str | date | None = None
     until: str | date | None = None
     as_of: str | date | None = None
@@ -110,6 +114,7 @@ class ContextRequest(Request[Context]):
         shares: Shares of the budget by layer, in place of a preset. ``context.shares`` says where unused tokens go.
         auto_recall: Whether anything is recalled at all. By default the session's option decides, then the settings.
         leave_out: Texts that the assistant has anyway; memories that say the same are left out.
+        tags: Memories only from sessions with any of these tags.
 
     Returns:
         The context. ``tokens`` never exceeds ``budget``.
@@ -136,6 +141,7 @@ class ContextRequest(Request[Context]):
     shares: Mapping[str, float] | None = None
     auto_recall: bool | None = None
     leave_out: Collection[str] = ()
+    tags: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

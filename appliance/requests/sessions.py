@@ -116,6 +116,7 @@ class ListSessionsRequest(Request[SessionPage]):
         sources: Only sessions of these formats; "local" for those begun here.
         since: Only sessions last active from this day or time on.
         until: Only sessions last active up to this time, or to the end of this day.
+        tags: Only sessions with any of these tags.
         pinned: Only pinned ones (True), or only the others (False).
         title: Only sessions with all of these words in their title.
         sort: "active", "created", "title", "messages" or "importance" (by their ten most important messages, pinned
@@ -141,6 +142,7 @@ class ListSessionsRequest(Request[SessionPage]):
     until: str | date | None = None
     pinned: bool | None = None
     title: str = ""
+    tags: Sequence[str] = ()
     sort: SessionOrder = "active"
     reverse: bool = False
     limit: int | None = None

@@ -14,6 +14,7 @@ from appliance.retrieval.ranking import Ranking, contributions
 from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import archive, branches, chunks, messages, sessions, visibility
 from appliance.store.index.tiers import TieredIndex
+from appliance.store.message_parts import is_containing
 from appliance.store.messages import MessageRow, message_id
 from appliance.types import Filters, SessionInfo, SessionPart, StorageScope, WhyNot
 from appliance.types.labels import FEATURE_LABELS
@@ -106,6 +107,10 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
         yield f"Its source is {info.format}."
     if filters.authors and row.author not in filters.authors:
         yield f"Its author is {row.author}." if row.author else "It has no author."
+    if filters.has and not is_containing(db, row.id, filters.has):
+        yield f"It has no {' or '.join(filters.has)}."
+    if filters.sessions is not None and row.session_id not in filters.sessions:
+        yield f"Its session {info.id} has none of the tags."
     if (filters.since is not None or filters.until is not None) and row.at is None:
         yield "It has no time."
     elif filters.since is not None and row.at is not None and row.at < filters.since:

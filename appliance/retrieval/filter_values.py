@@ -8,7 +8,7 @@ from itertools import islice
 
 from appliance.errors import UsageError
 from appliance.requests import SearchRequest
-from appliance.store import authors, session_listing
+from appliance.store import authors, session_listing, tags
 from appliance.store.lexical import fold
 from appliance.types import Scope
 
@@ -47,6 +47,11 @@ def missing_values(db: sqlite3.Connection, request: SearchRequest, scope: Scope,
         for source in request.sources:
             if source not in known:
                 yield f"no source {source!r}; {_proposal(source, known) or _listing(known)}"
+    if request.tags:
+        listed = [one.tag for one in tags.counts(db, scope)]
+        for tag in map(tags.normal, request.tags):
+            if tag not in listed:
+                yield f"no tag {tag!r}; {_proposal(tag, listed) or _listing(listed, 'nothing is tagged')}"
     for name in request.authors or ():
         if not any(authors.is_named(author, name) for author in found):
             yield "; ".join(filter(None, (f"no author {name!r}", _similar_author(db, scope, name))))
@@ -57,9 +62,9 @@ def _proposal(value: str, known: Iterable[str]) -> str:
     return f"did you mean {similar[0]}?" if similar else ""
 
 
-def _listing(known: Sequence[str]) -> str:
+def _listing(known: Sequence[str], nothing: str = "nothing is stored") -> str:
     if not known:
-        return "nothing is stored"
+        return nothing
     more = f" and {len(known) - MAX_LISTED_VALUES} more" if len(known) > MAX_LISTED_VALUES else ""
     return f"there are {', '.join(known[:MAX_LISTED_VALUES])}{more}"
 

@@ -14,7 +14,8 @@ from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
-from appliance.store import branches, sessions
+from appliance.store import attachments, branches, sessions, tags
+from appliance.store.message_parts import has_condition
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
 NO_SESSION = 0
@@ -59,9 +60,14 @@ def resolve(
         NotFound: The request names a session but no user, and there is no such session.
     """
     found = filter_values.resolve_authors(db, scope, request.authors or ())
+    filters = resolve_filters(db, request, scope, current_session, found)
+    if filters.has:
+        owner = filters.scope
+        chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
+        filters = replace(filters, chunks=tuple(chunks))
     return SearchQuery(
         text=request.query,
-        filters=resolve_filters(db, request, scope, current_session, found),
+        filters=filters,
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
         mode=request.mode,
@@ -109,6 +115,8 @@ def resolve_filters(
     for role in roles or ():
         if role not in ROLES:
             raise UsageError(f"There is no role {role!r}.", hint=f"Use one of {', '.join(ROLES)}.")
+    if request.has:
+        has_condition(request.has)  # checks them
     ends = [
         bound for end in (request.until, request.as_of) if (bound := timestamps.parse_bound(end, end=True)) is not None
     ]
@@ -125,7 +133,10 @@ def resolve_filters(
         since=timestamps.parse_bound(request.since, end=False),
         until=min(ends, default=None),
         exempt_parts=own,
+        has=tuple(request.has or ()),
     )
+    if request.tags and request.session_id is None:
+        narrowed = replace(narrowed, sessions=tags.tagged_sessions(db, scope, request.tags))
     if request.authors and not authors:
         return replace(narrowed, session=NO_SESSION)
     if request.session_id is None:
@@ -137,10 +148,13 @@ def resolve_filters(
             raise
         return replace(narrowed, session=NO_SESSION)
     *past, itself = branches.session_parts(db, sessions.key(info))
+    owner = Scope(info.user_id, info.namespace, scope.agent_id)
+    if request.tags:
+        narrowed = replace(narrowed, sessions=tags.tagged_sessions(db, owner, request.tags))
     return replace(
         narrowed,
         session=itself.session,
-        scope=Scope(info.user_id, info.namespace, scope.agent_id),
+        scope=owner,
         ancestor_parts=tuple(past),
         exempt_parts=own + sessions.parts_withholding(db, (*past, itself)),
     )

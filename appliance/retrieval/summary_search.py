@@ -33,7 +33,9 @@ messages."""
 def related_summaries(resources: SearchResources, parsed: ParsedQuery) -> tuple[SummaryHit, ...]:
     """The summaries that accompany a search for messages, within its filters; none if it filters by role or author."""
     filters = parsed.query.filters
-    if filters.roles or filters.authors or not parsed.leg_queries or not summaries.has_any(resources.db, filters.scope):
+    if filters.roles or filters.authors or filters.has or not parsed.leg_queries:
+        return ()
+    if not summaries.has_any(resources.db, filters.scope):
         return ()
     legs = [replace(query, leg="summary") if query.leg == "own" else query for query in parsed.leg_queries]
     legs = [query for query in legs if query.leg in LEG_WEIGHTS]

@@ -22,6 +22,7 @@ from typing import Any
 from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
+from appliance.store.message_parts import has_condition
 from appliance.store.scripts import searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
@@ -324,6 +325,13 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     if filters.authors:
         parts.append(f"m.author IN {JSON_KEYS_SQL}")
         values.append(json_keys(filters.authors))
+    if filters.has:
+        has_sql, has_values = has_condition(filters.has)
+        parts.append(has_sql)
+        values.extend(has_values)
+    if filters.sessions is not None:
+        parts.append(f"m.session_id IN {JSON_KEYS_SQL}")
+        values.append(json_keys(filters.sessions))
     for condition, bound in (("m.at >= ?", filters.since), ("m.at < ?", filters.until)):
         if bound is not None:
             parts.append(condition)

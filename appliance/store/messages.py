@@ -14,7 +14,7 @@ from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
 from appliance.secrets.generic import SecretSpan
-from appliance.store import branches, conversation_time, digests, sessions
+from appliance.store import branches, conversation_time, digests, message_parts, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -283,6 +283,7 @@ def insert(
         ((*row, score) for row, score in zip(rows, scores, strict=True)),
     )
     digests.add(tx, rows)
+    message_parts.add(tx, enumerate(messages, first))
     return list(range(first, first + len(messages)))
 
 
@@ -307,6 +308,7 @@ def revise(
     )  # fmt: skip
     digests.refresh_revisions(tx, intact)
     digests.refresh(tx, [key])
+    message_parts.refresh(tx, key, message)
 
 
 # --- reading -----------------------------------------------------------------------------------------

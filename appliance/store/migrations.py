@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
+from appliance.store import text_frames
+from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -320,7 +322,7 @@ CREATE TABLE undated_message (message_id INTEGER PRIMARY KEY REFERENCES message 
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
-    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES,
+    _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 
@@ -378,6 +380,7 @@ def _new_store(migrations: tuple[tuple[str, ...], ...]) -> bytes:
 def _apply_missing(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database, Migrations
 
+    text_frames.register(connection)  # a migration reads archived texts
     numbered = Migrations("recall")
     for number, migration in enumerate((tuple(schema()), *MIGRATIONS), FIRST):
 

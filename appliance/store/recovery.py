@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.store import digests, lexical, migrations, tombstones
+from appliance.store import digests, lexical, message_parts, migrations, tombstones
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.database import Database
 from appliance.store.messages import message_id
@@ -29,8 +29,9 @@ from appliance.types import LostPart
 
 DERIVED_TABLES = {
     "archive_dictionary", "archived", "chunk", "embedding", "fact", "fact_asked", "fact_due", "fact_evidence",
-    "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "outbox", "summary",
-    "summary_chunk", "summary_due", "token_ledger", "token_place", "variant", "working", "working_past",
+    "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "message_link",
+    "outbox", "summary", "summary_chunk", "summary_due", "token_ledger", "token_place", "variant", "working",
+    "working_past",
 }  # fmt: skip
 """The tables that can be made again from the others. Archived texts are unpacked, and archived again in their time."""
 
@@ -446,6 +447,7 @@ def _derive(tx: sqlite3.Connection) -> None:
     digests.refresh(tx, keys)
     digests.refresh_revisions(tx, keys)
     lexical.rebuild(tx)
+    message_parts.fill(tx)
     tx.execute("INSERT OR IGNORE INTO fact_stale SELECT DISTINCT user_id, namespace, slot FROM fact_decision")
 
 

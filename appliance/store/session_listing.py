@@ -50,7 +50,8 @@ SORT_SQL: Mapping[SessionOrder, str] = {
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
     """Which sessions to list. ``since`` (inclusive) and ``until`` (exclusive) limit the time of the last message, in
-    microseconds since 1970; the title must contain all ``title_words``; ``metadata`` values are compared as text."""
+    microseconds since 1970; the title must contain all ``title_words``; ``metadata`` values are compared as text. One
+    of the ``tags``, in their normal form, suffices."""
 
     scope: Scope
     metadata: Metadata = field(default_factory=dict)
@@ -59,6 +60,7 @@ class SessionFilter:
     until: int | None = None
     pinned: bool | None = None
     title_words: str = ""
+    tags: Sequence[str] = ()
 
 
 class _ListCursor(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -149,6 +151,10 @@ def _conditions(session_filter: SessionFilter, values: dict[str, object]) -> Ite
         if getattr(session_filter, name) is not None:
             values[name] = getattr(session_filter, name)
             yield f"{_LAST_ACTIVE_SQL} {sign} :{name}"
+    if session_filter.tags:
+        names = [f"tag{number}" for number in range(len(session_filter.tags))]
+        values |= dict(zip(names, session_filter.tags, strict=True))
+        yield f"s.id IN (SELECT session_id FROM session_tag WHERE tag IN ({', '.join(f':{name}' for name in names)}))"
     if session_filter.pinned is not None:
         values["pinned"] = session_filter.pinned
         yield "s.pinned = :pinned"

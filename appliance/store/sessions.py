@@ -248,13 +248,14 @@ _SESSION_SQL = (
     f" {as_kind('s.created_at', 'INTEGER', '0')}, {as_kind('s.metadata', 'TEXT', _EMPTY)}, s.pinned,"
     f" s.storage_scope, s.titled, {as_kind('s.options', 'TEXT', _EMPTY)}, {as_kind('s.ttl', 'INTEGER')},"
     f" {as_kind('s.expires_at', 'INTEGER')},"
-    f" s.parent_id, s.branch_at, {chunks.AGENTS_SQL} FROM session s WHERE {NOT_EXPIRED}"
+    f" s.parent_id, s.branch_at, {chunks.AGENTS_SQL}, (SELECT json_group_array(tag) FROM session_tag t"
+    f" WHERE t.session_id = s.id) FROM session s WHERE {NOT_EXPIRED}"
 )
 
 
 def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
     key, external_id, title, user, namespace, agent, format, count, first, last, created, metadata, *more = values
-    pinned, scope, titled, options, ttl, expires, parent, branch_at, agents = more
+    pinned, scope, titled, options, ttl, expires, parent, branch_at, agents, tags = more
     shared = 0
     if parent is not None:
         # A branch begins with the messages that it shares, and ends with them as long as it has none of its own.
@@ -290,6 +291,7 @@ def _info(db: sqlite3.Connection, values: tuple[Any, ...]) -> SessionInfo:
         branch_of=None if parent is None else public_id(parent),
         branch_at=None if branch_at is None else f"m{branch_at}",
         shared=shared,
+        tags=tuple(msgspec.json.decode(tags)),
     )
 
 

@@ -80,6 +80,7 @@ def _session_values(db: sqlite3.Connection, info: Any) -> dict[str, Any]:
         "agent_id": info.agent_id or None,
         "agents": sorted(info.agents) or None,
         "metadata": info.metadata or None,
+        "tags": list(info.tags) or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.store import branches, digests, sessions, statements, tombstones
+from appliance.store import branches, digests, sessions, statements, tags, tombstones
 from appliance.store.sql import to_json
 from appliance.store.statements import Decision
 from appliance.timestamps import to_microseconds
@@ -64,6 +65,7 @@ class _SessionState(_Session, frozen=True):
     agent_id: str = ""
     agents: list[str] = []
     metadata: dict[str, Any] = {}
+    tags: list[str] = []
 
 
 class _Branch(_Session, frozen=True):
@@ -114,7 +116,7 @@ def apply(tx: sqlite3.Connection, scope: Scope, record: Mapping[str, Any]) -> st
     tx.execute("SAVEPOINT record")
     try:
         reason = write(tx, scope, convert(record, kind))
-    except (msgspec.ValidationError, ValueError, OverflowError, sqlite3.IntegrityError):
+    except (msgspec.ValidationError, UsageError, ValueError, OverflowError, sqlite3.IntegrityError):
         reason = ANOTHER_FORM
     if reason is not None:
         tx.execute("ROLLBACK TO record")
@@ -141,6 +143,7 @@ def _write_session(tx: sqlite3.Connection, scope: Scope, record: _SessionState) 
     }
     if given := {name: value for name, value in columns.items() if value is not None}:
         sessions.update(tx, key, **given)
+    tags.add(tx, key, record.tags)
     if record.options is not None:
         sessions.set_options(tx, key, to_json(record.options))
     return None

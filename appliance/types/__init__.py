@@ -12,6 +12,7 @@ Parsers set these metadata keys where the export has them, and only these keys h
 from __future__ import annotations
 
 from appliance.types.archive import ArchivedMessage, ArchiveReport, ArchiveStatus, RetentionRule
+from appliance.types.attachments import AttachedFile, Attachment, AttachmentKind, AttachmentPage, Contained
 from appliance.types.backup import (
     BackupCheck,
     BackupInfo,
@@ -25,7 +26,7 @@ from appliance.types.backup import (
 from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
-from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, WatchedFile
+from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, TagCount, WatchedFile
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
     FileReport,
@@ -53,6 +54,7 @@ from appliance.types.search import (
     WhyNot,
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
+from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
     Fact,
@@ -93,14 +95,20 @@ __all__ = [
     "ROLES",
     "UNVERIFIED",
     "Activity",
+    "Anniversary",
     "ArchiveReport",
     "ArchiveStatus",
     "ArchivedMessage",
+    "AttachedFile",
+    "Attachment",
+    "AttachmentKind",
+    "AttachmentPage",
     "BackupCheck",
     "BackupInfo",
     "BackupProblem",
     "BackupReport",
     "ChunkedOtherwise",
+    "Contained",
     "Context",
     "ContextItem",
     "Discovery",
@@ -166,11 +174,16 @@ __all__ = [
     "Source",
     "SourceCoverage",
     "StateRecord",
+    "Statistics",
+    "StatisticsRow",
+    "StatisticsUnit",
     "StorageScope",
     "Stream",
     "Summary",
     "SummaryHit",
+    "TagCount",
     "TimeOf",
+    "TimelineMonth",
     "VerifyReport",
     "WatchEvent",
     "WatchedFile",

@@ -9,6 +9,14 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class TagCount:
+    """A tag, and how many sessions have it."""
+
+    tag: str
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """A session's messages in order, as columns of equal length and without their texts, which can be megabytes.
     ``authors`` and ``times`` (ISO 8601) are "" where the source gave none. ``characters`` and ``lines`` are the length

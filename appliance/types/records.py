@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from appliance.types.attachments import AttachedFile
 from appliance.types.vocabulary import FileStatus, Metadata, Role, Scope
 
 
@@ -47,7 +48,8 @@ class MessageRecord:
     ``session`` is the ``key`` of a SessionRecord that came before. ``external_id`` is the source's id, unique within
     its session, or None: then the pipeline derives one from the time, the author, the text and the number of equal
     messages before it. ``sent_at`` is aware or naive as in SessionRecord. ``where`` is the place in the file
-    ("line 12", "conversation 3, node ab12"), for error reports.
+    ("line 12", "conversation 3, node ab12"), for error reports. ``files`` says more of the attachments that
+    ``metadata`` names.
     """
 
     session: str
@@ -59,6 +61,7 @@ class MessageRecord:
     reply_to: str | None = None
     metadata: Metadata = field(default_factory=dict)
     where: str = ""
+    files: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
+from appliance.types.attachments import Contained
 from appliance.types.stored import Message, Summary
 from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope, TimeOf
 
@@ -27,7 +28,9 @@ class Filters:
     ``sources`` are format names ("chatgpt", "whatsapp"), ``authors`` whole names as they are stored. ``session`` is a
     store key; ``ancestor_parts`` are the messages that it shares, as a branch, with the sessions it branched from.
     ``exempt_parts`` are found whatever the storage scope of their session, because the query comes from there. With
-    ``levels``, the search finds summaries of these levels instead of messages.
+    ``levels``, the search finds summaries of these levels instead of messages. With ``has``, it finds messages that
+    have any of these besides words; ``chunks`` are theirs, for the index, which does not know attachments. With
+    ``sessions``, store keys, it finds messages of these sessions only.
     """
 
     scope: Scope
@@ -40,6 +43,9 @@ class Filters:
     ancestor_parts: tuple[SessionPart, ...] = ()
     exempt_parts: tuple[SessionPart, ...] = ()
     levels: tuple[Level, ...] = ()
+    has: tuple[Contained, ...] = ()
+    chunks: tuple[int, ...] | None = None
+    sessions: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

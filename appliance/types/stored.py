@@ -52,7 +52,7 @@ class SessionInfo:
     session ``branch_of``, up to and including the message ``branch_at``. ``title_found`` is True for a title that was
     extracted from the first messages. ``agents`` take part in the session, in the order in which they joined.
     ``options`` holds ``auto_recall``, ``independent`` and the settings of the working memory. ``ttl`` is the session's
-    own time to live in seconds (0: for ever; None: the default of the settings).
+    own time to live in seconds (0: for ever; None: the default of the settings). ``tags`` are in order.
     """
 
     id: str
@@ -77,6 +77,7 @@ class SessionInfo:
     branch_of: str | None = None
     branch_at: str | None = None
     shared: int = 0
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from statistics import median
 
 import appliance_models
 from appliance import Appliance
-from appliance.ingest import dedup, page_frames, page_reader, pipeline
+from appliance.ingest import batches, dedup, page_frames, page_reader, pipeline
 from appliance.ingest.sources import DetectedDocument, detect_documents
 from appliance.store import chunks, digests, lexical, messages, secrets, sessions
 from appliance.store.chunks import ChunkableMessage
@@ -101,7 +101,7 @@ def measured(path: Path, home: Path, way: str) -> measure.Document:
     size = path.stat().st_size / 1e6
     if way == "alone":
         page_reader.MIN_BYTES = pipeline.SPLIT_AT_ONCE_BYTES = sys.maxsize
-        pipeline.BATCH_MESSAGES, pipeline.BATCH_CHARACTERS = 1_000, 4_000_000
+        batches.BATCH_MESSAGES, batches.BATCH_CHARACTERS = 1_000, 4_000_000
     embedder = appliance_models.load()
     embedder.count_tokens(["the tokenizer is loaded before anything is timed"])
     watch = measure.Stopwatch(time.thread_time)

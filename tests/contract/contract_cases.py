@@ -47,10 +47,12 @@ def talk_lines() -> list[dict[str, Any]]:
 def write_inputs(folder: Path) -> None:
     """Write the files that the cases name."""
     (folder / "drop").mkdir()
-    buoys = [
+    buoys: list[dict[str, Any]] = [
         {"session_id": "buoys", "message_id": f"b{n}", "role": "user", "content": f"Buoy {n} of the fairway"}
         for n in range(600)
     ]
+    buoys[0]["metadata"] = {"attachments": [{"name": "buoy.jpg"}]}
+    (folder / "buoy.jpg").write_bytes(b"\xff\xd8 a picture")
     dropped = {"session_id": "dropped", "message_id": "d1", "role": "user", "content": "A jellyfish in the drop"}
     (folder / "buoys.jsonl").write_text("".join(json.dumps(line) + "\n" for line in buoys))
     (folder / "drop" / "chat.jsonl").write_text(json.dumps(dropped) + "\n")
@@ -164,6 +166,23 @@ CASES: Sequence[Case] = (
     case("activity", r.ActivityRequest()),
     case("files", r.WatchedFilesRequest(limit=5)),
     case("folders", r.FoldersRequest()),
+    case("attachments", r.ListAttachmentsRequest(["image"], limit=5)),
+    case("attachments of a kind", r.ListAttachmentsRequest(["smell"])),  # type: ignore[list-item]
+    case("attachment", lambda folder, done: r.AttachmentRequest(done["attachments"][0].id)),
+    case("attachment unknown", r.AttachmentRequest("m1.7")),
+    case("attachment file", lambda folder, done: r.AttachmentFileRequest(done["attachments"][0].id)),
+    case("statistics", r.StatisticsRequest(["role", "hour"])),
+    case("statistics badly", r.StatisticsRequest(["mood"])),  # type: ignore[list-item]
+    case("on this day", r.OnThisDayRequest("2027-02-06")),
+    case("on no day", r.OnThisDayRequest("someday")),
+    case("timeline", r.TimelineRequest(limit=1)),
+    case("tag", lambda folder, done: r.TagSessionRequest(done["list"][0].id, ["#Sea", "to do"])),
+    case("tag badly", lambda folder, done: r.TagSessionRequest(done["list"][0].id, [" "])),
+    case("tags", r.ListTagsRequest()),
+    case("search tags", r.SearchRequest("flour", tags=["sea", "shore"])),
+    case("search with pictures", r.SearchRequest("buoy", has=["image", "link"])),
+    case("search with smells", r.SearchRequest("buoy", has=["smell"])),  # type: ignore[list-item]
+    case("untag", lambda folder, done: r.UntagSessionRequest(done["list"][0].id, ["sea"])),
     # the archive
     case("archive", r.RunArchiveRequest(days=0, importance=1.0)),
     case("archive before the beginning", r.RunArchiveRequest(days=-1)),

@@ -45,10 +45,10 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.backups.make(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
     elif action in ("ingest", "large"):
         if action == "large":  # read in a process of its own, and split by the indexer
-            from appliance.ingest import page_reader, pipeline
+            from appliance.ingest import batches, page_reader, pipeline
 
             page_reader.MIN_BYTES, page_reader._processors, pipeline.SPLIT_AT_ONCE_BYTES = 0, lambda: 2, 0
-            pipeline.BATCH_MESSAGES = 300
+            batches.BATCH_MESSAGES = 300
         memory.ingest(
             files,
             on_file=lambda path, count: say("file", path, count),

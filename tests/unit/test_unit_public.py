@@ -73,6 +73,7 @@ ATTRIBUTES = (
     "Pins",
     "Overview",
     "Archive",
+    "Attachments",
     "Index",
     "Erasure",
     "Backups",

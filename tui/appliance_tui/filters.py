@@ -1,4 +1,4 @@
-"""Search filters as they are typed: ``user:ana source:slack author:ben since:2024-03 until:2024``."""
+"""Search filters as they are typed: ``user:ana source:slack author:ben has:image tag:trip since:2024-03``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from appliance_tui.screens.picker import PickerOption
 
-FILTER_NAMES = ("user", "source", "author", "role", "since", "until")
+FILTER_NAMES = ("user", "source", "author", "role", "has", "tag", "since", "until")
 
-_FIELDS = {"source": "sources", "author": "authors", "role": "roles"}
+_FIELDS = {"source": "sources", "author": "authors", "role": "roles", "has": "has", "tag": "tags"}
 """The filters that may be given several times."""
 
 _TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
@@ -25,6 +25,8 @@ class SearchFilters:
     sources: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
 
@@ -38,6 +40,8 @@ class SearchFilters:
         yield from (("source", source) for source in self.sources)
         yield from (("author", author) for author in self.authors)
         yield from (("role", role) for role in self.roles)
+        yield from (("has", part) for part in self.has)
+        yield from (("tag", tag) for tag in self.tags)
         yield from ((name, date) for name, date in (("since", self.since), ("until", self.until)) if date)
 
     def with_filter(self, name: str, value: str) -> SearchFilters:
@@ -61,6 +65,8 @@ class SearchFilters:
             "sources": list(self.sources) or None,
             "authors": list(self.authors) or None,
             "roles": list(self.roles) or None,
+            "has": list(self.has) or None,
+            "tags": list(self.tags) or None,
             "since": since_date(self.since),
             "until": until_date(self.until),
         }

@@ -22,7 +22,7 @@ from pydantic import (
 
 from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.types import FactKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
+from appliance.types import Contained, FactKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
 """Seconds; no longer time to live is useful."""
@@ -149,6 +149,8 @@ class SearchBody(ScopedBody):
     roles: list[Role] | None = Field(None, description="By default user and assistant.")
     sources: list[str] | None = Field(None, description="Names of formats.")
     authors: list[Name] | None = Field(None, description="Names of people, or parts of them; case does not matter.")
+    has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
+    tags: list[Name] | None = Field(None, description="Tags of sessions, of which one suffices.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")
@@ -181,6 +183,13 @@ class ContextBody(ScopedBody):
         None, description="Shares of the budget by layer; their sum is at most 1."
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
+    tags: list[Name] | None = Field(None, description="Memories only from sessions with one of these tags.")
+
+
+class TagsBody(RequestBody):
+    """Tags for a session."""
+
+    tags: Annotated[list[Name], Field(min_length=1, max_length=100)]
 
 
 class SummarySearchBody(ScopedBody):

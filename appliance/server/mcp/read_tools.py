@@ -53,6 +53,8 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         *_time_range(arguments),
         arguments.source,
         arguments.authors,
+        arguments.has,
+        arguments.tags,
         arguments.include_archived,
         arguments.weak,
     )
@@ -68,6 +70,8 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         roles=None if arguments.role == "talk" else [arguments.role],
         sources=[arguments.source] if arguments.source else None,
         authors=arguments.authors or None,
+        has=arguments.has or None,
+        tags=arguments.tags or None,
         since=arguments.since or None,
         until=arguments.until or None,
         include_archived=arguments.include_archived,

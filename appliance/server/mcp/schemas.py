@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
+from appliance.types import Contained
 
 MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query; anything longer is a document."""
@@ -62,6 +63,13 @@ class SearchArguments(ToolArguments, frozen=True):
     authors: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=200)]],
         Meta(max_length=20, description="Only messages by these people; a part of a name will do."),
+    ] = []
+    has: Annotated[
+        list[Contained], Meta(max_length=6, description="Only messages that have one of these besides words.")
+    ] = []
+    tags: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=100)]],
+        Meta(max_length=20, description="Only conversations with one of these tags."),
     ] = []
     include_archived: Annotated[
         bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.store.index import conditions, sparse
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
 from appliance.store.index.protocol import IndexPoint
 
 PostingsLeg = Literal["own", "window"]
@@ -87,6 +87,8 @@ class Segment:
                 return self._among(field, [value])
             case AnyOfCondition(field, values):
                 return self._among(field, values)
+            case IdsCondition(ids):
+                return np.isin(self.arrays["ids"], list(ids))
             case RangeCondition(_, since, until):
                 times = self.arrays["at"]
                 met: Mask = times != _NO_TIME

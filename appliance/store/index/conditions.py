@@ -31,7 +31,14 @@ class RangeCondition:
     until: int | None
 
 
-Condition = EqualCondition | AnyOfCondition | RangeCondition
+@dataclass(frozen=True, slots=True)
+class IdsCondition:
+    """Only these points."""
+
+    ids: Sequence[int]
+
+
+Condition = EqualCondition | AnyOfCondition | RangeCondition | IdsCondition
 
 
 def scope_key(user_id: str, namespace: str) -> str:
@@ -109,6 +116,10 @@ def filter_conditions(filters: Filters | None) -> list[Condition]:
         found.append(AnyOfCondition("source", filters.sources))
     if filters.authors:
         found.append(AnyOfCondition("author", filters.authors))
+    if filters.sessions is not None:
+        found.append(AnyOfCondition("session", filters.sessions))
+    if filters.chunks is not None:
+        found.append(IdsCondition(filters.chunks))
     if filters.since is not None or filters.until is not None:
         found.append(RangeCondition("at", filters.since, filters.until))
     return found

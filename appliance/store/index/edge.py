@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
 from appliance.runtime.address_space import available_bytes, require_memory
 from appliance.store.index import conditions, marker, preallocation, sparse, validation
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
 from appliance.store.index.marker import REINDEX_HINT, IndexContents
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
 from appliance.store.index.shard import OpenedShard, close_shard, open_shard, translate_errors
@@ -357,8 +357,10 @@ def _filter(required: Sequence[Condition]) -> q.Filter | None:
     return q.Filter(must=[_condition(condition) for condition in required]) if required else None
 
 
-def _condition(condition: Condition) -> q.FieldCondition:
+def _condition(condition: Condition) -> q.FieldCondition | q.HasIdCondition:
     match condition:
+        case IdsCondition(ids):
+            return q.HasIdCondition({*ids} or {0})  # no point has the id 0
         case EqualCondition(field, value):
             return q.FieldCondition(field, match=q.MatchValue(value))
         case AnyOfCondition(field, values):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from appliance.errors import IndexUnavailable, StoreError
 from appliance.store.index import collections, conditions, sparse, validation
 from appliance.store.index.collections import CLAIM_HINT, CollectionIdentity, CollectionState
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, RangeCondition
+from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import IndexPoint, LegQuery, ScoredPoint
 from appliance.types import Filters, Scope
@@ -326,8 +326,10 @@ def _request(
 def _filter(required: Sequence[Condition]) -> models.Filter | None:
     from qdrant_client import models
 
-    def to_field_condition(condition: Condition) -> models.FieldCondition:
+    def to_condition(condition: Condition) -> models.FieldCondition | models.HasIdCondition:
         match condition:
+            case IdsCondition(ids):
+                return models.HasIdCondition(has_id=[*ids] or [0])  # no point has the id 0
             case EqualCondition(field, value):
                 return models.FieldCondition(key=field, match=models.MatchValue(value=value))
             case AnyOfCondition(field, values):
@@ -335,7 +337,7 @@ def _filter(required: Sequence[Condition]) -> models.Filter | None:
             case RangeCondition(field, since, until):
                 return models.FieldCondition(key=field, range=models.Range(gte=since, lt=until))
 
-    return models.Filter(must=[to_field_condition(condition) for condition in required]) if required else None
+    return models.Filter(must=[to_condition(condition) for condition in required]) if required else None
 
 
 def _ranked(points: Iterable[models.ScoredPoint]) -> list[ScoredPoint]:

@@ -43,6 +43,8 @@ def search(caller: Reader, body: SearchBody) -> Response:
             roles=body.roles,
             sources=body.sources,
             authors=body.authors,
+            has=body.has,
+            tags=body.tags,
             since=body.since,
             until=body.until,
             as_of=body.as_of,
@@ -77,6 +79,7 @@ def context(caller: Reader, body: ContextBody) -> Response:
             user_id=user,
             namespace=namespace,
             counted=counted,
+            tags=body.tags,
             **options,
         )
     return json_response(result)

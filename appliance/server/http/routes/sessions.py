@@ -52,6 +52,7 @@ def list_sessions(
     until: Annotated[DateText | None, Query(description="Last active on this day or before.")] = None,
     pinned: bool | None = None,
     title: Annotated[str, Query(description="Words that the title has.")] = "",
+    tag: Annotated[list[str], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
     sort: SessionOrder = "active",
     reverse: bool = False,
     limit: Limit = DEFAULT_PAGE_SIZE,
@@ -70,6 +71,7 @@ def list_sessions(
             until=until,
             pinned=pinned,
             title=title,
+            tags=tag,
             sort=sort,
             reverse=reverse,
             limit=limit,

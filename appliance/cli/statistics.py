@@ -1,0 +1,190 @@
+"""``stats``, ``on-this-day`` and ``timeline``: the memory over time."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, cast
+
+from appliance.cli import options, output
+from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
+
+if TYPE_CHECKING:
+    from appliance.types import Contained, Message, Role, Statistics, StatisticsUnit
+
+WEEKDAYS = {str(number): name for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"), 1)}
+
+LINE_CHARACTERS = 200
+"""Characters of a message in a list."""
+
+
+def stats(
+    by: Annotated[
+        list[str] | None,
+        option(
+            "--by",
+            "UNIT",
+            "year, month, day, weekday, hour, author, role, source, session or tag; twice for two. Default: month.",
+        ),
+    ] = None,
+    user: options.User = None,
+    namespace: options.Namespace = "",
+    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
+    role: Annotated[
+        list[str] | None, option("--role", "ROLE", "Filter by role (repeatable). Default: user and assistant.")
+    ] = None,
+    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
+    author: Annotated[list[str] | None, option("--author", "NAME", "Only from this person (repeatable).")] = None,
+    has: options.Has = None,
+    tag: options.Tag = None,
+    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or period on.")] = None,
+    until: Annotated[str | None, option("--until", "WHEN", "Only messages until this date or period.")] = None,
+    as_csv: Annotated[bool, flag("--csv", "Print the counts as CSV.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Count messages by month, person, source, hour or weekday.
+
+    \b
+    Examples:
+      appliance stats
+      appliance stats --by author --since 2026-01-01
+      appliance stats --by weekday --by hour --json
+      appliance stats --by month --by source --csv > months.csv
+    """
+    if as_csv and json:
+        raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
+    units = [unit for value in by or ["month"] for unit in value.split(",")]
+    with options.open_to_read(home, "stats") as memory:
+        counted = memory.statistics(
+            cast("list[StatisticsUnit]", units),
+            user_id=user,
+            namespace=namespace,
+            session_id=session,
+            roles=cast("list[Role] | None", role),
+            sources=source,
+            authors=author,
+            has=cast("list[Contained] | None", has),
+            tags=tag,
+            since=since,
+            until=until,
+        )
+    if json:
+        output.print_json(counted)
+    elif as_csv:
+        _print_csv(counted)
+    else:
+        _print_bars(counted)
+
+
+def _print_csv(counted: Statistics) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*counted.by, "messages", "sessions", "characters"])
+    writer.writerows([*row.keys, row.messages, row.sessions, row.characters] for row in counted.rows)
+
+
+def _print_bars(counted: Statistics) -> None:
+    if not counted.rows:
+        output.say("No messages match. Try fewer filters.")
+        return
+    most = max(row.messages for row in counted.rows)
+    rows = [
+        (
+            *(_label(unit, key) for unit, key in zip(counted.by, row.keys, strict=True)),
+            f"{row.messages:,}",
+            f"{row.sessions:,}",
+            output.format_bar(row.messages, most),
+        )
+        for row in counted.rows
+    ]
+    output.print_table((*counted.by, "messages", "sessions", ""), rows, right=("messages", "sessions"))
+    files = f", {output.plural(counted.attachments, 'attachment')}" if counted.attachments else ""
+    output.say(f"{output.plural(counted.messages, 'message')}{files}")
+
+
+def _label(unit: str, key: str) -> str:
+    if not key:
+        return "unknown" if unit not in ("tag",) else "none"
+    return WEEKDAYS.get(key, key) if unit == "weekday" else output.one_line(key)
+
+
+def on_this_day(
+    day: Annotated[str | None, argument("[DATE]", "The day, such as 2026-02-06. Default: today.")] = None,
+    limit: Annotated[int, option("--limit -k", "N", "Most messages of a conversation. Default: 5.", min=1)] = 5,
+    user: options.User = None,
+    namespace: options.Namespace = "",
+    reveal: options.Reveal = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Show what was said on this day in earlier years, by conversation.
+
+    \b
+    Examples:
+      appliance on-this-day
+      appliance on-this-day 2026-12-24 -k 20
+      appliance on-this-day --json
+    """
+    with options.open_to_read(home, "on-this-day", reveal) as memory:
+        found = memory.on_this_day(day, user_id=user, namespace=namespace, limit=limit)
+    if json:
+        output.print_json({"days": found})
+        return
+    if not found:
+        output.say("Nothing was said on this day in earlier years.")
+        return
+    for one in found:
+        output.print_styled(f"{one.day}  {one.session.title or one.session.external_id}", "bold", f"  {one.session.id}")
+        for message in one.messages:
+            _print_message(message, (message.timestamp or "")[11:16])
+        if one.count > len(one.messages):
+            output.print_line(f"  … {one.count - len(one.messages):,} more; 'appliance show {one.session.id}' has all")
+        output.print_line()
+    years = len({one.day for one in found})
+    output.say(f"{output.plural(sum(one.count for one in found), 'message')} in {output.plural(years, 'year')}")
+
+
+def timeline(
+    author: Annotated[
+        list[str] | None,
+        option("--author --person", "NAME", "Only messages by this person; a part of the name (repeatable)."),
+    ] = None,
+    limit: Annotated[int, option("--limit -k", "N", "Messages a month. Default: 3.", min=1)] = 3,
+    user: options.User = None,
+    namespace: options.Namespace = "",
+    since: Annotated[str | None, option("--since", "WHEN", "Only from this date or period on.")] = None,
+    until: Annotated[str | None, option("--until", "WHEN", "Only until this date or period.")] = None,
+    reveal: options.Reveal = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Show the months in which a person wrote, with the most important messages of each.
+
+    \b
+    Examples:
+      appliance timeline --person ben
+      appliance timeline --author ana --since 2025-01-01 -k 5
+      appliance timeline --json
+    """
+    with options.open_to_read(home, "timeline", reveal) as memory:
+        found = memory.timeline(author, user_id=user, namespace=namespace, since=since, until=until, limit=limit)
+    if json:
+        output.print_json({"months": found})
+        return
+    if not found:
+        output.say("No messages match. Try another name or fewer filters.")
+        return
+    for one in found:
+        counts = f"  {output.plural(one.messages, 'message')}, {output.plural(one.sessions, 'session')}"
+        output.print_styled(one.month or "unknown time", "bold", counts)
+        for message in one.top:
+            _print_message(message, (message.timestamp or "")[:10])
+        output.print_line()
+
+
+def _print_message(message: Message, when: str) -> None:
+    text = output.one_line(message.text)
+    text = text if len(text) <= LINE_CHARACTERS else text[: LINE_CHARACTERS - 1] + "…"
+    output.print_line(f"  {when}  {message.author or message.role}: {text}  {message.id}")

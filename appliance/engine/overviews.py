@@ -1,0 +1,134 @@
+"""Overviews that take the filters of a search: attachments, counts over time, and what was said on a day."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import get_args
+
+from appliance import requests as r
+from appliance import timestamps
+from appliance.errors import UsageError
+from appliance.ingest import attached_files
+from appliance.memory.overview import OverviewService
+from appliance.retrieval import filter_values, search_query
+from appliance.store import attachments, statistics
+from appliance.types import (
+    Anniversary,
+    Attachment,
+    AttachmentKind,
+    AttachmentPage,
+    Contained,
+    Filters,
+    Role,
+    Statistics,
+    TimelineMonth,
+)
+
+MAX_PAGE = 1_000
+
+
+class Overviews(OverviewService):
+    """All overviews of an open memory. Thread-safe."""
+
+    def attachments(self, request: r.ListAttachmentsRequest) -> AttachmentPage:
+        """See ``ListAttachmentsRequest``."""
+        for kind in request.kinds:
+            if kind not in get_args(AttachmentKind):
+                kinds = ", ".join(get_args(AttachmentKind))
+                raise UsageError(f"There are no attachments of the kind {kind!r}.", hint=f"Use one of {kinds}.")
+        _check_limit(request.limit)
+        if request.offset < 0:
+            raise UsageError(f"The offset must be at least 0, not {request.offset}.")
+        filters = self._filters(
+            request.user_id, request.namespace, session_id=request.session_id, roles=request.roles,
+            sources=request.sources, authors=request.authors, tags=request.tags, since=request.since,
+            until=request.until,
+        )  # fmt: skip
+        wanted = attachments.AttachmentFilter(filters, tuple(request.kinds))
+        return attachments.list_page(self._database.read(), wanted, request.limit, request.offset)
+
+    def attachment(self, request: r.AttachmentRequest) -> Attachment:
+        """See ``AttachmentRequest``."""
+        return attachments.find(self._database.read(), request.reference)
+
+    def attachment_file(self, request: r.AttachmentFileRequest) -> str:
+        """See ``AttachmentFileRequest``."""
+        return os.fspath(attached_files.file_of(attachments.find(self._database.read(), request.reference)))
+
+    def statistics(self, request: r.StatisticsRequest) -> Statistics:
+        """See ``StatisticsRequest``."""
+        for unit in request.by:
+            if unit not in statistics.UNITS:
+                raise UsageError(
+                    f"Messages can't be counted by {unit!r}.", hint=f"Use one of {', '.join(statistics.UNITS)}."
+                )
+        if not 1 <= len(set(request.by)) == len(request.by) <= 2:
+            raise UsageError("Messages are counted by one or two different units.", hint="Such as month and author.")
+        filters = self._filters(
+            request.user_id, request.namespace, session_id=request.session_id, roles=request.roles,
+            sources=request.sources, authors=request.authors, has=request.has, tags=request.tags, since=request.since,
+            until=request.until,
+        )  # fmt: skip
+        return statistics.statistics(self._database.read(), filters, request.by)
+
+    def on_this_day(self, request: r.OnThisDayRequest) -> list[Anniversary]:
+        """See ``OnThisDayRequest``."""
+        _check_limit(request.limit)
+        day = _day(request.day)
+        filters = self._filters(request.user_id, request.namespace)
+        return statistics.on_this_day(self._database.read(), filters, day, request.limit)
+
+    def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
+        """See ``TimelineRequest``."""
+        _check_limit(request.limit)
+        filters = self._filters(
+            request.user_id, request.namespace, authors=request.authors, since=request.since, until=request.until
+        )
+        return statistics.timeline(self._database.read(), filters, request.limit)
+
+    def _filters(
+        self,
+        user_id: str | None,
+        namespace: str,
+        *,
+        session_id: str | None = None,
+        roles: Sequence[Role] | None = None,
+        sources: Sequence[str] | None = None,
+        authors: Sequence[str] | None = None,
+        has: Sequence[Contained] | None = None,
+        tags: Sequence[str] | None = None,
+        since: str | date | None = None,
+        until: str | date | None = None,
+    ) -> Filters:
+        db, scope = self._database.read(), self._scope(user_id, namespace)
+        search = r.SearchRequest(
+            "", user_id=user_id, namespace=namespace, session_id=session_id, roles=roles, sources=sources,
+            authors=authors, has=has, tags=tags, since=since, until=until,
+        )  # fmt: skip
+        found = filter_values.resolve_authors(db, scope, authors or ())
+        return search_query.resolve_filters(db, search, scope, None, found)
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= MAX_PAGE:
+        raise UsageError(f"The limit must be 1 to {MAX_PAGE:,}, not {limit}.")
+
+
+def _day(day: str | date | None) -> date:
+    """A day as a person names it; by default today.
+
+    Raises:
+        UsageError: It is no day.
+    """
+    if day is None:
+        return timestamps.local_now().date()
+    if isinstance(day, datetime):
+        return day.date()
+    if isinstance(day, date):
+        return day
+    try:
+        return date.fromisoformat(day)
+    except ValueError as error:
+        raise UsageError(f"{day!r} is not a day.", hint="Give it as in 2026-02-06.") from error

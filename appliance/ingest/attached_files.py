@@ -1,0 +1,170 @@
+"""The files that lie beside a conversation and are attached to its messages: found by name, measured, and read.
+
+An export names its files in many ways: with the path, with the name alone, with an id before the name. So a file is
+looked for among those in the folder of the document (or the same folder of its zip) and below, and counts only if there
+is one of that name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from appliance.errors import InputError, NotFound
+from appliance.formats.base import Document
+from appliance.formats.text import READ_ERRORS
+from appliance.ingest import sources
+from appliance.types import AttachedFile, Attachment, MessageRecord, Record
+
+MAX_DIGESTED_BYTES = 64 * 2**20
+"""Bytes of a file whose digest is computed. A larger one is listed without."""
+
+MAX_DOCUMENT_BYTES = 4 * 2**30
+"""Bytes of the files of one document that are read for digests: some seconds of reading. Later ones are listed
+without; the next ingest of the document goes on with them."""
+
+BLOCK_BYTES = 1 << 20
+
+# ChatGPT puts the id of a file before its name: "file-8hT3bQ-garden.png".
+_IDENTIFIED = re.compile(r"(file[-_][A-Za-z0-9]{6,})(?:-(.+))?", re.S)
+
+
+def with_files(
+    records: Iterator[Record], document: Document, known_digests: Callable[[], Mapping[tuple[str, int], str]]
+) -> Iterator[Record]:
+    """Add to messages what is known of their attached files.
+
+    Args:
+        records: What a parser yields.
+        document: The document that it reads.
+        known_digests: Returns the digests of the document's files that are stored, by path and size, so that none is
+            read again.
+    """
+    files: _BesideFiles | None = None
+    for record in records:
+        if isinstance(record, MessageRecord) and "attachments" in record.metadata:
+            if files is None:
+                files = _BesideFiles(document, known_digests())
+            record = replace(record, files=tuple(files.describe(record)))
+        yield record
+
+
+@dataclass(slots=True)
+class _BesideFiles:
+    """The files in the folder of a document and below, by name, and how much of them was read."""
+
+    document: Document
+    digests: Mapping[tuple[str, int], str]
+    read_bytes: int = 0
+    _paths: dict[str, list[str]] | None = field(default=None)
+
+    def describe(self, record: MessageRecord) -> Iterator[AttachedFile]:
+        """What is known of the attachments of a message."""
+        told = {one.name: one for one in record.files}
+        entries = record.metadata["attachments"]
+        for entry in entries if isinstance(entries, list) else []:
+            name = entry.get("name") if isinstance(entry, dict) else entry
+            if isinstance(name, str) and name:
+                yield self._completed(told.get(name) or AttachedFile(name))
+
+    def _completed(self, file: AttachedFile) -> AttachedFile:
+        path = self._path(file)
+        found = None if path is None else self.document.context.find(path)
+        if path is None or found is None:
+            return replace(file, path=None)
+        guessed, _ = mimetypes.guess_type(path)
+        digest = self.digests.get((path, found.size)) or self._digest(found)
+        return AttachedFile(file.name, path, file.type or guessed, found.size, digest)
+
+    def _path(self, file: AttachedFile) -> str | None:
+        """The path of a file, from the document's folder on; None if there is none, or several fit equally."""
+        if self._paths is None:
+            self._paths = {}
+            for path in self.document.context.names():
+                name = path.rpartition("/")[2]
+                self._paths.setdefault(name, []).append(path)
+                if match := _IDENTIFIED.fullmatch(name):
+                    identity = match[1] if match[2] else match[1].rpartition(".")[0] or match[1]
+                    for other in {identity, match[2]} - {None, name}:
+                        self._paths.setdefault(str(other), []).append(path)
+        given = (file.path or file.name).replace("\\", "/")
+        paths = self._paths.get(given.rpartition("/")[2], [])
+        if len(paths) > 1:
+            # An export that gives the path says which one; it may begin at another folder.
+            paths = [
+                path for path in paths if path == given or given.endswith(f"/{path}") or path.endswith(f"/{given}")
+            ]
+        return paths[0] if len(paths) == 1 else None
+
+    def _digest(self, file: Document) -> str | None:
+        if file.size > MAX_DIGESTED_BYTES or self.read_bytes + file.size > MAX_DOCUMENT_BYTES:
+            return None
+        hashed = hashlib.sha256()
+        try:
+            with file.open() as stream:
+                while block := stream.read(BLOCK_BYTES):
+                    hashed.update(block)
+                    self.read_bytes += len(block)
+        except READ_ERRORS:
+            return None  # the message is worth more than the digest of its file
+        return hashed.hexdigest()
+
+
+# --- opening an attachment ----------------------------------------------------------------------------
+
+
+def file_of(attachment: Attachment) -> Path:
+    """Return the file of an attachment. One in a zip is unpacked into a new private folder for temporary files, which
+    is the caller's to delete.
+
+    Raises:
+        NotFound: The export does not have the file, or it is not where it was when it was read.
+        InputError: The zip is damaged.
+    """
+    if attachment.path is None or attachment.source is None:
+        raise NotFound(
+            f"The file of {attachment.id} ({attachment.name}) was not beside the conversation when that was read.",
+            hint="Put the whole export back together, and ingest it again.",
+        )
+    folder = Path(attachment.source).parent
+    file = Path(os.path.normpath(folder / attachment.path))
+    if file.is_file():
+        return file
+    for archive in folder.parents if not folder.is_file() else (folder, *folder.parents):
+        if archive.is_file():
+            return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
+    raise NotFound(
+        f"The file of {attachment.id} is not at {file} any more.",
+        hint="Put the export back to this place, or ingest it from where it is now.",
+    )
+
+
+def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:
+    """Unpack a member of a zip into a new private folder."""
+    try:
+        document = sources.zip_member(archive, member)
+        if document is None:
+            raise NotFound(f"The zip has no member {member} any more.", where=str(archive))
+        folder = Path(tempfile.mkdtemp(prefix="appliance-attachment-"))
+        target = folder / (re.sub(r"[^\w.() -]", "_", member.rpartition("/")[2])[-100:] or "file")
+        try:
+            with document.open() as stream, open(target, "xb", opener=_private) as copy:
+                shutil.copyfileobj(stream, copy, BLOCK_BYTES)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise InputError(f"{attachment.id} can't be unpacked: {error}", where=str(archive)) from error
+    return target
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

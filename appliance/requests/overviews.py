@@ -1,0 +1,242 @@
+"""Requests for attachments, counts over time, what was said on this day, and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import date
+from typing import ClassVar
+
+from appliance.requests.base import Request
+from appliance.types import (
+    Anniversary,
+    Attachment,
+    AttachmentKind,
+    AttachmentPage,
+    Contained,
+    Role,
+    Statistics,
+    StatisticsUnit,
+    TagCount,
+    TimelineMonth,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListAttachmentsRequest(Request[AttachmentPage]):
+    """List attachments, the newest first.
+
+    Args:
+        kinds: Only these kinds: image, audio, video or file.
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        session_id: Only this session, by its id or external id.
+        roles: Only messages with these roles; by default user and assistant.
+        sources: Only these formats.
+        authors: Only messages by these people, as in a search.
+        tags: Only sessions with any of these tags.
+        since: Only messages from this day or time on.
+        until: Only messages up to this time, or to the end of this day.
+        limit: The most attachments on a page.
+        offset: How many to skip.
+
+    Raises:
+        UsageError: A kind, role, date, limit or offset is invalid.
+        NotFound: There is no such session.
+    """
+
+    name: ClassVar[str] = "overview.attachments"
+
+    kinds: Sequence[AttachmentKind] = ()
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    session_id: str | None = None
+    roles: Sequence[Role] | None = None
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentRequest(Request[Attachment]):
+    """Read what is known of an attachment.
+
+    Args:
+        reference: Its id ("m345.1").
+
+    Raises:
+        NotFound: There is no such attachment.
+    """
+
+    name: ClassVar[str] = "overview.attachment"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentFileRequest(Request[str]):
+    """Return the path of an attachment's file. One in a zip is unpacked into a new private folder for temporary files,
+    which is the caller's to delete.
+
+    Args:
+        reference: Its id ("m345.1").
+
+    Raises:
+        NotFound: There is no such attachment, or its file is not where it was when the export was read.
+        InputError: The zip is damaged.
+    """
+
+    name: ClassVar[str] = "overview.attachment_file"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsRequest(Request[Statistics]):
+    """Count messages by time, person or source.
+
+    Hours, weekdays, days, months and years are those of this machine's time zone; of a message whose zone is unknown,
+    those of its own clock. Messages without a time, a person or a tag are counted under "". A session with two tags
+    counts under both.
+
+    Args:
+        by: One or two of year, month, day, weekday (1 is Monday), hour, author, role, source, session and tag.
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        session_id: Only this session, by its id or external id.
+        roles: Only messages with these roles; by default user and assistant.
+        sources: Only these formats.
+        authors: Only messages by these people, as in a search.
+        has: Only messages that have any of these: image, audio, video, file, attachment, link.
+        tags: Only sessions with any of these tags.
+        since: Only messages from this day or time on.
+        until: Only messages up to this time, or to the end of this day.
+
+    Raises:
+        UsageError: A unit, a role or a date is invalid.
+        NotFound: There is no such session.
+    """
+
+    name: ClassVar[str] = "overview.statistics"
+
+    by: Sequence[StatisticsUnit] = ("month",)
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    session_id: str | None = None
+    roles: Sequence[Role] | None = None
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    has: Sequence[Contained] | None = None
+    tags: Sequence[str] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnThisDayRequest(Request[list[Anniversary]]):
+    """List what was said on this day in earlier years, by session; the latest year first.
+
+    Args:
+        day: The day, as ISO 8601; by default today. Its own year is not listed.
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        limit: The most messages of one session and year.
+
+    Raises:
+        UsageError: The day or the limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.on_this_day"
+
+    day: str | date | None = None
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRequest(Request[list[TimelineMonth]]):
+    """List the months in which people wrote, with the most important messages of each.
+
+    Args:
+        authors: Only messages by these people, as in a search; by default those of all.
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        since: Only messages from this day or time on.
+        until: Only messages up to this time, or to the end of this day.
+        limit: The most messages a month.
+
+    Raises:
+        UsageError: A date or the limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.timeline"
+
+    authors: Sequence[str] | None = None
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    since: str | date | None = None
+    until: str | date | None = None
+    limit: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TagSessionRequest(Request[tuple[str, ...]]):
+    """Give a session tags, and return all that it has. Case and a "#" before a tag do not matter.
+
+    Args:
+        session_id: The session's id.
+        tags: The tags.
+
+    Raises:
+        UsageError: A tag is empty, too long, or has a line break.
+        NotFound: There is no such session.
+    """
+
+    name: ClassVar[str] = "sessions.tag"
+
+    session_id: str
+    tags: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class UntagSessionRequest(Request[tuple[str, ...]]):
+    """Remove tags from a session, and return those that it still has.
+
+    Args:
+        session_id: The session's id.
+        tags: The tags.
+
+    Raises:
+        UsageError: A tag is empty, too long, or has a line break.
+        NotFound: There is no such session.
+    """
+
+    name: ClassVar[str] = "sessions.untag"
+
+    session_id: str
+    tags: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListTagsRequest(Request[Sequence[TagCount]]):
+    """List the tags of a user's sessions, the most frequent first.
+
+    Args:
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+    """
+
+    name: ClassVar[str] = "sessions.tags"
+
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""

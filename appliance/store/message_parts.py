@@ -1,0 +1,84 @@
+"""What a message carries besides words, derived from it: the names of its attachments, and whether it has links."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Protocol, get_args
+
+from appliance.errors import UsageError
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, placeholders
+from appliance.types import AttachmentKind, Contained
+
+
+class _Written(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def metadata(self) -> str: ...
+
+
+def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
+    """Derive the parts of new messages."""
+    attaching, linking = [], []
+    for key, message in written:
+        if '"attachments"' in message.metadata:
+            attaching.append(key)
+        if "http://" in message.text or "https://" in message.text:
+            linking.append(key)
+    _add_attachments(tx, attaching)
+    tx.executemany("INSERT OR IGNORE INTO message_link VALUES (?)", ((key,) for key in linking))
+
+
+def refresh(tx: sqlite3.Connection, key: int, message: _Written) -> None:
+    """Derive the parts of a changed message; what is known of the files of attachments that it still has is kept."""
+    tx.execute("DELETE FROM message_link WHERE message_id = ?", (key,))
+    tx.execute(
+        "DELETE FROM attachment WHERE message_id = ?1 AND (number, name) NOT IN"
+        " (SELECT number, name FROM attached_name WHERE message_id = ?1)",
+        (key,),
+    )
+    add(tx, [(key, message)])
+
+
+def fill(tx: sqlite3.Connection) -> None:
+    """Derive what is missing of all messages."""
+    tx.execute("INSERT OR IGNORE INTO message_link SELECT message_id FROM linking")
+    tx.execute(
+        "INSERT OR IGNORE INTO attachment (message_id, number, name) SELECT message_id, number, name FROM attached_name"
+    )
+
+
+def has_condition(kinds: Sequence[Contained]) -> tuple[str, tuple[object, ...]]:
+    """Return a condition on ``message m``, and its parameters: it has any of these.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    for kind in kinds:
+        if kind not in get_args(Contained):
+            raise UsageError(f"A message can't have {kind!r}.", hint=f"Use one of {', '.join(get_args(Contained))}.")
+    parts = []
+    listed = [kind for kind in kinds if kind in get_args(AttachmentKind)]
+    if "attachment" in kinds:
+        listed = list(get_args(AttachmentKind))
+    if listed:
+        parts.append(f"SELECT message_id FROM attachment WHERE kind IN ({placeholders(listed)})")
+    if "link" in kinds:
+        parts.append("SELECT message_id FROM message_link")
+    return f"m.id IN ({' UNION ALL '.join(parts)})", tuple(listed)
+
+
+def is_containing(db: sqlite3.Connection, key: int, kinds: Sequence[Contained]) -> bool:
+    """Whether a message has any of these."""
+    condition, values = has_condition(kinds)
+    return has_row(db, f"SELECT 1 FROM message m WHERE m.id = ? AND {condition}", (key, *values))
+
+
+def _add_attachments(tx: sqlite3.Connection, keys: Sequence[int]) -> None:
+    if keys:
+        tx.execute(
+            "INSERT OR IGNORE INTO attachment (message_id, number, name)"
+            f" SELECT message_id, number, name FROM attached_name WHERE message_id IN {JSON_KEYS_SQL}",
+            (json_keys(keys),),
+        )

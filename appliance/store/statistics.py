@@ -1,0 +1,119 @@
+"""Counts of messages by time, person and source; the messages of a day in all years; the months of a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from appliance.store import messages, sessions
+from appliance.store.lexical import filter_conditions
+from appliance.store.priority import IMPORTANCE_SQL
+from appliance.store.sql import fetch_int
+from appliance.types import Anniversary, Filters, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+
+# A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
+_HAS_ZONE_SQL = "instr(m.sent_at, '+')"
+
+
+def _local(format: str) -> str:
+    zone = f"iif({_HAS_ZONE_SQL}, 'localtime', '+0 days')"
+    return f"coalesce(strftime('{format}', m.at / 1000000, 'unixepoch', {zone}), '')"
+
+
+_MESSAGES_SQL = "message m JOIN session s ON s.id = m.session_id"
+_UNITS: Mapping[StatisticsUnit, str] = {
+    "year": _local("%Y"),
+    "month": _local("%Y-%m"),
+    "day": _local("%Y-%m-%d"),
+    "weekday": "CASE {0} WHEN '0' THEN '7' ELSE {0} END".format(_local("%w")),
+    "hour": _local("%H"),
+    "author": "coalesce(m.author, '')",
+    "role": "m.role",
+    "source": "s.format",
+    "session": "'s' || s.id",
+    "tag": "coalesce(t.tag, '')",
+}
+_BY_COUNT = {"author", "source", "session", "tag"}
+
+UNITS: Sequence[StatisticsUnit] = tuple(_UNITS)
+
+
+def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[StatisticsUnit]) -> Statistics:
+    """Count the messages that pass the filters, by one or two units."""
+    condition, values = filter_conditions(filters)
+    columns = [_UNITS[unit] for unit in by]
+    tables = _MESSAGES_SQL + (" LEFT JOIN session_tag t ON t.session_id = s.id" if "tag" in by else "")
+    order = "count(*) DESC, 1" if by[0] in _BY_COUNT else "1"
+    grouped = ", ".join(str(number) for number in range(1, len(columns) + 1))
+    rows = db.execute(
+        f"SELECT {', '.join(columns)}, count(*), count(DISTINCT m.session_id), total(length(m.text)) FROM {tables}"
+        f" WHERE {condition} GROUP BY {grouped} ORDER BY {order}",
+        values,
+    ).fetchall()
+    found = tuple(StatisticsRow(tuple(map(str, row[: len(by)])), row[-3], row[-2], int(row[-1])) for row in rows)
+    total = (
+        fetch_int(db, f"SELECT count(*) FROM {_MESSAGES_SQL} WHERE {condition}", values)
+        if "tag" in by
+        else sum(row.messages for row in found)
+    )
+    attachments = fetch_int(
+        db,
+        "SELECT count(*) FROM attachment a JOIN message m ON m.id = a.message_id JOIN session s ON s.id = m.session_id"
+        f" WHERE {condition}",
+        values,
+    )
+    return Statistics(tuple(by), found, total, attachments)
+
+
+def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[Anniversary]:
+    """Return what was said on a day in earlier years, by session, with up to ``limit`` messages each."""
+    condition, values = filter_conditions(filters)
+    rows = db.execute(
+        f"SELECT {_UNITS['day']}, m.session_id, m.id FROM {_MESSAGES_SQL}"
+        f" WHERE {condition} AND {_local('%m-%d')} = ? AND {_UNITS['day']} < ?"
+        " ORDER BY m.order_at, m.position, m.id",
+        (*values, f"{day:%m-%d}", day.isoformat()),
+    ).fetchall()
+    keys_of: dict[tuple[str, int], list[int]] = {}
+    for name, session, key in rows:
+        keys_of.setdefault((name, session), []).append(key)
+    loaded = messages.get(db, [key for keys in keys_of.values() for key in keys[:limit]])
+    infos = {sessions.key(info): info for info in sessions.infos(db, list({session for _, session in keys_of}))}
+    return [
+        Anniversary(
+            name,
+            infos[session],
+            tuple(messages.to_message(loaded[key]) for key in keys[:limit] if key in loaded),
+            len(keys),
+        )
+        for (name, session), keys in sorted(keys_of.items(), key=lambda item: item[0][0], reverse=True)
+        if session in infos
+    ]
+
+
+def timeline(db: sqlite3.Connection, filters: Filters, limit: int) -> list[TimelineMonth]:
+    """Return the months of the messages that pass the filters, with up to ``limit`` important messages each."""
+    condition, values = filter_conditions(filters)
+    month = _UNITS["month"]
+    rows = db.execute(
+        f"SELECT {month}, count(*), count(DISTINCT m.session_id) FROM {_MESSAGES_SQL} WHERE {condition}"
+        " GROUP BY 1 ORDER BY 1",
+        values,
+    ).fetchall()
+    best = db.execute(
+        "SELECT month, id FROM (SELECT m.id AS id, "
+        f"{month} AS month, row_number() OVER (PARTITION BY {month} ORDER BY {IMPORTANCE_SQL} DESC, m.id) AS place"
+        f" FROM {_MESSAGES_SQL} WHERE {condition}) WHERE place <= ? ORDER BY month, place",
+        (*values, limit),
+    ).fetchall()
+    loaded = messages.get(db, [key for _, key in best])
+    top: dict[str, list[int]] = {}
+    for name, key in best:
+        top.setdefault(name, []).append(key)
+    return [
+        TimelineMonth(
+            name, count, several, tuple(messages.to_message(loaded[key]) for key in top.get(name, ()) if key in loaded)
+        )
+        for name, count, several in rows
+    ]
