@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Facts,
         Index,
         Overview,
+        People,
         Pins,
         Secrets,
         Session,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         Histogram,
         Hit,
         Hits,
+        Identity,
         Importance,
         IndexStatus,
         IngestReport,
@@ -91,8 +93,16 @@ if TYPE_CHECKING:
         MetricsSnapshot,
         Outline,
         Owner,
+        PeopleChange,
+        PeopleList,
+        Person,
+        PersonConversation,
+        PersonDetails,
+        PersonProposal,
+        PersonSource,
         Progress,
         Quote,
+        RecalledMessage,
         Receipt,
         ReindexForecast,
         RemovalResult,
@@ -131,16 +141,19 @@ _LAZY_EXPORTS = {
             "StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
-        "resources": "Archive Attachments Erasure Facts Index Overview Pins Secrets Session Sessions Summaries",
+        "resources": (
+            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries"
+        ),
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "FilterChoices Histogram Hit Hits Importance IndexStatus IngestReport InputProblem KnownBackups Layer "
-            "LostPart Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
             "Anniversary Attachment AttachmentPage Statistics StatisticsRow TagCount TimelineMonth "
-            "RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage "
-            "Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
+            "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
+            "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
+            "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
+            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -189,6 +202,7 @@ __all__ = [
     "HomeError",
     "HomeLocked",
     "HomeReadOnly",
+    "Identity",
     "Importance",
     "IncompleteExport",
     "Index",
@@ -208,9 +222,18 @@ __all__ = [
     "Outline",
     "Overview",
     "Owner",
+    "People",
+    "PeopleChange",
+    "PeopleList",
+    "Person",
+    "PersonConversation",
+    "PersonDetails",
+    "PersonProposal",
+    "PersonSource",
     "Pins",
     "Progress",
     "Quote",
+    "RecalledMessage",
     "Receipt",
     "ReindexForecast",
     "RemovalResult",

@@ -14,9 +14,9 @@ from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.json_stream import JsonPart
-from appliance.formats.people_chats import PeopleMessageIds, made_id, sent_at
+from appliance.formats.people_chats import Participants, PeopleMessageIds, made_id, sent_at
 from appliance.formats.records import counted
-from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _OPENED = frozenset({("messages",)})
 _FIRST_KEYS = (("id", "type"),)
@@ -71,6 +71,7 @@ class _DiscordChannel:
     session: str | None = None
     ids: PeopleMessageIds = field(default_factory=PeopleMessageIds)
     skipped: Counter[str] = field(default_factory=Counter)
+    participants: Participants = field(default_factory=Participants)
 
     @property
     def id(self) -> str | None:
@@ -123,6 +124,7 @@ def _message(channel: _DiscordChannel, part: JsonPart) -> Iterator[Record]:
     role: Role = "user" if kind.lower() in _MESSAGE_TYPES else "system"
     reply_to = _reply_target(as_dict(data.get("reference")), channel, forwarded)
     metadata = _metadata(data, files, forwarded)
+    yield from channel.participants.note(channel.session or "", _name(author), *_account(author))
     yield MessageRecord(channel.session or "", role, text, identity, _name(author), sent, reply_to, metadata, where)
 
 
@@ -152,6 +154,13 @@ def _metadata(data: dict[str, Any], files: list[dict[str, str]], forwarded: dict
 
 def _name(author: dict[str, Any]) -> str | None:
     return first_text(author, "nickname", "name") or as_id(author.get("id"))
+
+
+def _account(author: dict[str, Any]) -> list[tuple[IdentityKind, str | None]]:
+    """What identifies an author; a user name with a discriminator of four digits is one of the old kind."""
+    name, number = as_text(author.get("name")), as_text(author.get("discriminator"))
+    handle = f"{name}#{number}" if name and number.strip("0") else name
+    return [("id", as_id(author.get("id"))), ("handle", handle), ("name", as_text(author.get("nickname")))]
 
 
 def _message_text(data: dict[str, Any]) -> str:
