@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Facts,
         Index,
         Overview,
+        People,
         Pins,
         Secrets,
         Session,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         BackupReport,
         Context,
         ContextItem,
+        Discovery,
         Dropped,
         Echo,
         ErasurePreview,
@@ -77,9 +79,11 @@ if TYPE_CHECKING:
         Fact,
         FileReport,
         FilterChoices,
+        FoundHistory,
         Histogram,
         Hit,
         Hits,
+        Identity,
         Importance,
         IndexStatus,
         IngestReport,
@@ -91,8 +95,16 @@ if TYPE_CHECKING:
         MetricsSnapshot,
         Outline,
         Owner,
+        PeopleChange,
+        PeopleList,
+        Person,
+        PersonConversation,
+        PersonDetails,
+        PersonProposal,
+        PersonSource,
         Progress,
         Quote,
+        RecalledMessage,
         Receipt,
         ReindexForecast,
         RemovalResult,
@@ -131,16 +143,19 @@ _LAZY_EXPORTS = {
             "StoreCorrupt StoreError StoreVersion UsageError"
         ),
         "paths": "Home",
-        "resources": "Archive Attachments Erasure Facts Index Overview Pins Secrets Session Sessions Summaries",
+        "resources": (
+            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries"
+        ),
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "FilterChoices Histogram Hit Hits Importance IndexStatus IngestReport InputProblem KnownBackups Layer "
-            "LostPart Message MetricsSnapshot Outline Owner Progress Quote Receipt ReindexForecast RemovalResult "
-            "Anniversary Attachment AttachmentPage Statistics StatisticsRow TagCount TimelineMonth "
-            "RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source SourceCoverage "
-            "Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "Anniversary Attachment AttachmentPage Discovery FoundHistory Statistics StatisticsRow TagCount TimelineMonth "
+            "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
+            "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
+            "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
+            "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
+            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -168,6 +183,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "DaemonGone",
+    "Discovery",
     "DiskFull",
     "Dropped",
     "Echo",
@@ -182,6 +198,7 @@ __all__ = [
     "Facts",
     "FileReport",
     "FilterChoices",
+    "FoundHistory",
     "Histogram",
     "Hit",
     "Hits",
@@ -189,6 +206,7 @@ __all__ = [
     "HomeError",
     "HomeLocked",
     "HomeReadOnly",
+    "Identity",
     "Importance",
     "IncompleteExport",
     "Index",
@@ -208,9 +226,18 @@ __all__ = [
     "Outline",
     "Overview",
     "Owner",
+    "People",
+    "PeopleChange",
+    "PeopleList",
+    "Person",
+    "PersonConversation",
+    "PersonDetails",
+    "PersonProposal",
+    "PersonSource",
     "Pins",
     "Progress",
     "Quote",
+    "RecalledMessage",
     "Receipt",
     "ReindexForecast",
     "RemovalResult",

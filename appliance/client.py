@@ -24,6 +24,7 @@ from appliance.resources import (
     Facts,
     Index,
     Overview,
+    People,
     Pins,
     Secrets,
     Sessions,
@@ -69,8 +70,8 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets, events: The
-            verbs of each.
+        sessions, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets,
+            events: The verbs of each.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Appliance:
         self.settings = settings
         self.sessions = Sessions(transport)
         self.facts = Facts(transport)
+        self.people = People(transport)
         self.summaries = Summaries(transport)
         self.pins = Pins(transport)
         self.overview = Overview(transport)

@@ -161,6 +161,19 @@ class Facts(_Resource):
     pending = Verb(r.PendingFactsRequest)
 
 
+class People(_Resource):
+    """The people who wrote the messages, across sources. Ids are "p3"."""
+
+    list = Verb(r.ListPeopleRequest)
+    get = Verb(r.PersonRequest)
+    merge = Verb(r.MergePeopleRequest)
+    split = Verb(r.SplitPersonRequest)
+    rename = Verb(r.RenamePersonRequest)
+    me = Verb(r.MeRequest)
+    set_me = Verb(r.SetMeRequest)
+    undo = Verb(r.UndoPeopleRequest)
+
+
 class Summaries(_Resource):
     """What was said in short, at four levels: exchange, topic, session and procedure. Ids are "sum7"."""
 

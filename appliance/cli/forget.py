@@ -79,7 +79,7 @@ def forget(
         ids = responses.message_echoes(preview.echoes)
         texts = {message.id: message.text for message in memory.masked().overview.messages(ids)} if ids else {}
         echoes = responses.echo_shapes(preview.echoes, texts)
-        if dry_run or not (preview.messages or preview.sessions or preview.facts):
+        if dry_run or not (preview.messages or preview.sessions or preview.facts or preview.contacts):
             _print_preview(preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
             return
@@ -105,6 +105,7 @@ def _describe(preview: ErasurePreview) -> str:
         f"{output.plural(len(preview.messages), 'message')} ({preview.characters:,} characters{sources})",
         *([output.plural(len(preview.sessions), "whole session")] if preview.sessions else []),
         *([output.plural(preview.facts, "fact")] if preview.facts else []),
+        *([output.plural(len(preview.contacts), "contact")] if preview.contacts else []),
     ]
     return ", ".join(parts)
 
@@ -127,7 +128,7 @@ def _print_preview(preview: ErasurePreview, echoes: Sequence[EchoShape], json: b
 
         shape = erasure_preview_shape(preview, echoes)
         output.print_json({"would_forget" if dry_run else "forgotten": shape})
-    elif preview.messages or preview.sessions or preview.facts:
+    elif preview.messages or preview.sessions or preview.facts or preview.contacts:
         output.print_line(f"would erase {_describe(preview)}")
         _say_places(preview)
         _say_files(preview)

@@ -26,6 +26,9 @@ MAX_REPORTED_PROBLEMS = 20
 
 COLUMN_TITLES = ("file", "format", "status", "chats", "new", "updated", "known")
 
+EMPTY_HINT = "The memory is empty. 'appliance discover' shows the histories that lie on this machine."
+"""Said after an import of nothing into an empty memory."""
+
 PARTIAL_EXIT_CODE = 1
 """The exit code when an input failed or was read only in part."""
 
@@ -54,7 +57,7 @@ def ingest(
       appliance ingest exports/ --dry-run
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
-    report = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
+    report, is_empty = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
@@ -68,6 +71,9 @@ def ingest(
         _print_report(report, dry_run)
     if not report.complete:
         _say_incomplete(report, missing, dry_run)
+    if is_empty:
+        output.say(EMPTY_HINT)
+    if not report.complete:
         raise typer.Exit(PARTIAL_EXIT_CODE)
 
 
@@ -96,7 +102,8 @@ def _ingest(
     secrets: SecretPolicy | None,
     wait: bool,
     home: str | None,
-) -> IngestReport:
+) -> tuple[IngestReport, bool]:
+    """The report, and whether the memory is empty after it."""
     from appliance.paths import find_home
 
     with ExitStack() as stack:
@@ -116,10 +123,11 @@ def _ingest(
             on_file=on_file,
             on_embedded=on_embedded,
         )
+        is_empty = not dry_run and not report.total("messages") and not memory.overview.counts()["messages"]
         # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
         if wait and not dry_run and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
-        return report
+        return report, is_empty
 
 
 def _say_file_problems(report: IngestReport, missing: list[str], *, all_notes: bool) -> None:

@@ -62,7 +62,16 @@ def search(
     ] = None,
     source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
     author: Annotated[
-        list[str] | None, option("--author", "NAME", "Only messages by this person; a part of the name (repeatable).")
+        list[str] | None,
+        option(
+            "--author",
+            "NAME",
+            "Only messages by this person: an id, any name or a part of one, an address (repeatable).",
+        ),
+    ] = None,
+    participants: Annotated[
+        list[str] | None,
+        option("--with", "PERSON", "Only conversations in which this person wrote (repeatable: all of them)."),
     ] = None,
     has: options.Has = None,
     tag: options.Tag = None,
@@ -97,6 +106,8 @@ def search(
       appliance search KLP-512 -k 3 --explain
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search "birthday cake" --author ana --author "Ben Weber"
+      appliance search "the boiler" --author mum
+      appliance search "the trip" --with p3
       appliance search "the old flat" --include-archived
       appliance search "the floor plan" --has file --tag house
       appliance search ubuntu --all --csv > ubuntu.csv
@@ -133,6 +144,7 @@ def search(
                 authors=author,
                 has=cast("list[Contained] | None", has),
                 tags=tag,
+                participants=participants,
                 since=since,
                 until=until,
                 as_of=as_of,

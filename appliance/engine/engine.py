@@ -10,9 +10,7 @@ Each request is carried out by the method whose path is the request's name: "sea
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,7 +22,6 @@ from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
-from appliance.paths import absolute_paths, as_given
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
 from appliance.retrieval.weights import profiles
@@ -49,7 +46,6 @@ from appliance.types import (
     Message,
     MetricsSnapshot,
     OnProgress,
-    Progress,
     ReindexForecast,
     Scope,
     Stream,
@@ -67,6 +63,7 @@ if TYPE_CHECKING:
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
     from appliance.memory.facts import FactService
+    from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
     from appliance.memory.secrets import SecretService
     from appliance.memory.sessions import SessionService
@@ -164,7 +161,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "summaries", "pins", "overview", "archive", "erasure", "backups"):
+        for name in ("sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups"):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -200,7 +197,18 @@ class Engine:
         """What is known of the person, as it changed."""
         from appliance.memory import facts
 
-        return facts.FactService(facts.FactsContext(self._database, self.settings.user, self.settings.name))
+        return facts.FactService(
+            facts.FactsContext(self._database, self.settings.user, self.settings.name, self.people.refresh)
+        )
+
+    @cached_property
+    def people(self) -> PeopleService:
+        """The people who wrote the messages."""
+        from appliance.memory.people import PeopleContext, PeopleService
+
+        return PeopleService(
+            PeopleContext(self._database, self.settings.user, self.settings.name, self._scheduler.wake)
+        )
 
     @cached_property
     def pins(self) -> PinService:
@@ -243,7 +251,9 @@ class Engine:
         """Forgetting for good, and its receipts."""
         from appliance.engine.erasure import ErasureService
 
-        return ErasureService(self.home, self._database, self._index_service, self.settings.user, self.events.publish)
+        return ErasureService(
+            self.home, self._database, self._index_service, self.settings.user, self.events.publish, self.people
+        )
 
     @cached_property
     def index(self) -> IndexMoveService:
@@ -272,7 +282,7 @@ class Engine:
 
         return Ingestion(
             self.home, self.settings, self._database, self._index_service, self._working_memory, self.admission,
-            self.events.publish, self._scheduler.wake,
+            self.events.publish, self._scheduler.wake, self.people.refresh,
         )  # fmt: skip
 
     @cached_property
@@ -292,6 +302,7 @@ class Engine:
             self.pins.score_pending,
             self.pins.write_counts,
             self.archive.restore_used,
+            self.people.refresh_pending,
             self.facts.extract_pending,
             self.summaries.summarize_next_due,
             self._fact_extraction.extract_pending,
@@ -309,31 +320,10 @@ class Engine:
 
     def ingest(self, request: r.IngestRequest, on_progress: OnProgress) -> IngestReport:
         """See ``IngestRequest``."""
-        began = time.perf_counter()
-        given = absolute_paths(request.source)  # a source is named so, and the report as the caller did
-        context = self._ingestion.ingest_context(
-            self._scope(request.user_id, request.namespace),
-            keep_owners=request.user_id is None and not request.namespace,
-            format=request.format,
-            dry_run=request.dry_run,
-            include_forgotten=request.again,
-            secrets=request.secrets,
-            progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
-        )
         try:
-            tallies = self._ingestion.ingest_paths(list(given), context)
-            embed = request.wait and not request.dry_run
-            embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
+            return self._ingestion.ingest(request, self._scope(request.user_id, request.namespace), on_progress)
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
-        return IngestReport(
-            files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
-            chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
-            embedded=embedded,
-            pending=self._index_service.pending(),
-            seconds=time.perf_counter() - began,
-            pending_reason=embedding_api.pending_reason(self._index_service),
-        )
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
         """See ``WatchRequest``."""
@@ -377,6 +367,8 @@ class Engine:
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
             )
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
+        if request.authors or request.participants:
+            self.people.refresh()
         profile = search_query.find_profile(request.profile or defaults.profile, self._profiles)
         query = search_query.resolve(
             self._database.read(),

@@ -21,6 +21,7 @@ from appliance.memory import erased_texts, traces
 from appliance.memory import erasure as forgetting
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.erasure_selection import Selection, select
+from appliance.memory.people import PeopleService
 from appliance.paths import Home, discard_samples
 from appliance.runtime.workers import ShouldContinue
 from appliance.store.backup import catalogue
@@ -34,7 +35,13 @@ class ErasureService:
     """Erases messages in two steps: ``preview``, then ``forget``."""
 
     def __init__(
-        self, home: Home, database: Database, index_service: IndexService, owner: str, publish: Callable[[Event], None]
+        self,
+        home: Home,
+        database: Database,
+        index_service: IndexService,
+        owner: str,
+        publish: Callable[[Event], None],
+        people: PeopleService,
     ) -> None:
         """``owner`` is the user of requests that name none; ``publish`` gets an event for each erasure."""
         self._home = home
@@ -42,6 +49,7 @@ class ErasureService:
         self._index_service = index_service
         self._owner = owner
         self._publish = publish
+        self._people = people
         self._running = threading.Lock()
         """Held by a running erasure, so that ``finish_interrupted`` does not close its receipt."""
 
@@ -66,7 +74,8 @@ class ErasureService:
     def forget(self, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
         """See ``ForgetRequest``."""
         with self._one_at_a_time(on_progress):
-            key, texts = forgetting.erase(self._database, request.preview, self._home.erasing)
+            self._people.refresh()
+            key, texts = forgetting.erase(self._database, request.preview, self._home.erasing, self._people.own_name)
             counts = {"messages": len(request.preview.messages), "sessions": len(request.preview.sessions)}
             self._publish(Event("forgotten", "", {**counts, "receipt": key}))
             interrupted = self._interrupted(but=key)

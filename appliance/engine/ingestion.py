@@ -4,37 +4,54 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from appliance import __version__
+from appliance import requests as r
+from appliance.engine import embedding_api
 from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
-from appliance.ingest.batches import FileTally
 from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook
 from appliance.memory.working_memory import WorkingMemory
-from appliance.paths import Home
+from appliance.paths import Home, absolute_paths, as_given
 from appliance.requests import WatchRequest
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
 from appliance.store import sessions
 from appliance.store.database import Database
-from appliance.types import Event, FileReport, MessageRecord, OnFile, Scope, SecretPolicy, SessionInfo, WatchEvent
+from appliance.types import (
+    Event,
+    FileReport,
+    IngestReport,
+    MessageRecord,
+    OnFile,
+    OnProgress,
+    Progress,
+    Scope,
+    SecretPolicy,
+    SessionInfo,
+    WatchEvent,
+)
+from appliance.types.progress import of_embedding
 
 MAX_UNREAD_REPORTS = 256
 """Reports of a watcher that wait for a slow reader, before the watcher waits too."""
 
 
 class Ingestion:
-    """Ingests messages into an open home. ``wake_scheduler`` is called after new messages."""
+    """Ingests messages into an open home. ``wake_scheduler`` is called after new messages, ``refresh_people`` after an
+    ingest."""
 
     def __init__(
         self,
@@ -46,6 +63,7 @@ class Ingestion:
         admission: AdmissionControl,
         publish: Callable[[Event], None],
         wake_scheduler: Callable[[], None],
+        refresh_people: Callable[[], object],
     ) -> None:
         self._home = home
         self._settings = settings
@@ -55,6 +73,7 @@ class Ingestion:
         self._admission = admission
         self._publish = publish
         self._wake_scheduler = wake_scheduler
+        self._refresh_people = refresh_people
 
     def ingest_context(
         self,
@@ -92,9 +111,31 @@ class Ingestion:
             read_pages=read_pages,
         )
 
-    def ingest_paths(self, paths: Sequence[Path], context: pipeline.IngestContext) -> list[FileTally]:
-        """Ingest files, folders and zips. Returns a tally of each file."""
-        return list(pipeline.ingest(paths, context))
+    def ingest(self, request: r.IngestRequest, scope: Scope, on_progress: OnProgress) -> IngestReport:
+        """See ``IngestRequest``; ``scope`` is whose memory it means."""
+        began = time.perf_counter()
+        given = absolute_paths(request.source)  # a source is named so, and the report as the caller did
+        context = self.ingest_context(
+            scope,
+            keep_owners=request.user_id is None and not request.namespace,
+            format=request.format,
+            dry_run=request.dry_run,
+            include_forgotten=request.again,
+            secrets=request.secrets,
+            progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
+        )
+        tallies = list(pipeline.ingest(list(given), context))
+        self._refresh_people()
+        embed = request.wait and not request.dry_run
+        embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
+        return IngestReport(
+            files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
+            chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
+            embedded=embedded,
+            pending=self._index_service.pending(),
+            seconds=time.perf_counter() - began,
+            pending_reason=embedding_api.pending_reason(self._index_service),
+        )
 
     def store_message(self, record: MessageRecord, info: SessionInfo, before: BeforeStoreHook) -> int:
         """Store a single message at once. Returns its key."""

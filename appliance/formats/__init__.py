@@ -60,6 +60,7 @@ FORMATS: dict[str, FormatSpec] = {
         "imessage": r"(?:^|/)(?:chat|sms)\.db$",
         "signal": r"signal|(?:^|/)(?:data\.json|chat\.md)$",
         "irc": r"(?:^|/)[#&]|irc",
+        "contacts": r"\.vcf$|(?:^|/)contacts[^/]*\.csv$",
         "mail": r"\.(?:mbox|emlx?)$|(?:^|/)mbox$",
     }.items()
 }

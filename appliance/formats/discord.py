@@ -15,9 +15,9 @@ from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.json_stream import JsonPart
-from appliance.formats.people_chats import PeopleMessageIds, made_id, sent_at
+from appliance.formats.people_chats import Participants, PeopleMessageIds, made_id, sent_at
 from appliance.formats.records import counted
-from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _OPENED = frozenset({("messages",)})
 _FIRST_KEYS = (("id", "type"),)
@@ -72,6 +72,7 @@ class _DiscordChannel:
     session: str | None = None
     ids: PeopleMessageIds = field(default_factory=PeopleMessageIds)
     skipped: Counter[str] = field(default_factory=Counter)
+    participants: Participants = field(default_factory=Participants)
 
     @property
     def id(self) -> str | None:
@@ -126,6 +127,7 @@ def _message(channel: _DiscordChannel, part: JsonPart) -> Iterator[Record]:
     metadata = _metadata(data, files, forwarded)
     known = tuple(file for source in sources for file in _known_files(source))
     session, name = channel.session or "", _name(author)
+    yield from channel.participants.note(session, name, *_account(author))
     yield MessageRecord(session, role, text, identity, name, sent, reply_to, metadata, where, known)
 
 
@@ -155,6 +157,13 @@ def _metadata(data: dict[str, Any], files: list[dict[str, str]], forwarded: dict
 
 def _name(author: dict[str, Any]) -> str | None:
     return first_text(author, "nickname", "name") or as_id(author.get("id"))
+
+
+def _account(author: dict[str, Any]) -> list[tuple[IdentityKind, str | None]]:
+    """What identifies an author; a user name with a discriminator of four digits is one of the old kind."""
+    name, number = as_text(author.get("name")), as_text(author.get("discriminator"))
+    handle = f"{name}#{number}" if name and number.strip("0") else name
+    return [("id", as_id(author.get("id"))), ("handle", handle), ("name", as_text(author.get("nickname")))]
 
 
 def _message_text(data: dict[str, Any]) -> str:

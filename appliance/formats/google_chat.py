@@ -16,6 +16,7 @@ from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.gemini_words import read_date
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, entries, first_text, with_attachments
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import is_newest_first, read_time
@@ -63,6 +64,7 @@ def _conversation(data: Any, document: Document) -> Iterator[Record]:
     known_ids = {identity for message in messages if (identity := as_id(as_dict(message).get("message_id")))}
     used: set[str] = set()
     skipped: Counter[str] = Counter()
+    participants, own = Participants(), {as_text(_own_account(document).get("email"))} - {""}
     numbered = list(entries(messages, "", "message"))
     if is_newest_first(_time(as_dict(message).get("created_date")) for message in messages):
         numbered.reverse()
@@ -70,7 +72,13 @@ def _conversation(data: Any, document: Document) -> Iterator[Record]:
         if isinstance(entry, InputProblem):
             yield entry
         else:
-            yield from _message(session, entry[2], names, known_ids, used, skipped, entry[1])
+            for record in _message(session, entry[2], names, known_ids, used, skipped, entry[1]):
+                if isinstance(record, MessageRecord):
+                    email, name = (as_text(_creator(entry[2]).get(key)) for key in ("email", "name"))
+                    yield from participants.note(
+                        session, record.author, ("address", email), ("name", name), me=email in own
+                    )
+                yield record
     for kind, count in sorted(skipped.items()):
         yield InputProblem("", f"skipped {counted(count, kind)} without text", harmless=True)
 
@@ -177,15 +185,23 @@ def _session_id(messages: list[Any], name: str) -> str:
     return json_fields.made_id("google-chat", first.get("created_date"), _creator(first).get("email"))
 
 
+def _user_info(document: Document) -> dict[str, Any]:
+    find = document.context.find
+    return document.context.get_or_create(
+        "google_chat", lambda: json_stream.first_object(find("../../Users/*/user_info.json"))
+    )
+
+
+def _own_account(document: Document) -> dict[str, Any]:
+    """The account whose export it is."""
+    return as_dict(_user_info(document).get("user"))
+
+
 def _title(group: dict[str, Any], document: Document) -> str | None:
     """The conversation's name, else the names of its other members."""
     if name := as_text(group.get("name")):
         return name
-    find = document.context.find
-    person = document.context.get_or_create(
-        "google_chat", lambda: json_stream.first_object(find("../../Users/*/user_info.json"))
-    )
-    user = as_dict(person.get("user"))
+    person, user = _user_info(document), _own_account(document)
     own = {as_text(user.get("email")), as_text(user.get("name"))} - {""}
     folder = document.name.rpartition("/")[0].rpartition("/")[2]
     for entry in map(as_dict, as_list(person.get("membership_info"))):

@@ -20,6 +20,7 @@ from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, attached_file, unreadable_time, with_attachments
 from appliance.formats.json_stream import error_text
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
 from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, SessionRecord
 
@@ -32,6 +33,9 @@ _COLUMNS = (
     " associated_message_guid associated_message_type associated_message_emoji thread_originator_guid date_edited"
     " date_retracted message_summary_info cache_has_attachments"
 ).split()
+
+# Stands for the person whose database it is; messages say no more of them than that they are theirs.
+OWN_HANDLE = "me"
 
 _PLACEHOLDER = "\ufffc"
 _REACTIONS = {0: "❤️", 1: "👍", 2: "👎", 3: "😂", 4: "‼️", 5: "❓"}
@@ -66,6 +70,7 @@ class _ChatDatabase:
     tables: frozenset[str]
     used: set[str] = field(default_factory=set)
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    participants: Participants = field(default_factory=Participants)
 
     def rows(self, query: str, *values: Any) -> list[Any]:
         """All rows of a small query; none if a table or a column is missing."""
@@ -197,6 +202,8 @@ def _chat(source: _ChatDatabase, number: Any, handle: Any, rows: list[int]) -> I
             yield SessionRecord(chat.session, chat.title, sent)
         yield from waiting
         waiting.clear()
+        if _number(message["is_from_me"]):
+            yield from source.participants.note(chat.session, record.author, ("handle", OWN_HANDLE), me=True)
         yield record
     yield from waiting
     if lost := sum(len(by) for target, by in reactions.items() if target not in ids):

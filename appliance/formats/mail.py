@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,6 +18,7 @@ from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import with_attachments
 from appliance.formats.mail_parts import Headers, MailReferences, first, headers_of, links_of
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of, repeated_id
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
@@ -66,6 +68,14 @@ def matches(head: DocumentHead) -> float:
     return 0.95 if known >= 4 else 0.8
 
 
+# What programs call the folder of sent mail, and the label that Gmail gives it.
+_SENT_WORDS = (
+    r"(?:sent|gesendet|enviados?|envoyés?|posta inviata|verzonden)(?:[ _-]?(?:mail|items|messages|objekte|elemente))?"
+)
+_SENT = re.compile(_SENT_WORDS, re.IGNORECASE)
+_SENT_FOLDER = re.compile(rf"(?:^|/){_SENT_WORDS}(?:\.mbox)?(?:/mbox)?$", re.IGNORECASE)
+
+
 @dataclass(slots=True)
 class _RawMail:
     """A mail's bytes. ``envelope`` is the separator line before it in a mailbox."""
@@ -80,11 +90,17 @@ class _RawMail:
 def parse(document: Document) -> Iterator[Record]:
     """The mails in file order; a session is a thread."""
     threads = _MailThreads()
+    emitted = _EmittedMail()
+    recipients: Counter[str] = Counter()
     for raw in _mails(document, only_headers=True):
         if isinstance(raw, _RawMail):
-            threads.learn(links_of(headers_of(bytes(raw.data))))
+            headers = headers_of(bytes(raw.data))
+            threads.learn(links_of(headers))
+            emitted.own |= _own_addresses(headers, document.name)
+            if delivered := mail_parts.address(first(headers, "delivered-to")):
+                recipients[delivered.casefold()] += 1
     threads.resolve_roots()
-    emitted = _EmittedMail()
+    emitted.own |= {one for one, count in recipients.most_common(1) if 2 * count > recipients.total()}
     for raw in _mails(document):
         if isinstance(raw, InputProblem):
             yield raw
@@ -101,6 +117,17 @@ class _EmittedMail:
     sessions: set[str] = field(default_factory=set)
     mails: dict[bytes, bytes] = field(default_factory=dict)
     copies: int = 0
+    own: set[str] = field(default_factory=set)
+    """The addresses of the mailbox."""
+    participants: Participants = field(default_factory=Participants)
+
+
+def _own_addresses(headers: Headers, name: str) -> set[str]:
+    """The address of the mailbox, as far as a mail says it: the sender of what is in a folder of sent mail."""
+    labels = mail_parts.decoded_words(first(headers, "x-gmail-labels"))
+    is_sent = any(_SENT.fullmatch(label.strip()) for label in labels.split(",")) or bool(_SENT_FOLDER.search(name))
+    sender = mail_parts.address(first(headers, "from")) if is_sent else None
+    return {sender.casefold()} if sender else set()
 
 
 def _mail(raw: _RawMail, threads: _MailThreads, emitted: _EmittedMail) -> Iterator[Record]:
@@ -141,6 +168,10 @@ def _mail(raw: _RawMail, threads: _MailThreads, emitted: _EmittedMail) -> Iterat
         yield SessionRecord(session, mail_parts.without_reply_marks(mail.subject) or None, sent)
     metadata = metadata_of(subject=mail.subject, to=mail.recipients, attachments=mail.attachments, bulk=mail.bulk)
     reply_to = links.ancestors[-1] if links.ancestors else None
+    sender = mail_parts.address(first(headers, "from") or first(headers, "sender"))
+    if sender is not None:
+        is_own = sender.casefold() in emitted.own
+        yield from emitted.participants.note(session, mail.author, ("address", sender.casefold()), me=is_own)
     yield MessageRecord(session, "user", text, identity, mail.author, sent, reply_to, metadata, where)
 
 

@@ -161,6 +161,18 @@ def person(value: str) -> str | None:
     return decoded_words(value).strip().strip('<>"') or None
 
 
+def address(value: str) -> str | None:
+    """The mail address in a header's value."""
+    value = " ".join(value[:_MAX_ADDRESS_CHARACTERS].split())
+    found = _NAMED.match(value)
+    if found and "@" in found["address"]:
+        return found["address"].strip()
+    if found := _COMMENTED.match(value):
+        return found["address"]
+    plain = value.strip("<> ")
+    return plain if "@" in plain and " " not in plain else None
+
+
 def without_reply_marks(subject: str) -> str:
     """A subject without leading "Re:", "Fwd:" and the like."""
     while found := _REPLY.match(subject):

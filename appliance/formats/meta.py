@@ -17,6 +17,7 @@ from appliance.formats import json_fields, json_stream, meta_html, meta_words, u
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, with_attachments
 from appliance.formats.meta_words import thread_id
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of, missing_messages, parse_objects
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
@@ -70,15 +71,49 @@ def _thread(document: Document, data: dict[str, Any], where: str) -> Iterator[Re
     thread = _MetaThread(_session(document, data, thread_name, title), f"{where} ({title})" if title else where)
     if messages:
         yield SessionRecord(thread.session, title)
+    participants, own = Participants(), _own_name(document)
     numbered = list(enumerate(messages, 1))
     times = [t for m in messages if isinstance(t := _time_of(as_dict(m)), int | float) and not isinstance(t, bool)]
     if len(times) > 1 and times[0] > times[-1]:
         # The file is newest first, also among messages of the same time.
         numbered.reverse()
     for number, message in numbered:
-        yield from _message(thread, message, f"{thread.where}, message {number}")
+        for record in _message(thread, message, f"{thread.where}, message {number}"):
+            if isinstance(record, MessageRecord) and own and record.author == own and record.role == "user":
+                yield from participants.note(thread.session, own, ("name", own), me=True)
+            yield record
     for kind, count in sorted(thread.skipped.items()):
         yield InputProblem(thread.where, f"skipped {counted(count, 'message')} {kind}", harmless=True)
+
+
+_OWN_PROFILES = (
+    "profile_information/profile_information.json", "personal_information/profile_information/profile_information.json",
+    "personal_information/personal_information/personal_information.json",
+    "personal_information/personal_information.json",
+    "account_information/personal_information.json",
+)  # fmt: skip
+_MAX_FOLDERS_UP = 5
+_MAX_PROFILE_BYTES = 10_000_000
+
+
+def _own_name(document: Document) -> str:
+    """The name of the person whose export it is, from the profile beside the messages; empty if there is none."""
+    return document.context.get_or_create("meta owner", lambda: _read_own_name(document))
+
+
+def _read_own_name(document: Document) -> str:
+    for folders in range(1, _MAX_FOLDERS_UP + 1):
+        for place in _OWN_PROFILES:
+            data = json_stream.first_object(document.context.find("../" * folders + place), _MAX_PROFILE_BYTES)
+            for key in ("profile_v2", "profile"):
+                name = as_dict(as_dict(data.get(key)).get("name"))
+                if full := repair_mojibake(as_text(name.get("full_name"))):
+                    return full
+            for user in map(as_dict, as_list(data.get("profile_user"))):
+                fields = as_dict(user.get("string_map_data"))
+                if full := repair_mojibake(as_text(as_dict(fields.get("Name")).get("value"))):
+                    return full
+    return ""
 
 
 def _session(document: Document, data: dict[str, Any], thread_name: str, title: str | None) -> str:

@@ -24,7 +24,18 @@ _OTHER_ROLES = role_table(user="human person", assistant="ai bot model gpt", sys
 _REQUIRED = ("session_id", "role", "content")
 _KNOWN_KEYS = frozenset((*_REQUIRED, "message_id", "author", "timestamp", "reply_to", "session_title", "metadata"))
 _OPTIONAL_KEYS = (("message_id", (str, int)), ("reply_to", (str, int)), ("author", (str,)), ("session_title", (str,)))
-_STATE_KINDS = ("session", "branch", "revision", "decision", "rejection", "fact", "forgotten")
+_STATE_KINDS = (
+    "session",
+    "branch",
+    "revision",
+    "participant",
+    "contact",
+    "person",
+    "decision",
+    "rejection",
+    "fact",
+    "forgotten",
+)
 _MAX_DETECTION_LINES = 20
 
 

@@ -1,13 +1,32 @@
-"""What the parsers of chats among people have in common: message ids, times and session ids."""
+"""What the parsers of chats among people have in common: message ids, times, session ids, and who takes part."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from appliance.formats.json_fields import made_id as made_id
 from appliance.formats.json_fields import sent_at as sent_at
+from appliance.types import IdentityKind, ParticipantRecord
+
+
+@dataclass(slots=True)
+class Participants:
+    """Who takes part in the sessions of a file; each account of an author is yielded once a session."""
+
+    _seen: set[tuple[str, str, tuple[tuple[IdentityKind, str], ...]]] = field(default_factory=set)
+
+    def note(
+        self, session: str, author: str | None, *identities: tuple[IdentityKind, str | None], me: bool = False
+    ) -> Iterator[ParticipantRecord]:
+        """The record of an author, if it is the first of this account in the session and says anything. Identities
+        without a value are left out."""
+        known = tuple((kind, value) for kind, value in identities if value)
+        if author and known and (session, author, known) not in self._seen:
+            self._seen.add((session, author, known))
+            yield ParticipantRecord(session, author, known, me)
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from appliance.formats.json_fields import (
     unreadable_time,
     with_attachments,
 )
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import text_lines
 from appliance.formats.timestamps import read_time
@@ -96,8 +97,12 @@ def _session(document: Document, first: str, created: datetime | None) -> Sessio
     return SessionRecord(f"signal:{identity}", name, created)
 
 
+_OWN_NAME = "Me"
+
+
 def _json(document: Document) -> Iterator[Record]:
     session: SessionRecord | None = None
+    participants = Participants()
     for value in json_stream.records(document, _FIRST_KEYS):
         if isinstance(value, InputProblem):
             yield value
@@ -117,7 +122,10 @@ def _json(document: Document) -> Iterator[Record]:
             text = unknown_text.text_under_text_keys(data)
             yield from [unknown_text.kept(where)] if text else ()
             data = data | {"body": text}
-        yield _message(session.external_id, data, sent, where, document.context.me)
+        record = _message(session.external_id, data, sent, where, document.context.me)
+        if isinstance(record, MessageRecord) and data.get("sender") == _OWN_NAME:
+            yield from participants.note(session.external_id, record.author, ("handle", _OWN_NAME), me=True)
+        yield record
 
 
 def _message(
@@ -159,7 +167,7 @@ def _reaction(entry: Any, me: str | None) -> dict[str, str] | None:
 def _author(name: str, me: str | None) -> str | None:
     if name == _NO_SENDER:
         return None
-    return (me or name) if name == "Me" else (name or None)
+    return (me or name) if name == _OWN_NAME else (name or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +181,7 @@ class _SignalEntry:
 
 def _text(document: Document) -> Iterator[Record]:
     session: SessionRecord | None = None
+    participants = Participants()
     for entry in _entries(document):
         if isinstance(entry, InputProblem):
             yield entry
@@ -181,7 +190,10 @@ def _text(document: Document) -> Iterator[Record]:
         if session is None:
             session = _session(document, entry.head[0] if entry.head else "\n".join(entry.lines), sent)
             yield session
-        yield _markdown_message(session.external_id, entry, sent, document.context.me)
+        record = _markdown_message(session.external_id, entry, sent, document.context.me)
+        if entry.head is not None and entry.head["name"] == _OWN_NAME:
+            yield from participants.note(session.external_id, record.author, ("handle", _OWN_NAME), me=True)
+        yield record
 
 
 def _entries(document: Document) -> Iterator[_SignalEntry | InputProblem]:

@@ -17,9 +17,9 @@ from typing import Any
 from appliance.formats import json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
-from appliance.formats.people_chats import PeopleMessageIds
+from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
-from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _TS = re.compile(r"\d{9,11}\.\d{3,6}", re.ASCII)
 _FIRST_KEYS = (("client_msg_id", "type"), ("user", "type"), ("type", "subtype"), ("subtype", "type"))
@@ -62,7 +62,8 @@ def parse(document: Document) -> Iterator[Record]:
     names = document.context.get_or_create(("slack users", root), lambda: _users(document))
     channels = document.context.get_or_create(("slack channels", root), lambda: _read_channels(document, names))
     titles = {channel.id: channel.title for channel in channels.values() if channel.title}
-    day = _SlackDay(_profiles(document) | names, titles)
+    users = document.context.get_or_create(("slack accounts", root), lambda: _accounts(document))
+    day = _SlackDay(_profiles(document) | names, titles, users)
     channel: _SlackChannel | None = None
     for value in json_stream.records(document, _FIRST_KEYS):
         if isinstance(value, InputProblem):
@@ -93,10 +94,13 @@ class _SlackChannel:
 
 @dataclass(slots=True)
 class _SlackDay:
-    """The state of a file: names by user id, titles by channel id, the ids so far, and what was skipped."""
+    """The state of a file: names by user id, titles by channel id, accounts by user id, the ids so far, and what was
+    skipped."""
 
     names: dict[str, str]
     titles: dict[str, str]
+    accounts: dict[str, tuple[tuple[IdentityKind, str | None], ...]]
+    participants: Participants = field(default_factory=Participants)
     ids: PeopleMessageIds = field(default_factory=PeopleMessageIds)
     skipped: Counter[str] = field(default_factory=Counter)
 
@@ -130,6 +134,11 @@ def _message(session: str, data: dict[str, Any], day: _SlackDay, where: str) -> 
     role: Role = "system" if _EVENT.fullmatch(subtype) else "user"
     thread = as_id(data.get("thread_ts"))
     reply_to, author = thread if thread != ts else None, _author(data, day)
+    if user := as_text(data.get("user")):
+        # A bot may write under another name for each message.
+        account = day.accounts.get(user) or _account(as_dict(data.get("user_profile")), user, _team(data))
+        if not as_text(data.get("username")):
+            yield from day.participants.note(session, author, *account)
     yield MessageRecord(
         session, role, text, identity, author, time, reply_to, _metadata(data, files, day), where, _known_files(data)
     )
@@ -269,6 +278,31 @@ def _users(document: Document) -> dict[str, str]:
         if identity and name:
             names.setdefault(identity, name)
     return names
+
+
+def _team(data: dict[str, Any]) -> str:
+    return first_text(data, "user_team", "team", "source_team")
+
+
+def _account(profile: dict[str, Any], user: str, team: str) -> tuple[tuple[IdentityKind, str | None], ...]:
+    """What identifies a user: the id within the workspace, the address, and the names."""
+    names = dict.fromkeys(name for key in ("real_name", "display_name") if (name := as_text(profile.get(key))))
+    return (
+        ("id", f"{team}/{user}" if team else user),
+        ("address", as_text(profile.get("email"))),
+        *(("name", name) for name in names),
+    )
+
+
+def _accounts(document: Document) -> dict[str, tuple[tuple[IdentityKind, str | None], ...]]:
+    accounts: dict[str, tuple[tuple[IdentityKind, str | None], ...]] = {}
+    for user in _read_lists(document, _USERS):
+        if identity := as_text(user.get("id")):
+            profile = as_dict(user.get("profile"))
+            own = _account(profile, identity, as_text(user.get("team_id")) or as_text(profile.get("team")))
+            phone, handle = as_text(profile.get("phone")), as_text(user.get("name"))
+            accounts.setdefault(identity, (*own, ("number", phone), ("handle", handle)))
+    return accounts
 
 
 def _read_channels(document: Document, user_names: dict[str, str]) -> dict[str, _SlackChannel]:

@@ -18,6 +18,7 @@ from typing import Any
 from appliance.formats import agent_records, json_fields, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import best_score, counted, metadata_of, parse_objects, repeated_id
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import is_newest_first, read_time
@@ -74,6 +75,7 @@ def parse(document: Document) -> Iterator[Record]:
     chats: dict[str, _TeamsChat] = {}
     yield from parse_objects(document, _FIRST_KEYS, "record", partial(_collect_messages, chats))
     skipped: Counter[str] = Counter()
+    participants = Participants()
     for session, chat in chats.items():
         if is_newest_first(_sent(message) for message, _ in chat.messages):
             chat.messages.reverse()
@@ -84,7 +86,12 @@ def parse(document: Document) -> Iterator[Record]:
         yield SessionRecord(session, chat.title, min(times, default=None))
         used: set[str] = set()
         for message, where in chat.messages:
-            yield from _message(session, message, used, skipped, where)
+            for record in _message(session, message, used, skipped, where):
+                if isinstance(record, MessageRecord) and record.role == "user":
+                    user = _lower_keys(_lower_keys(message.get("from")).get("user"))
+                    id, address = as_id(user.get("id")), as_text(user.get("userPrincipalName"))
+                    yield from participants.note(session, record.author, ("id", id), ("address", address))
+                yield record
     for kind, count in sorted(skipped.items()):
         yield InputProblem("", f"skipped {counted(count, kind)} without text", harmless=True)
 

@@ -15,9 +15,18 @@ from appliance.formats import html_pages, json_fields, json_stream, telegram_htm
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.json_stream import JsonPart
-from appliance.formats.people_chats import PeopleMessageIds
+from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
-from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, Role, SessionRecord
+from appliance.types import (
+    AttachedFile,
+    ContactRecord,
+    IdentityKind,
+    InputProblem,
+    MessageRecord,
+    Record,
+    Role,
+    SessionRecord,
+)
 
 _LISTS = ("chats", "left_chats")
 _OPENED = frozenset(
@@ -97,6 +106,7 @@ class _TelegramChat:
 
 def _account(document: Document) -> Iterator[Record]:
     trailing_fields = _TrailingFields(document)
+    account = _TelegramAccount()
     chat: _TelegramChat | None = None
     for part in json_stream.parts(document, _OPENED, _FIRST_KEYS):
         if isinstance(part, InputProblem):
@@ -111,16 +121,18 @@ def _account(document: Document) -> Iterator[Record]:
         if len(path) > 1 and isinstance(path[-1], str) and chat is not None:
             if path[-1] != "messages" and chat.path == owner:
                 chat.head[path[-1]] = part.data
+                if len(path) == 2:
+                    yield from account.note(path[-1], part.data)
             elif path[-1] == "messages":
                 yield InputProblem(chat.where, f"messages is {json_fields.json_type(part.data)}, not a list; skipped")
         elif isinstance(part.data, dict) and isinstance(part.data.get("messages"), list):
             # A list of exports, or a chat that damage has moved into the messages of another.
             inner = _TelegramChat(path, {key: value for key, value in part.data.items() if key != "messages"})
             for number, message in enumerate(part.data["messages"], 1):
-                yield from _message(inner, message, f"{inner.where}, message {number}", trailing_fields)
+                yield from _message(inner, message, f"{inner.where}, message {number}", trailing_fields, account)
             yield from _end_chat(inner)
         elif path[-2:-1] == ("messages",) and chat is not None:
-            yield from _message(chat, part.data, f"{chat.where}, line {part.line}", trailing_fields)
+            yield from _message(chat, part.data, f"{chat.where}, line {part.line}", trailing_fields, account)
         elif len(path) > 1:
             yield json_fields.wrong_type(f"line {part.line}", "chat", part.data)
     if chat is not None:
@@ -167,7 +179,49 @@ class _TrailingFields:
         return self._heads.get(path, {})
 
 
-def _message(chat: _TelegramChat, data: Any, where: str, trailing_fields: _TrailingFields) -> Iterator[Record]:
+@dataclass(slots=True)
+class _TelegramAccount:
+    """What an export of a whole account says of people: the id of the account, and who takes part in its chats."""
+
+    id: str | None = None
+    participants: Participants = field(default_factory=Participants)
+
+    def note(self, key: str | int, data: Any) -> Iterator[ContactRecord]:
+        """Learn a field of the export; yields the contacts in it."""
+        if key == "personal_information":
+            own = as_dict(data)
+            self.id = _user(own.get("user_id"))
+            yield from _contact(own, me=True)
+        elif key == "contacts":
+            for entry in map(as_dict, as_list(as_dict(data).get("list"))):
+                yield from _contact(entry)
+
+
+def _user(value: Any) -> str | None:
+    """The id of a user as messages have it."""
+    number = as_id(value)
+    return f"user{number}" if number is not None and number.isdecimal() else number
+
+
+def _contact(data: dict[str, Any], *, me: bool = False) -> Iterator[ContactRecord]:
+    name = " ".join(text for key in ("first_name", "last_name") if (text := as_text(data.get(key)).strip()))
+    stated: list[tuple[IdentityKind, str | None]] = [
+        ("id", _user(data.get("user_id"))), ("number", _phone(as_text(data.get("phone_number")))),
+        ("handle", as_text(data.get("username"))), ("name", name),
+    ]  # fmt: skip
+    known = tuple((kind, value) for kind, value in stated if value)
+    if len(known) > 1:
+        yield ContactRecord(known, me)
+
+
+def _phone(value: str) -> str:
+    """A number with its country: the app writes "0049 151 …"."""
+    return f"+{value[2:]}" if value.startswith("00") else value
+
+
+def _message(
+    chat: _TelegramChat, data: Any, where: str, trailing_fields: _TrailingFields, account: _TelegramAccount
+) -> Iterator[Record]:
     if problem := json_fields.object_problem(data, where, "message"):
         yield problem
         return
@@ -199,6 +253,11 @@ def _message(chat: _TelegramChat, data: Any, where: str, trailing_fields: _Trail
     if data.get("reply_to_peer_id") not in (None, chat.head.get("id")):
         reply_to = None
     metadata, known = _metadata(data, files), () if is_service else _known_files(data)
+    if not is_service:
+        user = as_id(data.get("from_id"))
+        yield from account.participants.note(
+            chat.session or "", author, ("id", user), me=user is not None and user == account.id
+        )
     yield MessageRecord(chat.session or "", role, text, identity, author, sent, reply_to, metadata, where, known)
 
 

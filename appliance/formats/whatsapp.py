@@ -19,6 +19,7 @@ from appliance.formats import json_stream, whatsapp_lines
 from appliance.formats import text as texts
 from appliance.formats import whatsapp_words as words
 from appliance.formats.base import Document, DocumentHead
+from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
 from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, Order, parse_header
@@ -33,6 +34,7 @@ _MAX_NAMES = 20_000
 # With this many messages at the file's beginning or end, a second style is that of a second export.
 _MIN_JOINED_LINES = 5
 _NAME_SEPARATORS = " \u200e\u200f\u202f\xa0"
+_AROUND_NAMES = MARKS + " \u202f\xa0"
 _COPY = re.compile(r"\s?\(\d{1,2}\)$")
 _LOG_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b.*:", re.IGNORECASE)
 _OWN_MARK = ("\u200e", "\u200f")
@@ -95,6 +97,8 @@ def parse(document: Document) -> Iterator[Record]:
     name = _chat_name(document.name)
     session = f"whatsapp:{name}" if name else f"whatsapp:{survey.identity}"
     names = sum((survey.names[style] for style in orders), Counter[str]())
+    called_themselves = {_clean_name(raw) for raw in names if _is_own_name(raw)}
+    participants, own = Participants(), _exporting_person(name, names)
     pending: list[InputProblem] = []
     begun = False
     for entry in _entries(document, survey.encoding, orders, names, pending):
@@ -107,12 +111,32 @@ def parse(document: Document) -> Iterator[Record]:
             stem = document.name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
             title = name or ("" if stem.lower().strip("_") == "chat" else stem) or _people_title(names)
             yield SessionRecord(session, title, entry.sent)
-        yield _message(session, entry, names)
+        record = _message(session, entry, names)
+        if record.author and record.role == "user":
+            if entry.rest is not None and _is_own_name(entry.rest):
+                yield from participants.note(session, record.author, ("handle", f"~{record.author}"))
+            elif record.author == own:
+                yield from participants.note(session, record.author, ("name", record.author), me=True)
+            elif record.author in called_themselves:
+                yield from participants.note(session, record.author, ("name", record.author))
+        yield record
     yield from pending
     quoted = sum(seen.lines for style, seen in survey.styles.items() if style not in orders)
     if quoted:
         message = f"read {counted(quoted, 'line')} with a date in another style as text"
         yield InputProblem("", message, harmless=True)
+
+
+def _is_own_name(raw: str) -> bool:
+    """Whether a name is what the person calls themselves, because they are not in the address book."""
+    return raw.lstrip(_AROUND_NAMES).startswith("~")
+
+
+def _exporting_person(chat: str | None, names: Counter[str]) -> str | None:
+    """Who exported a chat of two: not the one after whom it is named."""
+    people = dict.fromkeys(_clean_name(name) for name in names)
+    others = [name for name in people if name != chat]
+    return others[0] if len(people) == 2 and len(others) == 1 else None
 
 
 def _people_title(names: Counter[str]) -> str | None:
@@ -282,9 +306,9 @@ def _name_candidates(rest: str) -> list[str]:
 @lru_cache(maxsize=1024)
 def _clean_name(author: str) -> str:
     """A name without marks around it, and without the tilde that the app writes before unknown contacts."""
-    name = author.strip(MARKS + " \u202f\xa0")
+    name = author.strip(_AROUND_NAMES)
     if name.startswith("~"):
-        name = name[1:].strip(MARKS + " \u202f\xa0")
+        name = name[1:].strip(_AROUND_NAMES)
     return name or author
 
 

@@ -10,7 +10,15 @@ from appliance.errors import InputError
 from appliance.ingest.normalize import SessionProgress, start_session
 from appliance.ingest.pages import MessagePage
 from appliance.store.messages import MessageInsert
-from appliance.types import AttachedFile, FileReport, FileStatus, InputProblem, StateRecord
+from appliance.types import (
+    AttachedFile,
+    ContactRecord,
+    FileReport,
+    FileStatus,
+    InputProblem,
+    ParticipantRecord,
+    StateRecord,
+)
 
 BATCH_MESSAGES = 4_000
 BATCH_CHARACTERS = 8_000_000
@@ -48,11 +56,14 @@ class FileTally:
 
 @dataclass(frozen=True, slots=True)
 class MessageBatch:
-    """The messages of one transaction by session, in the order of the file, and what else comes after them."""
+    """The messages of one transaction by session, in the order of the file, and what else comes after them.
+    ``participants`` of a session wait until its messages come."""
 
     progress_by_session: dict[str, SessionProgress]
     messages: dict[str, list[MessageInsert]] = field(default_factory=dict)
     state: list[StateRecord] = field(default_factory=list)
+    participants: dict[str, list[ParticipantRecord]] = field(default_factory=dict)
+    contacts: list[ContactRecord] = field(default_factory=list)
     files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
     """What is known of attached files, by session and by the external id of the message."""
 
@@ -66,8 +77,9 @@ def batches(
         InputError: The document can't be read any further; raised when everything before that place was yielded.
     """
     progress_by_session: dict[str, SessionProgress] = {}
-    batch = MessageBatch(progress_by_session)
-    count = characters = 0
+    participants: dict[str, list[ParticipantRecord]] = {}
+    batch = MessageBatch(progress_by_session, participants=participants)
+    count = characters = contacts = 0
     failure: InputError | None = None
     try:
         for page in pages:
@@ -83,15 +95,23 @@ def batches(
                 characters += sum(len(message.text) for message in found)
             for key, files in page.files.items():
                 batch.files.setdefault(key, {}).update(files)
+            for key, reported in page.participants.items():
+                participants.setdefault(key, []).extend(reported)
+            batch.contacts.extend(page.contacts)
             batch.state.extend(page.state)
             tally.messages += page.message_count
-            count += page.message_count + len(page.state)
+            contacts += len(page.contacts)
+            count += page.message_count + len(page.state) + len(page.contacts)
             if count >= (BATCH_MESSAGES if is_idle() else 1) or characters >= BATCH_CHARACTERS:
                 yield batch
-                batch, count, characters = MessageBatch(progress_by_session), 0, 0
+                batch = MessageBatch(progress_by_session, participants=participants)
+                count = characters = 0
     except InputError as error:
         failure = error
     if count:
         yield batch
+    if contacts:
+        noun = "contact" if contacts == 1 else "contacts"
+        tally.notes.append(InputProblem("", f"read {contacts} {noun}, by which people are told", harmless=True))
     if failure is not None:
         raise failure

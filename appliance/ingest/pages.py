@@ -17,7 +17,15 @@ from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
 from appliance.store.messages import MessageInsert
 from appliance.store.sql import to_json
-from appliance.types import AttachedFile, InputProblem, Record, SessionRecord, StateRecord
+from appliance.types import (
+    AttachedFile,
+    ContactRecord,
+    InputProblem,
+    ParticipantRecord,
+    Record,
+    SessionRecord,
+    StateRecord,
+)
 
 PAGE_MESSAGES = 100
 PAGE_CHARACTERS = 200_000
@@ -32,12 +40,14 @@ class MessagePage:
     """Up to ``PAGE_MESSAGES`` messages of a document, by the key of their session and in order, and what else the
     parser has said meanwhile. ``sessions`` are those that begin here; ``generated`` are the keys of those sessions
     whose messages have no ids of their own; ``files`` is what is known of attached files, by session and by the
-    external id of the message."""
+    external id of the message; ``participants`` are those of sessions, by their keys."""
 
     sessions: list[SessionRecord] = field(default_factory=list)
     messages: dict[str, list[MessageInsert]] = field(default_factory=dict)
     generated: set[str] = field(default_factory=set)
     files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
+    participants: dict[str, list[ParticipantRecord]] = field(default_factory=dict)
+    contacts: list[ContactRecord] = field(default_factory=list)
     state: list[StateRecord] = field(default_factory=list)
     problems: list[InputProblem] = field(default_factory=list)
 
@@ -66,6 +76,10 @@ def pages(
                 if record.key not in progress:
                     progress[record.key] = start_session(record)
                     page.sessions.append(record)
+            elif isinstance(record, ParticipantRecord):
+                page.participants.setdefault(record.session, []).append(record)
+            elif isinstance(record, ContactRecord):
+                page.contacts.append(record)
             elif isinstance(record, StateRecord):
                 page.state.append(record)
             else:

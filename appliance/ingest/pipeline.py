@@ -34,6 +34,7 @@ from appliance.store import (
     lexical,
     messages,
     neighbours,
+    profiles,
     secrets,
     sessions,
     state_import,
@@ -205,6 +206,14 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             attachments.note_files(tx, session, source, batch.files.get(key, {}))
             if batch.progress_by_session[key].record.title is None:
                 sessions.set_missing_title(tx, session, user_texts)
+            if reported := batch.participants.pop(key, None):
+                owner = _owner(batch.progress_by_session[key].record, context)
+                format = batch.progress_by_session[key].record.format or tally.format or ""
+                profiles.add_participants(tx, owner, format, session, reported)
+        if batch.contacts:
+            source = source or messages.upsert_source(tx, document.name, tally.format or "", document.size)
+            for contact in batch.contacts:
+                profiles.add_contact(tx, context.scope, tally.format or "", source, contact)
         is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run
         made = index_changes(tx, change, context, split=is_split)
         if is_split:

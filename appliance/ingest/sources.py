@@ -43,7 +43,7 @@ MAX_LISTED_FILES = 100_000
 # Never a chat, although some of these are zips.
 _MEDIA = re.compile(
     r".*\.(?:jpe?g|png|gif|webp|hei[cf]|avif|bmp|tiff?|svg|ico|mp[34]|mov|m4[av]|3gp|avi|mkv|webm|opus|og[ga]|aac"
-    r"|wav|amr|flac|pdf|vcf|docx|xlsx|pptx|od[tsp]|epub|apk|jar|dat|bin|woff2?|ttf|exe|dll|so)",
+    r"|wav|amr|flac|pdf|docx|xlsx|pptx|od[tsp]|epub|apk|jar|dat|bin|woff2?|ttf|exe|dll|so)",
     re.IGNORECASE,
 )
 # Files that accompany conversations.json in the exports of AI providers.

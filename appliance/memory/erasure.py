@@ -17,8 +17,20 @@ import msgspec
 from appliance.memory import erased_texts
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.facts import extraction
+from appliance.memory.people.derivation import NameOfOwner, forget_unbacked
 from appliance.runtime.decoding import decode
-from appliance.store import branches, chunks, deletion, messages, statements, summaries, tombstones, watched_files
+from appliance.store import (
+    branches,
+    chunks,
+    deletion,
+    messages,
+    people,
+    profiles,
+    statements,
+    summaries,
+    tombstones,
+    watched_files,
+)
 from appliance.store.database import Database
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, to_json
 from appliance.timestamps import iso_from_microseconds, now
@@ -30,8 +42,11 @@ UNNAMED_EXPORT = "an export in the inbox"
 _SELECT_RECEIPTS = "SELECT id, at, state, counts, proof FROM erasure"
 
 
-def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[int, ErasedTexts]:
-    """Take the messages of a preview out of the database for good. ``erasing`` is the folder of unfinished erasures.
+def erase(
+    database: Database, preview: ErasurePreview, erasing: Path, own_name: NameOfOwner = lambda scope: ""
+) -> tuple[int, ErasedTexts]:
+    """Take the messages of a preview out of the database for good. ``erasing`` is the folder of unfinished erasures,
+    ``own_name`` what the settings call the person of a scope.
 
     Returns:
         The key of the open receipt, and the erased texts.
@@ -43,6 +58,13 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
         source_keys = _source_keys(tx, preview.messages)
         copies = messages.linked_sources(tx, preview.touched).keys() - source_keys
         stated_values = statements.stated_values(tx, preview.messages)
+        silenced = people.authors_of_messages(tx, preview.messages)
+        for scope in profiles.forget_contacts(tx, preview.contacts):
+            silenced.setdefault(scope, set())
+        if preview.all_of is not None:
+            silenced.setdefault(preview.all_of, set())
+            names |= profiles.forget_address_books(tx, preview.all_of)
+            names |= people.forget_decisions(tx, preview.all_of)
         # A title made of a message's words goes with the message, also from the session's branches.
         tx.execute(
             f"UPDATE session SET title = NULL, titled = 'given' WHERE titled = 'found' AND id IN {JSON_KEYS_SQL}",
@@ -58,7 +80,10 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
         extraction.retract_facts(tx, stated_values)
-        names |= _forget_files(tx, source_keys, copies, preview.all_of)
+        for scope, authors in silenced.items():
+            names |= forget_unbacked(tx, scope, authors, own_name(scope))
+        books = [file for _, file in preview.contacts]
+        names |= _forget_files(tx, [*source_keys, *books], copies, preview.all_of)
         texts = replace(texts, names=sorted(names))
         counts = {
             "messages": len(preview.messages),
@@ -67,6 +92,7 @@ def erase(database: Database, preview: ErasurePreview, erasing: Path) -> tuple[i
             "formats": preview.formats,
             "facts": preview.facts,
             "vectors": chunks.count_orphaned_embeddings(tx),
+            **({"contacts": len(preview.contacts)} if preview.contacts else {}),
         }
         (key,) = tx.execute(
             "INSERT INTO erasure (at, state, counts) VALUES (?, 'open', ?) RETURNING id", (now(), to_json(counts))
@@ -83,7 +109,7 @@ def _forget_files(
     whole scope, files go too from which none ever came. Returns the names."""
     unused = (
         "id NOT IN (SELECT source_id FROM message WHERE source_id IS NOT NULL"
-        " UNION SELECT source_id FROM revision WHERE source_id IS NOT NULL)"
+        " UNION SELECT source_id FROM revision WHERE source_id IS NOT NULL UNION SELECT source_id FROM contact_file)"
     )
     without_session = (
         "NOT EXISTS (SELECT 1 FROM source_session l JOIN message m ON m.session_id = l.session_id"

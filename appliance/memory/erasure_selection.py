@@ -18,7 +18,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, authors, lexical, messages, sessions, statements
+from appliance.store import archive, authors, lexical, messages, profiles, sessions, statements
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -93,7 +93,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             parts.append(condition)
             values.append(bound)
     rows = _message_rows(db, " AND ".join(parts), values)
-    if selection.source and not rows:
+    # An address book has no messages: it goes when it is named alone.
+    only_source = selection == Selection(source=selection.source, with_echoes=selection.with_echoes)
+    contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source and selection.source else []
+    if selection.source and not rows and not contacts:
         raise NotFound(
             f"No message came from {selection.source!r}.",
             hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
@@ -131,6 +134,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         named_facts=tuple(sorted(named_facts)),
         echoes=echoes.listed(),
         summaries=echoes.summaries if selection.with_echoes else (),
+        contacts=tuple(contacts),
     )
 
 

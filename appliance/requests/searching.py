@@ -37,9 +37,9 @@ class SearchRequest(Request[Hits]):
         session_id: Only this session, by its id or external id.
         roles: Only these roles; by default user and assistant.
         sources: Only these formats.
-        authors: Only messages by these people: whole names or parts of them, without case.
-        has: Only messages that have any of these: image, audio, video, file, attachment (any of the four) or link.
-        tags: Only sessions with any of these tags.
+        authors: Only messages by these people: ids ("p3"), "me", or names, parts of names, addresses or numbers,
+            without case. A person is found by any name, whatever the messages call them.
+        participants: Only conversations in which all these people wrote, named in the same ways.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
@@ -83,6 +83,7 @@ class SearchRequest(Request[Hits]):
     authors: Sequence[str] | None = None
     has: Sequence[Contained] | None = None
     tags: Sequence[str] | None = None
+    participants: Sequence[str] | None = None
     since: str | date | None = None
     until: str | date | None = None
     as_of: str | date | None = None

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import repeat
 from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from appliance.store import chunks, lexical, variants
+from appliance.store import chunks, lexical, people, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
-from appliance.types import Filters, Role
+from appliance.types import Filters, Role, Scope
 
 LEG_POOL_SIZE = 100
 """How many chunks each leg may propose. On LoCoMo and BEAM the first twenty hits are the same as with 200."""
@@ -45,6 +45,7 @@ class Candidates:
         scores: Raw scores by leg: cosine or BM25, NaN if the leg has none for the message.
         ranks: Ranks by leg, from 1, NaN if the leg did not propose the message.
         duplicate_groups: The first message of each message's group of variants.
+        aliases: The other names of people, in one text, by the session and the author's name in it.
     """
 
     messages: NDArray[np.int64]
@@ -58,6 +59,17 @@ class Candidates:
     duplicate_groups: Mapping[int, int]
     quote_matches: frozenset[int] = frozenset()
     """The messages that contain the phrases in quotation marks."""
+    aliases: Mapping[tuple[int, str], str] = field(default_factory=dict)
+
+    @property
+    def author_names(self) -> list[str | None]:
+        """What each author goes by: the name in the message, and the aliases behind it."""
+        if not self.aliases:
+            return list(self.authors)
+        return [
+            called(author, session, self.aliases)
+            for author, session in zip(self.authors, self.sessions.tolist(), strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -81,6 +93,22 @@ class Candidates:
     def _rank(self, leg: str, row: int) -> int | None:
         rank = float(self.ranks[leg][row]) if leg in self.ranks else nan
         return None if isnan(rank) else int(rank)
+
+
+def called(author: str | None, session: int, aliases: Mapping[tuple[int, str], str]) -> str | None:
+    """What an author of a session goes by."""
+    other = None if author is None else aliases.get((session, author))
+    return author if other is None else f"{author} {other}"
+
+
+def with_aliases(db: sqlite3.Connection, candidates: Candidates, scope: Scope) -> Candidates:
+    """The candidates with the other names of their authors."""
+    uses = {
+        (session, author)
+        for session, author in zip(candidates.sessions.tolist(), candidates.authors, strict=True)
+        if author is not None
+    }
+    return replace(candidates, aliases=people.aliases(db, scope, uses))
 
 
 def no_candidates() -> Candidates:

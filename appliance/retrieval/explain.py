@@ -105,7 +105,9 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
         yield f"It is not a conversational message; to search it, name its role ({row.role})."
     if filters.sources and info.format not in filters.sources:
         yield f"Its source is {info.format}."
-    if filters.authors and row.author not in filters.authors:
+    if filters.sessions is not None and row.session_id not in filters.sessions:
+        yield f"Its session is {info.id}, in which the person does not take part."
+    if filters.names_authors and not _is_by_author(row, filters):
         yield f"Its author is {row.author}." if row.author else "It has no author."
     if filters.has and not is_containing(db, row.id, filters.has):
         yield f"It has no {' or '.join(filters.has)}."
@@ -117,6 +119,14 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
         yield f"Its time, {row.sent_at}, is before the requested time."
     elif filters.until is not None and row.at is not None and row.at >= filters.until:
         yield f"Its time, {row.sent_at}, is after the requested time."
+
+
+def _is_by_author(row: MessageRow, filters: Filters) -> bool:
+    if row.author is None:
+        return filters.unsigned and row.role == "user"
+    return row.author in filters.authors or any(
+        row.author == author and row.session_id in sessions for author, sessions in filters.author_sessions
+    )
 
 
 def _leg_scores(resources: SearchResources, parsed: ParsedQuery, candidates: Candidates, key: int) -> Iterator[str]:

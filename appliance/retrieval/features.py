@@ -5,7 +5,7 @@ The first stage, for every candidate:
 dense            cosine of the query and the message's best chunk
 own              BM25 of the message's own words           } for each word of the query, s / (s + 2): BM25 has no
 window           BM25 of the message with its neighbours   } upper end, and long queries would score higher
-author           1 if the query names the author
+author           1 if the query names the author, by whatever name the person goes
 user_authored    the better of dense and own, if a person wrote it: what is asked for later was mostly stated by the
                  person, not answered by the assistant. It is 0 where nothing else speaks for the message.
 quoted           1 if it contains what stands in quotation marks in the query, or else most of its literals: names of
@@ -79,11 +79,12 @@ Features = dict[str, Column]
 def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Mapping[int, str]) -> Features:
     """The features of the first ranking; ``titles`` are the titles of the candidates' sessions."""
     words = set(parsed.words)
-    author_named = {author: names_author(words, author) for author in set(candidates.authors)}
+    authors = candidates.author_names
+    author_named = {author: names_author(words, author) for author in set(authors)}
     dense = _leg_scores(candidates, "dense")
     own = saturate_bm25(_leg_scores(candidates, "own"), len(words))
     is_user = np.array([role == "user" for role in candidates.roles], bool)
-    named = np.array([author_named[author] for author in candidates.authors], np.float64)
+    named = np.array([author_named[author] for author in authors], np.float64)
     return {
         "dense": dense,
         "own": own,
@@ -109,7 +110,7 @@ def _in_period(parsed: ParsedQuery, candidates: Candidates, named: Column) -> Co
 
 def asks_for_time_alone(parsed: ParsedQuery, candidates: Candidates) -> bool:
     """Whether a query names a time, and beside it nothing but authors."""
-    authors = set(candidates.authors)
+    authors = set(candidates.author_names)
     return bool(parsed.times) and all(
         any(names_author({word}, author) for author in authors) for word in parsed.words_beside_times
     )

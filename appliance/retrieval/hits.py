@@ -86,7 +86,9 @@ def with_neighbours(found: RankedSearch, hits: Sequence[Hit], radius: int) -> li
     keys = [key for hit in hits if (key := messages.message_key(hit.message_id)) is not None]
     sides = neighbours.sides(db, keys, radius)
     around = {key for before, after in sides.values() for key in (*before, *after)}
-    visible = replace(filters, roles=(), sources=(), authors=(), since=None, until=None)
+    visible = replace(
+        filters.of_whole_scope(), roles=(), session=filters.session, ancestor_parts=filters.ancestor_parts
+    )
     rows = messages.get(db, [one.message for one in lexical.unscored_hits(db, around, visible)])
     nothing: tuple[int, ...] = ()
     expanded = []

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from appliance.errors import IndexUnavailable
 from appliance.retrieval import archive_search, summary_search
+from appliance.retrieval.candidates import with_aliases
 from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
 from appliance.retrieval.explain import why_not
@@ -99,7 +100,8 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
     notes = [*search_query.notes, *resources.notes]
     parsed = parse_query(resources, correct_spelling(resources, search_query, notes), notes)
     with resources.time_stage("candidates"):
-        candidates = find_candidates(resources, parsed, notes)
+        found = find_candidates(resources, parsed, notes)
+        candidates = with_aliases(resources.db, found, search_query.filters.scope)
     ranking = rank(resources, parsed, candidates)
     ranking = rerank(resources, parsed, candidates, ranking, notes)
     ranking = put_behind_answers(resources, search_query, candidates, ranking)

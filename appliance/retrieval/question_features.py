@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from appliance.retrieval import cues
 from appliance.retrieval.adjacent import AdjacentMessages
-from appliance.retrieval.candidates import Candidates, Column, Rows
+from appliance.retrieval.candidates import Candidates, Column, Rows, called
 from appliance.retrieval.features import Features, names_author, scatter
 from appliance.retrieval.resources import ParsedQuery
 
@@ -30,7 +30,8 @@ def question_features(
     question, between_people = parsed.query.text, adjacent.between_people
     excerpts = adjacent.own_excerpts
     texts = ["" if one is None else one.excerpt for one in excerpts]
-    authors = [None if one is None else one.author for one in excerpts]
+    aliases = candidates.aliases
+    authors = [None if one is None else called(one.author, one.session, aliases) for one in excerpts]
     from_assistant = np.array([one is not None and one.role == "assistant" for one in excerpts], np.float64)
     columns = {
         "session_mass": between_people * _session_mass(candidates.sessions[best], scores),

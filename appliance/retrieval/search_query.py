@@ -65,6 +65,10 @@ def resolve(
         owner = filters.scope
         chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
         filters = replace(filters, chunks=tuple(chunks))
+    among, participant_notes = filter_values.resolve_participants(db, scope, request.participants or ())
+    if among is not None:
+        kept = among if filters.sessions is None else {*among} & {*filters.sessions}
+        filters = replace(filters, sessions=tuple(sorted(kept)))
     return SearchQuery(
         text=request.query,
         filters=filters,
@@ -75,7 +79,7 @@ def resolve(
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
-        notes=tuple(filter_values.missing_values(db, request, scope, found)),
+        notes=(*filter_values.missing_values(db, request, scope, found.missing), *found.notes, *participant_notes),
     )
 
 
@@ -100,7 +104,11 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
 
 
 def resolve_filters(
-    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None, authors: tuple[str, ...]
+    db: sqlite3.Connection,
+    request: SearchRequest,
+    scope: Scope,
+    current_session: int | None,
+    authors: filter_values.AuthorSelection,
 ) -> Filters:
     """The filters of a search request. ``authors`` are those that its names mean.
 
@@ -129,7 +137,9 @@ def resolve_filters(
         scope=scope,
         roles=tuple(roles or ()),
         sources=tuple(request.sources or ()),
-        authors=authors,
+        authors=authors.authors,
+        author_sessions=authors.author_sessions,
+        unsigned=authors.unsigned,
         since=timestamps.parse_bound(request.since, end=False),
         until=min(ends, default=None),
         exempt_parts=own,
@@ -137,7 +147,7 @@ def resolve_filters(
     )
     if request.tags and request.session_id is None:
         narrowed = replace(narrowed, sessions=tags.tagged_sessions(db, scope, request.tags))
-    if request.authors and not authors:
+    if request.authors and authors.is_empty:
         return replace(narrowed, session=NO_SESSION)
     if request.session_id is None:
         return narrowed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from appliance.store.lexical import fold
-from appliance.store.sql import has_row
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import Scope
 
 # It jumps from name to name in the index; DISTINCT would read the entry of each message.
@@ -43,3 +43,12 @@ def all_names(db: sqlite3.Connection) -> Iterator[str]:
 def has_messages(db: sqlite3.Connection, scope: Scope, author: str) -> bool:
     """Whether a scope has messages by this author."""
     return has_row(db, _IN_SCOPE_SQL, (author, scope.user_id, scope.namespace))
+
+
+def sessions_of(db: sqlite3.Connection, scope: Scope, names: Iterable[str]) -> set[int]:
+    """Return the sessions of a scope in which any of these authors wrote."""
+    query = (
+        "SELECT DISTINCT m.session_id FROM message m JOIN session s ON s.id = m.session_id"
+        f" WHERE m.author IN {JSON_KEYS_SQL} AND m.role = 'user' AND s.user_id = ? AND s.namespace = ?"
+    )
+    return {key for (key,) in db.execute(query, (json_keys(names), scope.user_id, scope.namespace))}

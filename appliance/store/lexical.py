@@ -322,13 +322,14 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     if filters.sources:
         parts.append(f"s.format IN ({placeholders(filters.sources)})")
         values.extend(filters.sources)
-    if filters.authors:
-        parts.append(f"m.author IN {JSON_KEYS_SQL}")
-        values.append(json_keys(filters.authors))
     if filters.has:
         has_sql, has_values = has_condition(filters.has)
         parts.append(has_sql)
         values.extend(has_values)
+    if filters.names_authors:
+        authors_sql, author_values = _author_conditions(filters)
+        parts.append(authors_sql)
+        values.extend(author_values)
     if filters.sessions is not None:
         parts.append(f"m.session_id IN {JSON_KEYS_SQL}")
         values.append(json_keys(filters.sessions))
@@ -337,6 +338,21 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
             parts.append(condition)
             values.append(bound)
     return " AND ".join(parts), tuple(values)
+
+
+def _author_conditions(filters: Filters) -> tuple[str, list[object]]:
+    """The condition on the author of ``message m``, and its parameters."""
+    options: list[str] = []
+    values: list[object] = []
+    if filters.authors:
+        options.append(f"m.author IN {JSON_KEYS_SQL}")
+        values.append(json_keys(filters.authors))
+    for author, in_sessions in filters.author_sessions:
+        options.append(f"(m.author = ? AND m.session_id IN {JSON_KEYS_SQL})")
+        values += [author, json_keys(in_sessions)]
+    if filters.unsigned:
+        options.append("(m.author IS NULL AND m.role = 'user')")
+    return f"({' OR '.join(options)})", values
 
 
 def _select_rare_words(db: sqlite3.Connection, words: Sequence[str], max_postings: int) -> list[str]:

@@ -30,8 +30,9 @@ from appliance.types import LostPart
 DERIVED_TABLES = {
     "archive_dictionary", "archived", "chunk", "embedding", "fact", "fact_asked", "fact_due", "fact_evidence",
     "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "message_link",
-    "outbox", "summary", "summary_chunk", "summary_due", "token_ledger", "token_place", "variant", "working",
-    "working_past",
+    "outbox",
+    "people_stale", "person", "person_evidence", "person_identity", "person_node", "session_author", "summary",
+    "summary_chunk", "summary_due", "token_ledger", "token_place", "variant", "working", "working_past",
 }  # fmt: skip
 """The tables that can be made again from the others. Archived texts are unpacked, and archived again in their time."""
 
@@ -40,7 +41,7 @@ FIRST_TABLES = ("forgotten_key", "forgotten", "source", "session", "message", "r
 
 RECOGNISABLE_TABLES = {
     "archive_dictionary", "erasure", "fact_decision", "fact_refused", "file", "forgotten", "message", "message_digest",
-    "revision", "session", "source",
+    "person_decision", "revision", "session", "source",
 }  # fmt: skip
 """The tables whose rows no index or other table resembles: a page that lost its tree is known by them."""
 
@@ -449,6 +450,10 @@ def _derive(tx: sqlite3.Connection) -> None:
     lexical.rebuild(tx)
     message_parts.fill(tx)
     tx.execute("INSERT OR IGNORE INTO fact_stale SELECT DISTINCT user_id, namespace, slot FROM fact_decision")
+    tx.execute(
+        "INSERT OR IGNORE INTO people_stale SELECT user_id, namespace FROM session"
+        " UNION SELECT user_id, namespace FROM profile"
+    )
 
 
 def _report_lost_messages(tx: sqlite3.Connection, scan: _Scan, report: Recovered) -> None:

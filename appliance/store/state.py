@@ -1,5 +1,5 @@
 """What a memory holds besides messages, as records of an export: how its sessions are set, earlier forms of messages,
-what a person decided about facts, and what was forgotten.
+who takes part and who is in address books, what a person decided about people and facts, and what was forgotten.
 
 A record names sessions and messages as their sources do, because ids differ from memory to memory. ``state_import``
 writes records into another memory.
@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from appliance.store import facts, messages, sessions
+from appliance.store import facts, messages, people, profiles, sessions
 from appliance.store.sql import from_json, pages, to_json
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import Scope
@@ -43,6 +43,8 @@ def records(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator
                     "at": {**_reference(past, owner), "message_id": at.external_id},
                 }  # fmt: skip
     yield from _revisions(db, named, owner)
+    yield from _participants(db, named, owner)
+    yield from _people(db, user_id, owner)
     yield from _decisions(db, user_id, owner)
     yield from _facts(db, user_id, owner)
     if user_id is None:
@@ -104,6 +106,40 @@ def _revisions(db: sqlite3.Connection, named: Mapping[str, Any], owner: str) -> 
                 "record": "revision", **reference, "number": number, "replaced_at": iso_from_microseconds(replaced_at),
                 "form": given,
             }  # fmt: skip
+
+
+def _participants(db: sqlite3.Connection, named: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:
+    for info in named.values():
+        for author, profile in profiles.participants(db, sessions.key(info)):
+            yield {
+                "record": "participant", **_reference(info, owner), "author": author, **_profile_values(profile),
+            }  # fmt: skip
+
+
+def _profile_values(profile: profiles.Profile) -> dict[str, Any]:
+    return {"identities": sorted(profile.identities)} | ({"me": True} if profile.me else {})
+
+
+def _people(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
+    """The entries of address books, and what was decided about people."""
+    for scope in people.scopes(db):
+        if user_id in (None, scope.user_id):
+            whose = _owner_of(scope.user_id, scope.namespace, owner)
+            for profile, path, format, size in profiles.contacts(db, scope):
+                yield {
+                    "record": "contact", **whose, "source": profile.source, **_profile_values(profile),
+                    "file": {"path": path, "format": format, "bytes": size},
+                }  # fmt: skip
+            for decision in people.decisions(db, scope):
+                values = {
+                    "kind": decision.kind, "identities": decision.identities, "others": decision.others or None,
+                    "name": decision.name, "at": iso_from_microseconds(decision.at),
+                }  # fmt: skip
+                yield {
+                    "record": "person",
+                    **whose,
+                    **{key: value for key, value in values.items() if value is not None},
+                }
 
 
 def _decisions(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:

@@ -15,11 +15,21 @@ import msgspec
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.store import branches, digests, sessions, statements, tags, tombstones
+from appliance.store import branches, digests, messages, people, profiles, sessions, statements, tags, tombstones
+from appliance.store.people import PersonDecision
 from appliance.store.sql import to_json
 from appliance.store.statements import Decision
 from appliance.timestamps import to_microseconds
-from appliance.types import FactKind, Role, Scope, SessionRecord, StorageScope
+from appliance.types import (
+    ContactRecord,
+    FactKind,
+    IdentityKind,
+    ParticipantRecord,
+    Role,
+    Scope,
+    SessionRecord,
+    StorageScope,
+)
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 48)]
 
@@ -86,6 +96,33 @@ class _Revision(_Message, frozen=True):
     number: _Count
     replaced_at: str
     form: _Form
+
+
+class _Participant(_Session, frozen=True):
+    author: str
+    identities: list[tuple[IdentityKind, str]]
+    me: bool = False
+
+
+class _File(msgspec.Struct, frozen=True):
+    path: str
+    format: str
+    bytes: _Count
+
+
+class _Contact(msgspec.Struct, frozen=True):
+    source: str
+    identities: list[tuple[IdentityKind, str]]
+    file: _File
+    me: bool = False
+
+
+class _Person(msgspec.Struct, frozen=True):
+    kind: Literal["merge", "split", "rename", "me"]
+    identities: list[tuple[str, str, str]]
+    at: str
+    others: list[tuple[str, str, str]] = []
+    name: str | None = None
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -184,6 +221,30 @@ def _write_revision(tx: sqlite3.Connection, scope: Scope, record: _Revision) -> 
     return None
 
 
+def _write_participant(tx: sqlite3.Connection, scope: Scope, record: _Participant) -> str | None:
+    key = record.key(tx, scope)
+    if key is None:
+        return "the conversation in which the person takes part is missing"
+    said = ParticipantRecord("", record.author, tuple(record.identities), record.me)
+    profiles.add_participants(tx, scope, record.source, key, [said])
+    return None
+
+
+def _write_contact(tx: sqlite3.Connection, scope: Scope, record: _Contact) -> str | None:
+    file = messages.upsert_source(tx, record.file.path, record.file.format, record.file.bytes)
+    profiles.add_contact(tx, scope, record.source, file, ContactRecord(tuple(record.identities), record.me))
+    return None
+
+
+def _write_person(tx: sqlite3.Connection, scope: Scope, record: _Person) -> str | None:
+    if not record.identities or (record.kind == "rename" and not record.name):
+        return ANOTHER_FORM
+    at = to_microseconds(datetime.fromisoformat(record.at))
+    decision = PersonDecision(record.kind, tuple(record.identities), tuple(record.others), record.name, at=at)
+    people.add_decision(tx, scope, decision)
+    return None
+
+
 def _write_decision(tx: sqlite3.Connection, scope: Scope, record: _Decision) -> str | None:
     at = to_microseconds(datetime.fromisoformat(record.at))
     decision = Decision(record.kind, record.subject, record.attribute, record.value, record.how, record.since, at)
@@ -211,6 +272,9 @@ _KINDS: Mapping[str, tuple[Any, Callable[[sqlite3.Connection, Scope, Any], str |
     "session": (_SessionState, _write_session),
     "branch": (_Branch, _write_branch),
     "revision": (_Revision, _write_revision),
+    "participant": (_Participant, _write_participant),
+    "contact": (_Contact, _write_contact),
+    "person": (_Person, _write_person),
     "decision": (_Decision, _write_decision),
     "rejection": (_Rejection, _write_rejection),
     "forgotten": (_Forgotten, _write_forgotten),

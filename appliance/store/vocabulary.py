@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
-from appliance.store import authors
+from appliance.store import authors, people
 from appliance.store.lexical import filter_conditions, quote_fts
 from appliance.store.sql import fetch_in_one_step, has_row, json_keys
 from appliance.types import ROLES, Filters
@@ -59,8 +59,10 @@ def is_in_names(db: sqlite3.Connection, word: str, filters: Filters) -> bool:
         " WHERE session_fts MATCH ? AND s.user_id = ? AND s.namespace = ?"
         " AND s.titled <> 'found' LIMIT 1"
     )
-    return has_row(db, titled, (quote_fts(word), scope.user_id, scope.namespace)) or bool(
-        authors.named(db, scope, word)
+    return (
+        has_row(db, titled, (quote_fts(word), scope.user_id, scope.namespace))
+        or bool(authors.named(db, scope, word))
+        or people.is_in_aliases(db, scope, word)
     )
 
 
@@ -122,6 +124,4 @@ def _without_accents(word: str) -> str:
 def _scope_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """The conditions of a scope: of ``filters``, what their caller may see, and not what it looks for."""
     roles = ROLES if filters.roles else ()
-    return filter_conditions(
-        replace(filters, roles=roles, sources=(), authors=(), since=None, until=None, session=None, ancestor_parts=())
-    )
+    return filter_conditions(replace(filters.of_whole_scope(), roles=roles))

@@ -1,6 +1,7 @@
 """The values that travel through the program. All are frozen; none depends on a store, a file or a model.
 
-In:  a parser yields ``SessionRecord``, ``MessageRecord`` and ``InputProblem`` values, in the order of the file.
+In:  a parser yields ``SessionRecord``, ``MessageRecord``, ``ParticipantRecord`` and ``InputProblem`` values, in the
+     order of the file.
 Out: a search yields ``Hit`` values; a ``Context`` is made of ``Layer`` and ``ContextItem`` values.
 
 Parsers set these metadata keys where the export has them, and only these keys have a meaning:
@@ -27,8 +28,21 @@ from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
 from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, TagCount, WatchedFile
+from appliance.types.people import (
+    Identity,
+    IdentityKind,
+    PeopleChange,
+    PeopleList,
+    Person,
+    PersonConversation,
+    PersonDetails,
+    PersonProposal,
+    PersonSource,
+    RecalledMessage,
+)
 from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
 from appliance.types.records import (
+    ContactRecord,
     FileReport,
     IngestReport,
     InputProblem,
@@ -36,6 +50,7 @@ from appliance.types.records import (
     OnEmbedded,
     OnFile,
     OnRead,
+    ParticipantRecord,
     Record,
     SessionRecord,
     StateRecord,
@@ -108,6 +123,7 @@ __all__ = [
     "BackupProblem",
     "BackupReport",
     "ChunkedOtherwise",
+    "ContactRecord",
     "Contained",
     "Context",
     "ContextItem",
@@ -131,6 +147,8 @@ __all__ = [
     "Hit",
     "HitOrder",
     "Hits",
+    "Identity",
+    "IdentityKind",
     "Importance",
     "IndexStatus",
     "IngestReport",
@@ -152,8 +170,17 @@ __all__ = [
     "OnRead",
     "Outline",
     "Owner",
+    "ParticipantRecord",
+    "PeopleChange",
+    "PeopleList",
+    "Person",
+    "PersonConversation",
+    "PersonDetails",
+    "PersonProposal",
+    "PersonSource",
     "Progress",
     "Quote",
+    "RecalledMessage",
     "Receipt",
     "Record",
     "RecoveryReport",

@@ -26,7 +26,8 @@ class ErasurePreview:
     from, and others that have messages of the same sessions. ``facts`` counts those that rest on nothing else or
     are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
     be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
-    to. ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too."""
+    to. ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
+    ``contacts`` are entries of address books, each with the file that holds it, by store keys."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -40,6 +41,7 @@ class ErasurePreview:
     named_facts: tuple[int, ...] = ()
     echoes: tuple[Echo, ...] = ()
     summaries: tuple[int, ...] = ()
+    contacts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

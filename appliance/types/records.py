@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from appliance.types.attachments import AttachedFile
+from appliance.types.people import IdentityKind
 from appliance.types.vocabulary import FileStatus, Metadata, Role, Scope
 
 
@@ -87,7 +88,31 @@ class StateRecord:
     where: str
 
 
-Record = SessionRecord | MessageRecord | StateRecord | InputProblem
+@dataclass(frozen=True, slots=True)
+class ParticipantRecord:
+    """What an export says of an author of a session, besides the name in its messages: ``identities`` are pairs of kind
+    and value, as the export spells them, of one account. ``me`` is True if it is the account of the exporting person.
+
+    It stands before the author's first message in the session. Two records with different accounts for the same author
+    say that two people have this name there.
+    """
+
+    session: str
+    author: str
+    identities: tuple[tuple[IdentityKind, str], ...]
+    me: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRecord:
+    """An entry of an address book, or of an export's list of contacts: ``identities`` as in ParticipantRecord, names
+    among them. ``me`` is True for the card of the exporting person."""
+
+    identities: tuple[tuple[IdentityKind, str], ...]
+    me: bool = False
+
+
+Record = SessionRecord | MessageRecord | ParticipantRecord | ContactRecord | StateRecord | InputProblem
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from appliance.types.attachments import Contained
@@ -25,12 +25,13 @@ class Filters:
     finds conversational messages only; it finds tool, system and hidden messages when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time match neither.
-    ``sources`` are format names ("chatgpt", "whatsapp"), ``authors`` whole names as they are stored. ``session`` is a
-    store key; ``ancestor_parts`` are the messages that it shares, as a branch, with the sessions it branched from.
-    ``exempt_parts`` are found whatever the storage scope of their session, because the query comes from there. With
-    ``levels``, the search finds summaries of these levels instead of messages. With ``has``, it finds messages that
-    have any of these besides words; ``chunks`` are theirs, for the index, which does not know attachments. With
-    ``sessions``, store keys, it finds messages of these sessions only.
+    ``sources`` are format names ("chatgpt", "whatsapp"). A message passes by its author if that is one of ``authors``,
+    whole names as they are stored; or one of ``author_sessions``, names with the only sessions in which they count; or,
+    with ``unsigned``, if it is a user's and names none. ``session`` is a store key, ``sessions`` are several of which a
+    message must be in one; ``ancestor_parts`` are the messages that it shares, as a branch, with the sessions it
+    branched from. ``exempt_parts`` are found whatever the storage scope of their session, because the query comes from
+    there. With ``levels``, the search finds summaries of these levels instead of messages. With ``has``, it finds
+    messages that have any of these besides words; ``chunks`` are theirs, for the index, which knows no attachments.
     """
 
     scope: Scope
@@ -45,7 +46,21 @@ class Filters:
     levels: tuple[Level, ...] = ()
     has: tuple[Contained, ...] = ()
     chunks: tuple[int, ...] | None = None
+    author_sessions: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    unsigned: bool = False
     sessions: tuple[int, ...] | None = None
+
+    @property
+    def names_authors(self) -> bool:
+        """Whether only messages of some authors pass."""
+        return bool(self.authors or self.author_sessions or self.unsigned)
+
+    def of_whole_scope(self) -> Filters:
+        """The same without what a search looks for: what its caller may see, in whatever session."""
+        return replace(
+            self, session=None, sources=(), authors=(), since=None, until=None, ancestor_parts=(), author_sessions=(),
+            unsigned=False, sessions=None, has=(), chunks=None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_runs import TRIP, Run, document, line, write
 
+from appliance.cli.ingest import EMPTY_HINT
+
 FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates", "errors", "notes"]
 TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "chunks", "embedded", "pending"]
 
@@ -81,7 +83,7 @@ def test_what_is_no_chat_in_a_zip_is_not_called_missing(run: Run, chats: Path, t
 def test_a_missing_file_is_named_in_one_line(run: Run, tmp_path: Path) -> None:
     result = run("ingest", tmp_path / "gone.zip")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == f"{tmp_path}/gone.zip does not exist; nothing was imported.\n"
+    assert result.stderr.splitlines() == [f"{tmp_path}/gone.zip does not exist; nothing was imported.", EMPTY_HINT]
     assert document(run("ingest", tmp_path / "gone.zip", "--json"))["files"][0]["status"] == "failed"
 
 

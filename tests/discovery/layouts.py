@@ -47,8 +47,15 @@ def claude_code(home: Path, session: str = "4f7c1e52-0b0e-4a57-9f0f-3d2b8f1c0a01
     stamps = "2026-01-05T08:00:00.000Z", "2026-01-05T08:01:00.000Z"
     put(
         home / f".claude/projects/-home-ines-pier/{session}.jsonl",
-        common | {"type": "user", "uuid": "a", "parentUuid": None, "timestamp": stamps[0], "message": user},
-        common | {"type": "assistant", "uuid": "b", "parentUuid": "a", "timestamp": stamps[1], "message": answer},
+        common | {"type": "user", "uuid": f"{session}-a", "parentUuid": None, "timestamp": stamps[0], "message": user},
+        common
+        | {
+            "type": "assistant",
+            "uuid": f"{session}-b",
+            "parentUuid": f"{session}-a",
+            "timestamp": stamps[1],
+            "message": answer,
+        },
     )
     return home / ".claude/projects"
 

@@ -81,6 +81,13 @@ def test_a_name_that_was_not_found(run: Run, person: Path) -> None:
     assert done.exit_code == 4 and "Carrier Pigeon" in done.stderr
 
 
+def test_an_import_of_nothing_into_an_empty_memory_names_the_verb(run: Run, person: Path, tmp_path: Path) -> None:
+    layouts.aider(person)
+    assert "appliance discover" in run("ingest", tmp_path / "nothing.zip").stderr
+    run("ingest", layouts.aider(person))
+    assert "appliance discover" not in run("ingest", tmp_path / "nothing.zip").stderr
+
+
 def test_nothing_is_found(run: Run, person: Path) -> None:
     assert "No histories were found" in run("discover").stdout
 

@@ -68,7 +68,12 @@ def test_a_session_that_grows_in_a_hidden_folder_is_followed(memory: Appliance, 
         until(lambda: len(reports) == 1)
         record = json.loads(session.read_text().splitlines()[0])
         message = {"role": "user", "content": "And the southern one?"}
-        grown = record | {"uuid": "c", "parentUuid": "b", "timestamp": "2026-01-05T08:02:00Z", "message": message}
+        grown = record | {
+            "uuid": "c",
+            "parentUuid": f"{session.stem}-b",
+            "timestamp": "2026-01-05T08:02:00Z",
+            "message": message,
+        }
         with session.open("a") as file:
             file.write(json.dumps(grown) + "\n")
         until(lambda: len(reports) == 2)

@@ -11,7 +11,7 @@ import pytest
 
 from appliance.formats import detect
 from appliance.formats.base import Document
-from appliance.types import InputProblem, MessageRecord, SessionRecord
+from appliance.types import ContactRecord, InputProblem, MessageRecord, ParticipantRecord, SessionRecord
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXPORTS = Path(__file__).parents[3] / "shared" / "exports"
@@ -26,6 +26,8 @@ class Reading:
     messages: list[MessageRecord]
     problems: list[InputProblem]
     notes: list[InputProblem]
+    participants: list[ParticipantRecord]
+    contacts: list[ContactRecord]
 
     @property
     def texts(self) -> list[str]:
@@ -45,6 +47,8 @@ def reading_of(document: Document, forced: str | None = None) -> Reading:
     sessions: list[SessionRecord] = []
     messages: list[MessageRecord] = []
     problems: list[InputProblem] = []
+    participants: list[ParticipantRecord] = []
+    contacts: list[ContactRecord] = []
     for record in parser.parse(document):
         if isinstance(record, SessionRecord):
             sessions.append(record)
@@ -53,13 +57,24 @@ def reading_of(document: Document, forced: str | None = None) -> Reading:
             assert record.session in {session.external_id for session in sessions}
             record.text.encode("utf-8")
             messages.append(record)
+        elif isinstance(record, ParticipantRecord):
+            assert record.session in {session.external_id for session in sessions}
+            participants.append(record)
+        elif isinstance(record, ContactRecord):
+            contacts.append(record)
         else:
             problems.append(record)
     ids = [(m.session, m.external_id) for m in messages if m.external_id is not None]
     if name not in (None, "native"):
         assert len(ids) == len(set(ids)), "ids are unique within a session"
     return Reading(
-        name, sessions, messages, [p for p in problems if not p.harmless], [p for p in problems if p.harmless]
+        name,
+        sessions,
+        messages,
+        [p for p in problems if not p.harmless],
+        [p for p in problems if p.harmless],
+        participants,
+        contacts,
     )
 
 

@@ -33,6 +33,7 @@ LONG: dict[str, bytes] = {
             for n in range(9000)
         ]
     ).encode(),
+    "contacts": b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\nEMAIL:a@b.example\r\nEND:VCARD\r\n" * 9_000,
     "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
     "google_chat": json.dumps(
         {"messages": [{"creator": {"name": "A"}, "text": "x", "topic_id": "t"} for _ in range(9000)]}

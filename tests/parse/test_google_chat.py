@@ -177,11 +177,12 @@ def test_a_cut_off_file_keeps_every_whole_message(read: Callable[..., Any]) -> N
 def test_collected_sample(exports: Path) -> None:
     found = [f for f in detect_documents([exports / "google_chat"]) if not isinstance(f, UnreadSource)]
     assert [f.format for f in found] == ["google_chat"]
-    session, *messages = found[0].parser.parse(found[0].document)
+    session, *records = found[0].parser.parse(found[0].document)
     assert isinstance(session, SessionRecord) and session.title == "Ben Tern"
-    assert [(m.author, m.text) for m in messages if isinstance(m, MessageRecord)] == [
+    messages = [record for record in records if isinstance(record, MessageRecord)]
+    assert [(m.author, m.text) for m in messages] == [
         ("Ada Quill", "Morning! Ready for the demo?"),
         ("Ben Tern", "Almost.\nSlides are in https://example.org/deck"),
         ("Ada Quill", "[attachment: agenda.pdf]"),
     ]
-    assert messages[1].sent_at == datetime(2025, 3, 3, 9, 16, 2, tzinfo=UTC)  # type: ignore[union-attr]
+    assert messages[1].sent_at == datetime(2025, 3, 3, 9, 16, 2, tzinfo=UTC)

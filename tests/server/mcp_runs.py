@@ -26,10 +26,11 @@ READER = {
     "memory_timeline",
     "memory_sessions",
     "memory_facts",
+    "memory_people",
     "memory_status",
 }
 WRITER = {"memory_add", "memory_forget"}
-NINE = READER | WRITER
+TEN = READER | WRITER
 
 T = TypeVar("T")
 

@@ -242,13 +242,8 @@ def test_another_user_or_namespace_can_not_be_named(house: House) -> None:
 
 
 def test_what_is_for_the_owner_is_refused(house: House) -> None:
-    for path in (
-        "/v1/events",
-        "/v1/discover",
-        "/v1/forget/receipts",
-        "/v1/forget/receipts/e1",
-        "/v1/forget/receipts/e99",
-    ):
+    receipts = ("/v1/forget/receipts", "/v1/forget/receipts/e1", "/v1/forget/receipts/e99")
+    for path in ("/v1/events", "/v1/discover", *receipts):
         answer = house.ana.get(path)
         assert answer.status_code == 403 and answer.json()["error"] == "Forbidden"
     assert set(house.ana.get("/v1/status").json()) == {"version", "health", "name", "user_id", "namespace", "read_only"}

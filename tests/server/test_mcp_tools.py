@@ -1,4 +1,4 @@
-"""What an assistant gets from the nine tools, and what it is told when something can't be."""
+"""What an assistant gets from the ten tools, and what it is told when something can't be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from appliance import Appliance
 from appliance.retrieval import confidence
 from appliance.server.access.grants import Grant
 from appliance_models import DEFAULT_MODEL
-from tests.server.mcp_runs import NINE, READER, Caller, talk
+from tests.server.mcp_runs import READER, TEN, Caller, talk
 
 READING = Grant("reader", user_id="me", namespace="", read_only=True)
 
@@ -36,11 +36,11 @@ def filled(memory: Appliance) -> Appliance:
 # --- what is offered --------------------------------------------------------------------------------------
 
 
-def test_nine_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) -> None:
+def test_ten_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) -> None:
     async def work(caller: Caller) -> None:
         listed = await caller.client.list_tools()
         tools = {tool.name: tool for tool in listed.tools}
-        assert set(tools) == NINE
+        assert set(tools) == TEN
         for name, tool in tools.items():
             Draft202012Validator.check_schema(tool.input_schema)
             Draft202012Validator.check_schema(tool.output_schema)
@@ -49,9 +49,9 @@ def test_nine_tools_say_what_they_do_and_what_they_may_change(memory: Appliance)
             assert 40 < len(tool.description) < 500
             hints = tool.annotations
             assert hints is not None and hints.open_world_hint is False
-            assert hints.read_only_hint is (name in READER - {"memory_facts"})
+            assert hints.read_only_hint is (name in READER - {"memory_facts", "memory_people"})
             assert hints.destructive_hint is (name == "memory_forget")
-            assert hints.idempotent_hint is (name != "memory_add")
+            assert hints.idempotent_hint is (name not in ("memory_add", "memory_people"))
             for argument in tool.input_schema["properties"].values():
                 assert argument["type"] in ("string", "integer", "boolean", "array")
         assert len(repr([tool.model_dump() for tool in listed.tools])) < 30_000

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.css.stylesheet import Stylesheet
+
+REAL_HOME = os.environ.get("HOME")
 
 
 @pytest.fixture(autouse=True)
 def _asked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody types while a test waits for what nobody asked for."""
     monkeypatch.setattr("appliance_tui.app.STARTUP_DELAY_SECONDS", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_lies_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen of an empty memory lists what is found in the person's home, which is not that of who tests."""
+    if os.environ.get("HOME") == REAL_HOME:
+        monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
 
 
 _parse_rules = Stylesheet._parse_rules

@@ -32,6 +32,7 @@ from appliance_tui.actions import ACTIONS
 from appliance_tui.app import ApplianceApp
 from appliance_tui.keys import resolve_keymap
 from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
+from tests.discovery import layouts
 from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -260,6 +261,26 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
             assert app.screen.query_one(FirstRunPanel).region.right <= size[0]
             app.screen.query_one("#welcome-demo", Button).press()
             await until(pilot, lambda: app.user == DEMO_USER)
+
+    run(body())
+
+
+def test_what_lies_on_this_machine_is_listed_and_read_by_one_key(home: Path, tmp_path: Path) -> None:
+    projects = layouts.claude_code(tmp_path / "person")
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            panel = app.screen.query_one(FirstRunPanel)
+            found = panel.query_one("#welcome-found", Static)
+            await until(pilot, lambda: found.display)
+            assert "Claude Code: 1 conversation, 2026-01-05" in str(found.visual)
+            await pilot.press("f8")
+            memory = app.memory_worker.memory()
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
+            assert config.load(memory.home).watch.folders == (str(projects),)
+            layouts.claude_code(tmp_path / "person", "0d5e2c8a-4a0c-4e55-8a5e-7f1f0a6b1c02")
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 4)
 
     run(body())
 

@@ -70,6 +70,7 @@ ATTRIBUTES = (
     "Sessions",
     "Summaries",
     "Facts",
+    "People",
     "Pins",
     "Overview",
     "Archive",

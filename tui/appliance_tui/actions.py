@@ -59,6 +59,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.help", "question_mark,f10", "help", "Help", "This page."),
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action by name."),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
+    Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
     Action("recall.search", "slash", "search", "Search", "Go to the search line."),

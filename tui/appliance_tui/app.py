@@ -259,6 +259,12 @@ class ApplianceApp(App[None]):
         else:
             begin(self, partial(show_demo, self), "demo", exclusive=True)
 
+    def action_watch_found(self) -> None:
+        """Watch and read the histories that the panel of an empty memory lists."""
+        from appliance_tui.widgets.first_run import watch_found
+
+        begin(self, partial(watch_found, self), "discover", exclusive=True)
+
     def action_go(self, name: str) -> None:
         """Switch to a screen; each keeps its state."""
         if name != self.current_mode:

@@ -19,6 +19,7 @@ from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
 from appliance.memory.facts import extraction, llm_extractor, timeline
 from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.store import facts as store
+from appliance.store import people
 from appliance.store import statements as stated
 from appliance.store.database import Database
 from appliance.store.facts import FactRow
@@ -36,11 +37,13 @@ NOTE_ATTRIBUTE = "note"  # of what the person adds and no rule understands
 
 @dataclass(frozen=True, slots=True)
 class FactsContext:
-    """What facts need of the engine. ``owner`` is the configured user, ``name`` what the owner is called in chats."""
+    """What facts need of the engine. ``owner`` is the configured user, ``name`` what the owner is called in chats;
+    ``refresh_people`` brings the people up to date, by whom the user's own messages are known."""
 
     database: Database
     owner: str
     name: str
+    refresh_people: Callable[[], object] = lambda: None
 
 
 # Kind, subject, attribute, value, how it was added, since when.
@@ -192,14 +195,18 @@ class FactService:
         context = self._context
 
         def is_own_message(message: PendingStatements) -> bool:
-            participants = stated.participants(context.database.read(), message.session)
-            return extraction.is_own_message(message, *participants, context.owner, context.name)
+            db = context.database.read()
+            own = people.own_authors(db, [message.session]).get((message.session, message.author or ""))
+            participants = stated.participants(db, message.session)
+            return extraction.is_own_message(message, *participants, context.owner, context.name, own)
 
         return llm_extractor.extract_page(context.database, complete, name, should_continue, is_own_message)
 
     def _read_up_to_date(self) -> sqlite3.Connection:
         """A connection, after as many unread messages have been read as an answer may wait for, or as a damaged
         page or a read-only home lets be read."""
+        with suppress(StoreCorrupt, HomeReadOnly):
+            self._context.refresh_people()
         db = self._context.database.read()
         if stated.has_pending(db) or not stated.is_up_to_date(db):
             with suppress(StoreCorrupt, HomeReadOnly):

@@ -15,6 +15,7 @@ from appliance.memory.facts import phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.secrets.masking import shares_secret
 from appliance.store import facts as store
+from appliance.store import people
 from appliance.store import statements as stated
 from appliance.store.database import Database
 from appliance.store.facts import DerivedFact, PersistedFact
@@ -61,8 +62,14 @@ def _extract_page(database: Database, page: Sequence[PendingStatements], owner: 
     db = database.read()
     sessions = dict.fromkeys(message.session for message in page)
     participants = {session: stated.participants(db, session) for session in sessions}
+    own = people.own_authors(db, sessions)
     statements = {
-        message.id: list(_message_statements(message, *participants[message.session], owner, name)) for message in page
+        message.id: list(
+            _message_statements(
+                message, *participants[message.session], owner, name, own.get((message.session, message.author or ""))
+            )
+        )
+        for message in page
     }
     with database.write() as tx:
         for message in stated.unchanged(tx, page):
@@ -147,14 +154,17 @@ def _identity_key(fact: DerivedFact) -> tuple[object, ...]:
     return fact.attribute, fact.ends, phrasing.normalize_value(fact.value)
 
 
-def is_own_message(message: PendingStatements, assistant: bool, authors: int, owner: str, name: str) -> bool:
+def is_own_message(
+    message: PendingStatements, assistant: bool, authors: int, owner: str, name: str, is_me: bool | None = None
+) -> bool:
     """Whether the user wrote a message. In a conversation with an assistant, the user wrote all messages of their role;
-    among people, the user is recognized by name."""
+    among people, the user is recognized as a person (``is_me``, None where the author is not known as one), or by
+    name."""
     if message.role != "user" or not message.conversational or message.scope not in _SHARED_SCOPES:
         return False
     if '"deleted":true' in message.metadata and from_json(message.metadata).get("deleted"):
         return False
-    if message.author is None:
+    if message.author is None or is_me:
         return True
     author = _normalize_name(message.author)
     if author == _normalize_name(message.user_id) or (
@@ -188,9 +198,9 @@ def to_statements(
 
 
 def _message_statements(
-    message: PendingStatements, assistant: bool, authors: int, owner: str, name: str
+    message: PendingStatements, assistant: bool, authors: int, owner: str, name: str, is_me: bool | None
 ) -> Iterable[Statement]:
-    if not is_own_message(message, assistant, authors, owner, name):
+    if not is_own_message(message, assistant, authors, owner, name, is_me):
         return
     found = extract_statements(message.text, sent_date(message.sent_at))
     among_people = not assistant and (

@@ -148,7 +148,12 @@ class SearchBody(ScopedBody):
     session_id: str | None = Field(None, description="Only this session, by id or external id.")
     roles: list[Role] | None = Field(None, description="By default user and assistant.")
     sources: list[str] | None = Field(None, description="Names of formats.")
-    authors: list[Name] | None = Field(None, description="Names of people, or parts of them; case does not matter.")
+    authors: list[Name] | None = Field(
+        None, description="People: ids (p3), any name or a part of one, addresses; case does not matter."
+    )
+    participants: list[Name] | None = Field(
+        None, description="Only conversations in which all these people wrote, named as authors are."
+    )
     has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
     tags: list[Name] | None = Field(None, description="Tags of sessions, of which one suffices.")
     since: DateText | None = None
@@ -328,6 +333,45 @@ class FactCorrectionBody(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": "Potsdam"}]})
 
     value: Text
+
+
+# --- people ---------------------------------------------------------------------------------------------
+
+
+class PeopleScopeBody(ScopedBody):
+    """Whose people are meant."""
+
+
+class MeBody(ScopedBody):
+    """The person whose memory it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"person": "p1"}]})
+
+    person: Name = Field(description="An id such as p3, or a name, address or number.")
+
+
+class PersonMergeBody(ScopedBody):
+    """The other person that is the same."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"other": "p7"}]})
+
+    other: Name = Field(description="An id such as p3, or a name, address or number.")
+
+
+class PersonSplitBody(ScopedBody):
+    """What is not this person's: identities, or one other person."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"identities": ["ben@work.example"]}]})
+
+    identities: Annotated[list[Name], Field(min_length=1, max_length=MAX_LIMIT)]
+
+
+class PersonNameBody(ScopedBody):
+    """What a person is called."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Helga Brandt"}]})
+
+    name: Name
 
 
 # --- forgetting -----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from appliance.types import (
     Level,
     Message,
     Mode,
+    Person,
     Quote,
     Receipt,
     SessionInfo,
@@ -142,6 +143,13 @@ class FactsAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class MeAnswer:
+    """The person whose memory it is; null if it is not known."""
+
+    me: Person | None
+
+
+@dataclass(frozen=True, slots=True)
 class SummariesAnswer:
     """Summaries, last active session first."""
 
@@ -258,7 +266,8 @@ class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
     were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
-    that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too."""
+    that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
+    address books."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -268,6 +277,7 @@ class ErasurePreviewAnswer:
     facts: int
     found_in: Mapping[str, int]
     echoes: Sequence[EchoAnswer]
+    contacts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +330,7 @@ def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str,
         "echoes": echoes,
         "messages": [f"m{key}" for key in preview.messages],
         "sessions": [f"s{key}" for key in preview.sessions],
+        "contacts": len(preview.contacts),
     }
     del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"]
     return shape

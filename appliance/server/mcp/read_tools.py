@@ -16,7 +16,7 @@ from appliance.server.mcp.pagination import NAME_CHARACTERS, TITLE_CHARACTERS, s
 
 if TYPE_CHECKING:
     from appliance.server.mcp.access import McpAccess
-    from appliance.types import Fact, Hit, Message, SessionInfo
+    from appliance.types import Fact, Hit, Message, Person, PersonDetails, PersonProposal, SessionInfo
 
 MAX_NOTES = 5
 MAX_NOTE_CHARACTERS = 250
@@ -27,6 +27,15 @@ MIN_PART_CHARACTERS = 600
 
 MAX_ATTACHMENT_NAMES = 5
 """Attachments listed by name; the text of the message has the others."""
+
+MAX_ALIASES = 6
+"""Other names of a person in a list."""
+
+MAX_ALIASES_SHOWN = 50
+"""Other names of a person that is shown alone."""
+
+MAX_PROPOSALS = 10
+"""Proposals of who may be one person, and reasons why identities are linked."""
 
 MAX_EVIDENCE = 3
 """The latest messages named as a fact's evidence."""
@@ -55,6 +64,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         arguments.authors,
         arguments.has,
         arguments.tags,
+        arguments.participants,
         arguments.include_archived,
         arguments.weak,
     )
@@ -72,6 +82,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
         authors=arguments.authors or None,
         has=arguments.has or None,
         tags=arguments.tags or None,
+        participants=arguments.participants or None,
         since=arguments.since or None,
         until=arguments.until or None,
         include_archived=arguments.include_archived,
@@ -261,6 +272,67 @@ def facts(access: McpAccess, arguments: schemas.ReadFactsArguments | schemas.Fac
         in_review=len(memory_facts.review(user, namespace)) if arguments.action == "list" else 0,
         next=pagination.encode_cursor(digest, start + count) if left else "",
     )
+
+
+# --- people --------------------------------------------------------------------------------------------------
+
+
+def people(access: McpAccess, arguments: schemas.ReadPeopleArguments | schemas.PeopleArguments) -> schemas.PeopleResult:
+    """The people who wrote the messages, or one of them."""
+    if arguments.action == "show" or (arguments.action == "list" and arguments.person):
+        if not arguments.person:
+            raise UsageError("The action show needs a person.", hint="The action list gives the ids.")
+        return _person_result(
+            access.memory.people.get(
+                arguments.person, user_id=access.user, namespace=access.namespace, shared_only=True
+            )
+        )
+    found = access.memory.people.list(access.user, access.namespace, shared_only=True)
+    digest = pagination.query_digest("people")
+    (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
+    lines = [person_line(one) for one in found.people[start:]]
+    count = pagination.count_fitting(lines, rendering.render_person)
+    left = len(lines) - count
+    return schemas.PeopleResult(
+        people=lines[:count],
+        same=[] if start else [_proposal_text(one) for one in found.proposals[:MAX_PROPOSALS]],
+        left=left,
+        next=pagination.encode_cursor(digest, start + count) if left else "",
+    )
+
+
+def _person_result(found: PersonDetails) -> schemas.PeopleResult:
+    return schemas.PeopleResult(
+        people=[person_line(found.person, MAX_ALIASES_SHOWN)],
+        same=[_proposal_text(one) for one in found.proposals[:MAX_PROPOSALS]],
+        evidence=[shorten(words, 2 * TITLE_CHARACTERS) for words in found.evidence[:MAX_PROPOSALS]],
+        conversations=[
+            f"{one.session_id} {shorten(one.title or 'no title', TITLE_CHARACTERS)} ({one.source}, {one.messages})"
+            for one in found.conversations
+        ],
+        recalled=[
+            f"{one.message_id} ({one.times}) {shorten(' '.join(one.snippet.split()), TITLE_CHARACTERS)}"
+            for one in found.asked_about
+        ],
+    )
+
+
+def person_line(person: Person, aliases: int = MAX_ALIASES) -> schemas.PersonLine:
+    also = dict.fromkeys(one.value for one in person.identities if one.value != person.name)
+    return schemas.PersonLine(
+        id=person.id,
+        name=shorten(person.name, NAME_CHARACTERS),
+        messages=person.messages,
+        conversations=person.sessions,
+        first=person.first or "",
+        last=person.last or "",
+        me=person.me,
+        also=[shorten(value, NAME_CHARACTERS) for value in list(also)[:aliases]],
+    )
+
+
+def _proposal_text(proposal: PersonProposal) -> str:
+    return shorten(f"{proposal.a} and {proposal.b}: {proposal.reason}", 2 * TITLE_CHARACTERS)
 
 
 # --- status --------------------------------------------------------------------------------------------------

@@ -44,6 +44,13 @@ def render_fact(record: schemas.FactLine) -> str:
     return f"{record.id} | {record.kind} | {record.text}{state} |{span} {confidence}{sources}"
 
 
+def render_person(person: schemas.PersonLine) -> str:
+    span = " to ".join(dict.fromkeys(filter(None, (person.first[:10], person.last[:10])))) or "no time"
+    counts = f"{_plural(person.messages, 'message')} in {_plural(person.conversations, 'conversation')}"
+    also = f" | also {', '.join(person.also)}" if person.also else ""
+    return f"{person.id} | {person.name}{' (the person)' if person.me else ''} | {counts} | {span}{also}"
+
+
 def render_part(message_part: schemas.MessagePart) -> str:
     """A message in full, or a part of it, under a heading that no message text can imitate."""
     range_text = (
@@ -160,6 +167,21 @@ def render_facts(result: schemas.FactsResult) -> str:
     return _join([*map(render_fact, result.facts), _left_text(result.left, "fact", result.next), _review_text(result)])
 
 
+def render_people(result: schemas.PeopleResult) -> str:
+    sections = (
+        ("may be the same", result.same), ("linked because", result.evidence), ("conversations", result.conversations),
+        ("recalled", result.recalled),
+    )  # fmt: skip
+    return _join(
+        [
+            result.done,
+            *(map(render_person, result.people) if result.people else () if result.done else ("No people.",)),
+            *(f"{name}: {'; '.join(lines)}" for name, lines in sections if lines),
+            _left_text(result.left, "person", result.next),
+        ]
+    )
+
+
 def render_forget(result: schemas.ForgetResult) -> str:
     where = "".join(f"; {count:,} from {name}" for name, count in result.sources.items())
     selection = (
@@ -225,6 +247,7 @@ RENDERERS: dict[type, Callable[[Any], str]] = {
     schemas.AddResult: render_add,
     schemas.SessionsResult: render_sessions,
     schemas.FactsResult: render_facts,
+    schemas.PeopleResult: render_people,
     schemas.ForgetResult: render_forget,
     schemas.StatusResult: render_status,
 }

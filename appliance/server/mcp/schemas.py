@@ -62,7 +62,11 @@ class SearchArguments(ToolArguments, frozen=True):
     source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")] = ""
     authors: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=200)]],
-        Meta(max_length=20, description="Only messages by these people; a part of a name will do."),
+        Meta(max_length=20, description="Only messages by these people: any name or part of one, or an id (p3)."),
+    ] = []
+    participants: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=200)]],
+        Meta(max_length=20, description="Only conversations in which all these people wrote."),
     ] = []
     has: Annotated[
         list[Contained], Meta(max_length=6, description="Only messages that have one of these besides words.")
@@ -161,6 +165,35 @@ class FactsArguments(ToolArguments, frozen=True):
     ] = ""
     kind: Kind = ""
     as_of: IsoDateText = ""
+    cursor: Cursor = ""
+
+
+_PersonText = Annotated[str, Meta(max_length=300, description="A person: an id (p3), any name, an address or number.")]
+
+
+class ReadPeopleArguments(ToolArguments, frozen=True):
+    action: Annotated[Literal["list", "show"], Meta(description="list: who there is. show: one person in full.")] = (
+        "list"
+    )
+    person: _PersonText = ""
+    cursor: Cursor = ""
+
+
+class PeopleArguments(ToolArguments, frozen=True):
+    action: Annotated[
+        Literal["list", "show", "merge", "split", "rename", "me", "undo"],
+        Meta(
+            description="list: who there is. show: one person in full. When the person says so: merge (person and"
+            " other are one), split (values are not this person's), rename (name), me (person is the owner), undo."
+        ),
+    ] = "list"
+    person: _PersonText = ""
+    other: _PersonText = ""
+    values: Annotated[
+        list[Annotated[str, Meta(min_length=1, max_length=300)]],
+        Meta(max_length=50, description="split: addresses, numbers, names or ids of the person; or one other person."),
+    ] = []
+    name: Annotated[str, Meta(max_length=200, description="rename: the new name.")] = ""
     cursor: Cursor = ""
 
 
@@ -313,6 +346,31 @@ class FactsResult(ToolResult, frozen=True):
     left: int = 0
     pending: int = 0
     in_review: int = 0
+    next: str = ""
+
+
+class PersonLine(ToolResult, frozen=True):
+    id: str
+    name: str
+    messages: int
+    conversations: int
+    first: str = ""
+    last: str = ""
+    me: bool = False
+    also: list[str] = []
+    """Other names, addresses and numbers."""
+
+
+class PeopleResult(ToolResult, frozen=True):
+    """People; for one person also why the identities belong together, conversations and recalled messages."""
+
+    people: list[PersonLine]
+    same: list[str] = []
+    evidence: list[str] = []
+    conversations: list[str] = []
+    recalled: list[str] = []
+    done: str = ""
+    left: int = 0
     next: str = ""
 
 

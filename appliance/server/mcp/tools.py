@@ -1,4 +1,4 @@
-"""The nine tools: names, descriptions for models, permissions and handlers."""
+"""The ten tools: names, descriptions for models, permissions and handlers."""
 
 from __future__ import annotations
 
@@ -147,6 +147,30 @@ FACTS = ToolSpec(
     read_only_variant=READ_FACTS,
 )
 
+READ_PEOPLE = ToolSpec(
+    "memory_people",
+    "People",
+    "List who wrote to the person, across mail, chats and work, with other names, counts and times; or show one person"
+    " by any name. Use it to find out who is meant; memory_search takes the ids as authors and participants.",
+    schemas.ReadPeopleArguments,
+    schemas.PeopleResult,
+    read_tools.people,
+)
+
+PEOPLE = ToolSpec(
+    "memory_people",
+    "People",
+    "List who wrote to the person, across mail, chats and work, with other names, counts and times; or show one person"
+    " by any name. Use it to find out who is meant; memory_search takes the ids as authors and participants. When the"
+    " person says so: merge two who are one, split what is not one, rename, or undo that. No message changes.",
+    schemas.PeopleArguments,
+    schemas.PeopleResult,
+    write_tools.update_people,
+    writes=True,
+    is_idempotent=False,
+    read_only_variant=READ_PEOPLE,
+)
+
 FORGET = ToolSpec(
     "memory_forget",
     "Forget for good",
@@ -169,7 +193,7 @@ STATUS = ToolSpec(
     read_tools.status,
 )
 
-TOOLS = {tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, ADD, SESSIONS, FACTS, FORGET, STATUS)}
+TOOLS = {tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, ADD, SESSIONS, FACTS, PEOPLE, FORGET, STATUS)}
 
 
 def allowed(grant: Grant) -> dict[str, ToolSpec]:

@@ -12,7 +12,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.server.mcp import pagination, rendering, schemas
-from appliance.server.mcp.read_tools import fact_line, facts, message_line
+from appliance.server.mcp.read_tools import fact_line, facts, message_line, people, person_line
 
 if TYPE_CHECKING:
     from appliance.resources import Session
@@ -77,6 +77,33 @@ def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> schema
     if not arguments.text.strip():
         raise UsageError("The action correct needs text.", hint="Give the right value in it.")
     return _facts_result([memory_facts.correct(id, arguments.text)])
+
+
+def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> schemas.PeopleResult:
+    """Read people; or merge, split or rename them, set who the owner is, or undo that, on the person's word."""
+    if arguments.action in ("list", "show"):
+        return people(access, arguments)
+    memory_people, user, namespace = access.memory.people, access.user, access.namespace
+    needed = {
+        "merge": ("person", "other"),
+        "split": ("person", "values"),
+        "rename": ("person", "name"),
+        "me": ("person",),
+    }
+    for name in needed.get(arguments.action, ()):
+        if not getattr(arguments, name):
+            raise UsageError(f"The action {arguments.action} needs {name}.", hint="The action list gives the ids.")
+    if arguments.action == "merge":
+        change = memory_people.merge(arguments.person, arguments.other, user_id=user, namespace=namespace)
+    elif arguments.action == "split":
+        change = memory_people.split(arguments.person, arguments.values, user_id=user, namespace=namespace)
+    elif arguments.action == "rename":
+        change = memory_people.rename(arguments.person, arguments.name, user_id=user, namespace=namespace)
+    elif arguments.action == "me":
+        change = memory_people.set_me(arguments.person, user_id=user, namespace=namespace)
+    else:
+        change = memory_people.undo(user, namespace)
+    return schemas.PeopleResult(people=[person_line(one) for one in change.people], done=change.words)
 
 
 def _facts_result(facts_changed: Sequence[Fact]) -> schemas.FactsResult:

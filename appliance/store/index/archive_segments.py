@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.store.index import conditions, sparse
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
+from appliance.store.index.conditions import (
+    AnyOfCondition,
+    Condition,
+    EitherCondition,
+    EqualCondition,
+    IdsCondition,
+    MissingCondition,
+    RangeCondition,
+)
 from appliance.store.index.protocol import IndexPoint
 
 PostingsLeg = Literal["own", "window"]
@@ -97,6 +105,17 @@ class Segment:
                 if until is not None:
                     met &= times < until
                 return met
+            case MissingCondition(field):
+                return self._without(field)
+            case EitherCondition(options):
+                found = np.zeros(len(self), bool)
+                for option in options:
+                    every = np.ones(len(self), bool)
+                    for one in option:
+                        if (mask := self._meeting(one)) is not None:
+                            every &= mask
+                    found |= every
+                return found
 
     def _among(self, field: str, wanted: Sequence[str | int]) -> Mask | None:
         if field == "session":
@@ -106,6 +125,10 @@ class Segment:
         codes = [code for code, values in enumerate(self.values[field]) if not set(wanted).isdisjoint(values)]
         if len(codes) == len(self.values[field]):
             return None
+        return np.isin(self.arrays[field], codes)
+
+    def _without(self, field: str) -> Mask:
+        codes = [code for code, values in enumerate(self.values[field]) if not values]
         return np.isin(self.arrays[field], codes)
 
     def postings(self, leg: PostingsLeg, term: int) -> tuple[Array, Array]:

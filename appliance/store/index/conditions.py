@@ -38,7 +38,25 @@ class IdsCondition:
     ids: Sequence[int]
 
 
-Condition = EqualCondition | AnyOfCondition | RangeCondition | IdsCondition
+@dataclass(frozen=True, slots=True)
+class MissingCondition:
+    """Points without the field."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class EitherCondition:
+    """Points that meet all conditions of one of the options."""
+
+    options: tuple[tuple[Condition, ...], ...]
+
+
+Condition = EqualCondition | AnyOfCondition | RangeCondition | IdsCondition | MissingCondition | EitherCondition
+
+
+NO_SESSION = 0
+"""A key that no session has."""
 
 
 def scope_key(user_id: str, namespace: str) -> str:
@@ -89,6 +107,20 @@ def statistics_conditions(scope: Scope) -> list[Condition]:
     return [EqualCondition("scope", scope_key(scope.user_id, scope.namespace))]
 
 
+def _author_condition(filters: Filters) -> Condition:
+    by_name = AnyOfCondition("author", filters.authors)
+    if not filters.author_sessions and not filters.unsigned:
+        return by_name
+    options: list[tuple[Condition, ...]] = [(by_name,)] if filters.authors else []
+    options += [
+        (EqualCondition("author", author), AnyOfCondition("session", sessions))
+        for author, sessions in filters.author_sessions
+    ]
+    if filters.unsigned:
+        options.append((MissingCondition("author"), EqualCondition("role", "user")))
+    return EitherCondition(tuple(options))
+
+
 def filter_conditions(filters: Filters | None) -> list[Condition]:
     """Return the conditions that a point must meet, none if ``filters`` is None. Without roles or levels, only
     conversational messages pass."""
@@ -114,10 +146,10 @@ def filter_conditions(filters: Filters | None) -> list[Condition]:
         found.append(EqualCondition("session", filters.session))
     if filters.sources:
         found.append(AnyOfCondition("source", filters.sources))
-    if filters.authors:
-        found.append(AnyOfCondition("author", filters.authors))
     if filters.sessions is not None:
-        found.append(AnyOfCondition("session", filters.sessions))
+        found.append(AnyOfCondition("session", filters.sessions or (NO_SESSION,)))
+    if filters.names_authors:
+        found.append(_author_condition(filters))
     if filters.chunks is not None:
         found.append(IdsCondition(filters.chunks))
     if filters.since is not None or filters.until is not None:

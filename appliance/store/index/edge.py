@@ -23,7 +23,15 @@ from numpy.typing import NDArray
 from appliance.errors import DiskFull, OutOfMemory, StoreCorrupt, StoreError
 from appliance.runtime.address_space import available_bytes, require_memory
 from appliance.store.index import conditions, marker, preallocation, sparse, validation
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
+from appliance.store.index.conditions import (
+    AnyOfCondition,
+    Condition,
+    EitherCondition,
+    EqualCondition,
+    IdsCondition,
+    MissingCondition,
+    RangeCondition,
+)
 from appliance.store.index.marker import REINDEX_HINT, IndexContents
 from appliance.store.index.protocol import IndexPoint, Leg, LegQuery, ScoredPoint
 from appliance.store.index.shard import OpenedShard, close_shard, open_shard, translate_errors
@@ -357,7 +365,7 @@ def _filter(required: Sequence[Condition]) -> q.Filter | None:
     return q.Filter(must=[_condition(condition) for condition in required]) if required else None
 
 
-def _condition(condition: Condition) -> q.FieldCondition | q.HasIdCondition:
+def _condition(condition: Condition) -> q.FieldCondition | q.HasIdCondition | q.IsEmptyCondition | q.Filter:
     match condition:
         case IdsCondition(ids):
             return q.HasIdCondition({*ids} or {0})  # no point has the id 0
@@ -367,6 +375,10 @@ def _condition(condition: Condition) -> q.FieldCondition | q.HasIdCondition:
             return q.FieldCondition(field, match=q.MatchAny([*values]))
         case RangeCondition(field, since, until):
             return q.FieldCondition(field, range=q.RangeFloat(gte=since, lt=until))
+        case MissingCondition(field):
+            return q.IsEmptyCondition(field)
+        case EitherCondition(options):
+            return q.Filter(should=[q.Filter(must=[_condition(one) for one in option]) for option in options])
 
 
 def _ranked(points: Sequence[q.ScoredPoint]) -> list[ScoredPoint]:

@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from appliance.errors import IndexUnavailable, StoreError
 from appliance.store.index import collections, conditions, sparse, validation
 from appliance.store.index.collections import CLAIM_HINT, CollectionIdentity, CollectionState
-from appliance.store.index.conditions import AnyOfCondition, Condition, EqualCondition, IdsCondition, RangeCondition
+from appliance.store.index.conditions import (
+    AnyOfCondition,
+    Condition,
+    EitherCondition,
+    EqualCondition,
+    IdsCondition,
+    MissingCondition,
+    RangeCondition,
+)
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import IndexPoint, LegQuery, ScoredPoint
 from appliance.types import Filters, Scope
@@ -326,7 +334,7 @@ def _request(
 def _filter(required: Sequence[Condition]) -> models.Filter | None:
     from qdrant_client import models
 
-    def to_condition(condition: Condition) -> models.FieldCondition | models.HasIdCondition:
+    def to_condition(condition: Condition) -> models.Condition:
         match condition:
             case IdsCondition(ids):
                 return models.HasIdCondition(has_id=[*ids] or [0])  # no point has the id 0
@@ -336,8 +344,15 @@ def _filter(required: Sequence[Condition]) -> models.Filter | None:
                 return models.FieldCondition(key=field, match=models.MatchAny(any=[*values]))
             case RangeCondition(field, since, until):
                 return models.FieldCondition(key=field, range=models.Range(gte=since, lt=until))
+            case MissingCondition(field):
+                return models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
+            case EitherCondition(options):
+                return models.Filter(should=[to_filter(option) for option in options])
 
-    return models.Filter(must=[to_condition(condition) for condition in required]) if required else None
+    def to_filter(conditions: Sequence[Condition]) -> models.Filter:
+        return models.Filter(must=[to_condition(condition) for condition in conditions])
+
+    return to_filter(required) if required else None
 
 
 def _ranked(points: Iterable[models.ScoredPoint]) -> list[ScoredPoint]:

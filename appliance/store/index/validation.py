@@ -154,8 +154,10 @@ def check_filters(filters: Filters | None) -> None:
         _check_level(level, "filter")
     for source in filters.sources:
         _check_encodable(source, "filter, source")
-    for author in filters.authors:
+    for author in (*filters.authors, *(author for author, _ in filters.author_sessions)):
         _check_encodable(author, "filter, author")
+    for session in (*(filters.sessions or ()), *(one for _, sessions in filters.author_sessions for one in sessions)):
+        _check_signed(session, "filter, a session")
     for name, value in (("session", filters.session), ("since", filters.since), ("until", filters.until)):
         if value is not None:
             _check_signed(value, f"filter, {name}")

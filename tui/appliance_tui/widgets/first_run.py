@@ -1,4 +1,4 @@
-"""The panel for an empty memory: how to import chats, and sample chats to explore."""
+"""The panel for an empty memory: what lies on this machine, how to import chats, and sample chats to explore."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from appliance.errors import ApplianceError
-from appliance_tui.widgets.display_text import abbreviate_home, one_line
+from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize
 from appliance_tui.workers import begin
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from appliance.client import Appliance
+    from appliance.types import FoundHistory
     from appliance_tui.app import ApplianceApp
+
+MAX_SHOWN_HISTORIES = 4
+"""Histories that are listed, so that the panel fits a small terminal."""
+
+COUNT_SECONDS = 5.0
+"""How long their conversations are counted; the rest is estimated."""
 
 DEMO_USER = "demo"
 """The user who owns the samples, so that they stay apart from the person's own messages."""
@@ -35,12 +44,38 @@ class FirstRunPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("Nothing imported yet. To begin, do one of these:", id="welcome-title", markup=False)
         yield Static("", id="welcome-lines", markup=False)
+        yield Static("", id="welcome-found", markup=False)
+        yield Button("Import them, and follow what is added (F8)", id="welcome-watch", compact=True)
         yield Button("Explore sample chats first (F9)", id="welcome-demo", compact=True)
         yield Static("They are fictional and belong to a separate user, 'demo'.", id="welcome-note", markup=False)
 
     def on_mount(self) -> None:
+        self.found: Sequence[FoundHistory] = ()
+        self._has_looked = False
+        self._show_found()
         self._show_instructions("the inbox folder in the home")
         begin(self, self._load_inbox)
+
+    def on_show(self) -> None:
+        """Look what lies on this machine when the panel is first shown: a memory with messages never does."""
+        if not self._has_looked:
+            self._has_looked = True
+            begin(self, self._discover, "discover")
+
+    async def _discover(self) -> None:
+        worker = cast("ApplianceApp", self.app).memory_worker
+        with suppress(ApplianceError):  # the app reports it
+            discovery = await worker.run_query(lambda memory: memory.discover(seconds=COUNT_SECONDS))
+            self.found = [one for one in discovery if not one.problem and not one.watched]
+            self._show_found()
+
+    def _show_found(self) -> None:
+        lines = [_history_line(one) for one in self.found[:MAX_SHOWN_HISTORIES]]
+        if len(self.found) > MAX_SHOWN_HISTORIES:
+            lines.append(f" and {len(self.found) - MAX_SHOWN_HISTORIES} more: 'appliance discover' lists them")
+        self.query_one("#welcome-found", Static).update("\n".join(["On this machine:", *lines]))
+        for selector in ("#welcome-found", "#welcome-watch"):
+            self.query_one(selector).display = bool(self.found)
 
     async def _load_inbox(self) -> None:
         worker = cast("ApplianceApp", self.app).memory_worker
@@ -62,7 +97,37 @@ class FirstRunPanel(Vertical):
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        await self.app.run_action("app.demo")
+        await self.app.run_action("app.watch_found" if event.button.id == "welcome-watch" else "app.demo")
+
+
+def _history_line(one: FoundHistory) -> str:
+    """A history in a line: " Claude Code: ~120 conversations, 2025-03-01 to 2026-01-05"."""
+    size = (
+        ""
+        if one.conversations is None
+        else f" {'~' if one.estimated else ''}{pluralize(one.conversations, 'conversation')}"
+    )
+    span = " to ".join(dict.fromkeys(moment[:10] for moment in (one.first, one.last) if moment))
+    return f" {one.tool}:{size}{', ' if size and span else ' ' if span else ''}{span}"
+
+
+async def watch_found(app: ApplianceApp) -> None:
+    """Add what was found on this machine to the watched folders, and read it now."""
+    from appliance import config
+
+    paths = [one.path for panel in app.query(FirstRunPanel) for one in panel.found]
+    if not paths:
+        app.notify("No histories were found on this machine. F5 imports any file.", timeout=4)
+        return
+
+    def accept(memory: Appliance) -> None:
+        config.add_watched(memory.home, paths)
+        app.import_queue.follow(memory, paths)
+
+    with app.report_errors():
+        await app.memory_worker.run_command(accept)
+        count = "1 history" if len(paths) == 1 else f"{len(paths):,} histories"
+        app.notify(f"Reading {count}; F5 shows the files.", timeout=4)
 
 
 async def show_demo(app: ApplianceApp) -> None:

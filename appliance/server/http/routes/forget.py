@@ -61,7 +61,7 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
     echoes = responses.echo_shapes(preview.echoes, texts)
     if body.dry_run:
         return json_response({"would_forget": responses.erasure_preview_shape(preview, echoes)})
-    if not (preview.messages or preview.sessions or preview.facts):
+    if not (preview.messages or preview.sessions or preview.facts or preview.contacts):
         return json_response({"forgotten": responses.erasure_preview_shape(preview, echoes)})
     receipt = responses.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
     return json_response({"receipt": receipt, "files": preview.files, "echoes": echoes})

@@ -45,6 +45,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             authors=body.authors,
             has=body.has,
             tags=body.tags,
+            participants=body.participants,
             since=body.since,
             until=body.until,
             as_of=body.as_of,

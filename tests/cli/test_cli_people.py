@@ -1,0 +1,88 @@
+"""``people`` on the command line, and ``search`` by a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_runs import Run, document
+
+from tests.people_exports import write_exports
+
+
+@pytest.fixture
+def known(run: Run, home: Path, tmp_path: Path) -> Path:
+    run("ingest", str(write_exports(tmp_path / "exports")), "--no-wait")
+    return home
+
+
+def test_the_list_has_names_counts_and_sources(run: Run, known: Path) -> None:
+    result = run("people")
+    assert result.exit_code == 0
+    head, *rows = result.stdout.splitlines()
+    assert head.split() == ["ID", "NAME", "MESSAGES", "CONVERSATIONS", "SOURCES", "FIRST", "LAST"]
+    assert any("Mum" in row and "contacts, mail, whatsapp" in row and row.endswith("2025-03-04") for row in rows)
+    assert any("Ana Silva (you)" in row for row in rows)
+    assert run("people", "list").stdout == result.stdout
+
+
+def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -> None:
+    found = document(run("people", "list", "--json"))
+    assert set(found) == {"people", "proposals"}
+    for person in found["people"]:
+        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last"}
+        assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])
+
+
+def test_one_person_is_shown(run: Run, known: Path) -> None:
+    shown = run("people", "show", "mum").stdout
+    assert "3 messages in 2 conversations" in shown
+    assert "helga@brandt.example (contacts, mail)" in shown
+    assert "Linked because:" in shown and "whatsapp" in shown
+    assert document(run("people", "show", "mum", "--json"))["person"]["name"] == "Mum"
+
+
+def test_people_are_merged_split_renamed_and_all_that_is_undone(run: Run, known: Path) -> None:
+    before = run("people", "--json").stdout
+    assert "are one person" in run("people", "merge", "Ben Carter", "Mum").stderr
+    assert "is called Helga" in run("people", "rename", "Mum", "Helga").stderr
+    assert "are different people" in run("people", "split", "Helga", "ben@carter.example").stderr
+    for _ in range(3):
+        assert run("people", "undo").exit_code == 0
+    assert run("people", "--json").stdout == before
+    nothing = run("people", "undo")
+    assert nothing.exit_code == 4 and "no decision" in nothing.stderr
+
+
+def test_me_is_shown_and_set(run: Run, known: Path) -> None:
+    assert run("people", "me").stdout.startswith("You are Ana Silva (p")
+    assert "You are Ben Carter" in run("people", "me", "ben@carter.example").stderr
+    assert run("people", "me").stdout.startswith("You are Ben Carter")
+
+
+def test_without_a_hint_nobody_is_me(run: Run, home: Path, tmp_path: Path) -> None:
+    run("add", "Hello", "--session", "s")
+    result = run("people", "me")
+    assert result.exit_code == 0 and "don't say who you are" in result.stderr
+
+
+def test_a_search_keeps_to_a_person(run: Run, known: Path) -> None:
+    hits = document(run("search", "boiler parrot plumber", "--author", "mum", "--min-score", "0", "--json"))["hits"]
+    assert {hit["author"] for hit in hits} == {"Mum", "Helga Brandt"}
+    hits = document(run("search", "parrot boiler", "--with", "mum", "--min-score", "0", "--json"))["hits"]
+    assert {hit["author"] for hit in hits} == {"Mum", "Helga Brandt", "Ana"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("show", "Zoe"), 4, "There is no person 'Zoe'"),
+        (("merge", "mum", "mum"), 2, "the same person"),
+        (("split", "mum", "x@y.example"), 4, "has no identity"),
+        (("show", "a"), 2, "is the name of"),
+    ],
+)
+def test_what_there_is_not_is_said(run: Run, known: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
+    result = run("people", *arguments)
+    assert result.exit_code == code
+    assert says in result.stderr
