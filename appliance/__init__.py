@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         BackupReport,
         Context,
         ContextItem,
+        Discovery,
         Dropped,
         Echo,
         ErasurePreview,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         Fact,
         FileReport,
         FilterChoices,
+        FoundHistory,
         Histogram,
         Hit,
         Hits,
@@ -148,7 +150,7 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "Anniversary Attachment AttachmentPage Statistics StatisticsRow TagCount TimelineMonth "
+            "Anniversary Attachment AttachmentPage Discovery FoundHistory Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
@@ -181,6 +183,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "DaemonGone",
+    "Discovery",
     "DiskFull",
     "Dropped",
     "Echo",
@@ -195,6 +198,7 @@ __all__ = [
     "Facts",
     "FileReport",
     "FilterChoices",
+    "FoundHistory",
     "Histogram",
     "Hit",
     "Hits",

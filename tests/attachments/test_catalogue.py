@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance, NotFound, UsageError
+from appliance.engine.recovery import recover
 from appliance.store import message_parts
 from tests.attachments.exports import FILES, PHOTO, native, whatsapp, zipped
 
@@ -188,3 +189,16 @@ def test_nothing_is_copied_into_the_home(memory: Appliance, tmp_path: Path) -> N
     memory.ingest(whatsapp(tmp_path / "chat"), wait=False)
     names = {name for _, _, names in os.walk(memory.home.root) for name in names}
     assert not names & set(FILES)
+
+
+def test_a_recovered_home_knows_the_files_again(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(whatsapp(tmp_path / "chat"), wait=False)
+    memory.sessions.get("s1").tag(["garden"])
+    before = memory.attachments.list()
+    memory.close()
+    report = recover(memory.home.root, tmp_path / "new")
+    assert not report.lost
+    with Appliance.open(tmp_path / "new", worker=False) as again:
+        assert again.attachments.list() == before
+        assert again.sessions.info("s1").tags == ("garden",)
+        assert len(again.search("roses", has=["link"], min_score=0)) == 1

@@ -132,3 +132,11 @@ def test_tags_survive_an_export_a_backup_and_a_new_home(garden: Appliance, tmp_p
         other.ingest(exported, wait=False)
         assert other.sessions.info("a").tags == ("garden",)
         assert {one.name for one in other.attachments.list()} == {"r.jpg", "r.ogg", "notes.odt"}
+
+
+def test_a_private_session_has_tags_that_reach_no_disk(garden: Appliance) -> None:
+    private = garden.sessions.create(title="Quiet", private=True)
+    assert private.tag(["hush"]) == ("hush",)
+    assert private.info.tags == ("hush",)
+    assert garden.sessions.tags() == []
+    assert b"hush" not in b"".join(path.read_bytes() for path in garden.home.root.glob("recall.db*"))

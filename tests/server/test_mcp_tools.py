@@ -109,6 +109,19 @@ def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
     talk(filled, work)
 
 
+def test_a_search_keeps_to_what_messages_have_and_to_tags(filled: Appliance) -> None:
+    async def ask(caller: Caller) -> None:
+        found = await caller.call("memory_search", query="hotel river", has=["video"], tags=["trip"], weak=True)
+        assert not found.get("hits")
+        assert "no tag 'trip'" in await caller.said("memory_search", query="hotel river", tags=["trip"], weak=True)
+        assert (await caller.call("memory_search", query="hotel river", tags=["sea"], weak=True))["hits"]
+        await caller.refused("memory_search", query="hotel river", has=["smell"])
+
+    for info in filled.sessions.list():
+        filled.sessions.get(info.id).tag(["sea"])
+    talk(filled, ask)
+
+
 def test_a_search_keeps_to_its_authors(filled: Appliance) -> None:
     async def work(caller: Caller) -> None:
         found = await caller.call("memory_search", query="hotel river", authors=["ana"])
