@@ -37,7 +37,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Loading the tests makes some millions of objects that stay: looking through them again and again took a fifth of it.
 gc.disable()
 
-COLLECTED_OBJECTS = 100_000
+COLLECTED_OBJECTS = 50_000
 """New objects after which the garbage collector looks for cycles. By its own 700 it took a fifth of the processor time
 of all tests of the screen, whose widgets refer to each other."""
 
@@ -45,7 +45,7 @@ of all tests of the screen, whose widgets refer to each other."""
 def pytest_collection_finish() -> None:
     """What was loaded for thousands of tests stays: the collector need not look through it while they run."""
     gc.freeze()
-    gc.set_threshold(COLLECTED_OBJECTS)
+    gc.set_threshold(COLLECTED_OBJECTS, 5, 5)
     gc.enable()
 
 
