@@ -150,7 +150,8 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "Anniversary Attachment AttachmentPage Discovery FoundHistory Statistics StatisticsRow TagCount TimelineMonth "
+            "Anniversary Attachment AttachmentPage Discovery FoundHistory "
+            "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
