@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def test_a_passphrase_comes_from_the_environment_or_a_file(
 
 def test_status_names_the_latest_backup(run: Run, home: Path, tmp_path: Path) -> None:
     run("add", "The bicycle lock opens with 4471")
-    assert "backup     none; 'appliance backup FOLDER' makes one" in run("status").stdout
+    assert re.search(r"^backup +none; 'appliance backup FOLDER' makes one$", run("status").stdout, re.M)
     made = document(run("backup", tmp_path / "backups", "--json"))
     assert document(run("status", "--json"))["backup"] == {"path": made["path"], "at": made["at"]}
     assert f"in {tmp_path / 'backups'}" in run("status").stdout
