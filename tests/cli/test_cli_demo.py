@@ -33,6 +33,7 @@ def test_the_demo_finds_what_it_promises_and_leaves_nothing(
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_kept_and_run_again(run: Run, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     first = run("demo", "--home", kept)
@@ -50,6 +51,7 @@ def test_the_demo_does_not_mix_with_a_memory(run: Run, kept: Path) -> None:
     assert document(run("status", "--json"))["counts"]["messages"] == 10
 
 
+@pytest.mark.slow
 def test_every_hit_of_the_demo_is_explained(run: Run) -> None:
     report = document(run("demo", "--json"))
     hits = [hit for search in report["searches"] for hit in search["hits"]]

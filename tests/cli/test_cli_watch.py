@@ -31,6 +31,7 @@ def test_once_reads_and_ends(run: Run, folder: Path) -> None:
     assert run("search", "hotel").exit_code == 0
 
 
+@pytest.mark.slow
 def test_once_as_json_is_one_document(run: Run, folder: Path) -> None:
     files = document(run("watch", folder, "--once", "--json"))["files"]
     # The file that was written first may have settled first.
@@ -43,6 +44,7 @@ def test_once_as_json_is_one_document(run: Run, folder: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_fails_is_told_by_the_exit_code_and_by_status(run: Run, folder: Path) -> None:
     with (folder / "trip.jsonl").open("a") as file:
         file.write("{broken\n")

@@ -95,6 +95,7 @@ NEED_A_SERVER = {r.MoveIndexRequest, r.ClaimIndexRequest}
 """Requests that succeed only with a Qdrant server: ``integration/test_index_move.py`` sends them to an owner, too."""
 
 
+@pytest.mark.slow
 def test_every_request_is_covered(runs: Mapping[str, tuple[Path, Run]]) -> None:
     for _, done in runs.values():
         succeeded = {type(request) for request, result in done.values() if not isinstance(result, Failed)}
@@ -248,6 +249,7 @@ def test_a_subscription_is_closed_by_another_thread(transport: Transport) -> Non
     assert closed_elsewhere(transport.send(r.EventsRequest()), first=False) == []
 
 
+@pytest.mark.slow
 def test_a_watch_is_closed_by_another_thread(transport: Transport, tmp_path: Path) -> None:
     write_inputs(tmp_path)
     items = closed_elsewhere(transport.send(r.WatchRequest([tmp_path / "drop"])))
@@ -313,6 +315,7 @@ def test_a_watcher_that_is_stopped_before_its_stream_began_ends(built: Path, tmp
         assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_a_watcher_whose_stream_fails_can_run_again(built: Path, tmp_path: Path) -> None:
     """As a daemon's does after a while."""
     write_inputs(tmp_path)

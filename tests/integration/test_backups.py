@@ -80,6 +80,7 @@ def test_a_file_holds_one_backup_and_is_replaced_as_a_whole(memory: Appliance, t
     assert Appliance.restore(path, tmp_path / "new").messages == 301
 
 
+@pytest.mark.slow
 def test_the_second_backup_writes_only_what_is_new(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "b.jsonl", lines(2_000, "b")))
     first = memory.backup(tmp_path / "backups")

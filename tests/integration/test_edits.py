@@ -88,6 +88,7 @@ def test_an_export_of_several_people_goes_back_to_each(memory: Appliance, tmp_pa
         assert taken.search("message", user_id="ben")
 
 
+@pytest.mark.slow
 def test_a_rebuild_in_the_middle_of_an_ingest(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write(tmp_path / "a.jsonl", [line(1)]))
     lines = [line(2, session_id="t", message_id=f"t-{n}", content=f"number {n}") for n in range(2500)]
@@ -103,6 +104,7 @@ def test_a_rebuild_in_the_middle_of_an_ingest(memory: Appliance, tmp_path: Path)
     assert not memory.verify().problems
 
 
+@pytest.mark.slow
 def test_drains_and_rebuilds_from_several_threads_end(home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [line(1, message_id=f"s-{n}", content=f"number {n}") for n in range(300)])
     with Appliance.open(home, embedder=HashEmbedder()) as memory:

@@ -83,6 +83,7 @@ def test_the_memory_answers_as_before(home: Path, large: Appliance, builds: list
     assert not list((home / "index").glob("*.built"))
 
 
+@pytest.mark.slow
 def test_changes_meanwhile_are_kept(
     large: Appliance, builds: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

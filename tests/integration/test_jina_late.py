@@ -75,6 +75,7 @@ def test_a_message_is_sent_once_and_wholly_again_after_an_edit(home: Path, api: 
         assert len(api.asked) == 2 and len(api.asked[1]["input"]) >= len(api.asked[0]["input"])
 
 
+@pytest.mark.slow
 def test_the_forecast_counts_what_is_sent_with_windows(
     home: Path, tmp_path: Path, api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

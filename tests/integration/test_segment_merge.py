@@ -72,6 +72,7 @@ def test_the_memory_answers_as_before(home: Path, large: Appliance, merge: Segme
     assert not large.verify().problems
 
 
+@pytest.mark.slow
 def test_it_gives_way_to_a_message(
     home: Path, large: Appliance, merge: SegmentMerge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_few_segments_are_left_alone(large: Appliance, merge: SegmentMerge, monk
     assert merge.run(lambda: True) == 0
 
 
+@pytest.mark.slow
 def test_points_that_would_be_lost_keep_the_old_index(
     large: Appliance, merge: SegmentMerge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

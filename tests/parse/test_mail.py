@@ -306,6 +306,7 @@ def test_a_box_cut_at_every_twentieth_byte():
     assert any("cut off" in r.message for r in records if isinstance(r, InputProblem) and not r.harmless)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_a_mail():
     one = (FROM + mail(1, "word " * 15 + "\n") + "\n").encode()
     count = 1500

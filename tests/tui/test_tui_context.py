@@ -166,6 +166,7 @@ def test_instructions_without_room_are_named_and_nothing_typed_is_lost(memory: A
     run(memory, body)
 
 
+@pytest.mark.slow
 def test_a_chosen_conversation_brings_its_turns(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await pilot.press("escape", "s")

@@ -125,6 +125,7 @@ def test_orders_and_their_other_end(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_titles_are_narrowed_as_one_types(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

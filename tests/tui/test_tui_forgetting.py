@@ -176,6 +176,7 @@ def test_a_title_an_author_and_dates_narrow(memory: Appliance, talk: list[str]) 
     run(memory, (), body)
 
 
+@pytest.mark.slow
 def test_everything_stands_alone(memory: Appliance, talk: list[str]) -> None:
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         box = screen.query_one("#forget-everything", Checkbox)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from screens import Scene, fill, run, shown, type_in, until
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -112,7 +113,12 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
 
 
-@pytest.mark.parametrize("place", PLACES)
+def quick_for(name: str, names: Iterable[str]) -> list[ParameterSet]:
+    """All of them, of which one stands for the others in the quick run."""
+    return [pytest.param(one, marks=[] if one == name else [pytest.mark.slow]) for one in names]
+
+
+@pytest.mark.parametrize("place", quick_for("recall", PLACES))
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -135,7 +141,7 @@ def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pyte
     run(body)
 
 
-@pytest.mark.parametrize("id", LEADS_TO)
+@pytest.mark.parametrize("id", quick_for("recall.open", LEADS_TO))
 def test_the_key_of_a_list_or_a_line_leads_on(id: str, filled: Path) -> None:
     (action,) = (one for one in ACTIONS if one.id == id)
 

@@ -180,6 +180,7 @@ def test_n_adds_a_sentence_or_a_value_with_its_name(memory: Appliance) -> None:
     run(memory, body)
 
 
+@pytest.mark.slow
 def test_slash_narrows_the_list_to_what_holds_the_words(memory: Appliance, talk: list[str]) -> None:
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:
         await until(pilot, lambda: len(texts(screen)) == 3)
@@ -298,6 +299,7 @@ def test_what_changes_elsewhere_is_seen_and_each_view_keeps_its_place(memory: Ap
     run(memory, body)
 
 
+@pytest.mark.slow
 def test_a_list_of_a_hundred_thousand_lines_is_shown_at_once(memory: Appliance) -> None:
     from textual.content import Content
 

@@ -199,6 +199,7 @@ def test_messages_one_by_one_pages_and_both_ends(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_days_next_before_and_by_date(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -288,6 +289,7 @@ def test_what_is_on_the_screen_stays_when_heights_are_corrected(
     run(body)
 
 
+@pytest.mark.slow
 def test_words_are_found_marked_and_gone_through(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -84,6 +84,7 @@ def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -98,6 +99,7 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -179,6 +181,7 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_o_opens_the_file_or_says_that_it_is_gone(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(home, tmp_path)
     asked: list[Path] = []
@@ -233,6 +236,7 @@ def test_years_and_months_are_whole() -> None:
     assert partial_filter("bread source:wh") == ("source", "wh") and partial_filter("bread") is None
 
 
+@pytest.mark.slow
 def test_a_search_that_the_memory_refuses_is_told(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -135,6 +135,7 @@ def test_months_are_summed_by_a_key(filled: Path) -> None:
     run(body())
 
 
+@pytest.mark.slow
 def test_it_looks_again_while_it_is_shown_and_not_when_it_is_not(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("appliance_tui.screens.status.POLL_INTERVAL_SECONDS", 0.05)
 
