@@ -47,8 +47,8 @@ def _object(data: dict[str, Any], where: str) -> Iterator[Record]:
 
 def _score(record: dict[str, Any]) -> float:
     first = next((m for m in _root_messages(record) if isinstance(m, dict)), {})
-    if {"messageId", "isCreatedByUser"} <= first.keys():
-        return 0.95
+    if "isCreatedByUser" in first:
+        return 0.95 if "messageId" in first else 0.85
     if "messagesTree" in record or {"exportAt", "recursive"} <= record.keys():
         return 0.9
     return 0.8 if {"messageId", "parentMessageId"} <= first.keys() else 0.0

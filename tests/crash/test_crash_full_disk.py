@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -85,7 +86,10 @@ def run(action: str, home: Path, *files: Path) -> dict[str, Any]:
     said: dict[str, Any] = json.loads(process.stdout)
     assert said.get("error", "DiskFull") in ("DiskFull", "HomeReadOnly"), said
     if "error" in said:
-        assert ("MB" in said["message"] or "the disk is full" in said["message"]) and said["hint"], said
+        names_room = re.search(r"\d [KMG]B", said["message"]) or "the disk is full" in said["message"]
+        assert names_room and said["hint"], said
+            "hint"
+        ], said
     return said
 
 

@@ -194,6 +194,8 @@ class ContextBody(ScopedBody):
 class TagsBody(RequestBody):
     """Tags for a session."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["garden", "to do"]}]})
+
     tags: Annotated[list[Name], Field(min_length=1, max_length=100)]
 
 
@@ -340,6 +342,8 @@ class FactCorrectionBody(RequestBody):
 
 class PeopleScopeBody(ScopedBody):
     """Whose people are meant."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ana"}]})
 
 
 class MeBody(ScopedBody):
