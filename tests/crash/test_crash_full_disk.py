@@ -88,8 +88,6 @@ def run(action: str, home: Path, *files: Path) -> dict[str, Any]:
     if "error" in said:
         names_room = re.search(r"\d [KMG]B", said["message"]) or "the disk is full" in said["message"]
         assert names_room and said["hint"], said
-            "hint"
-        ], said
     return said
 
 
