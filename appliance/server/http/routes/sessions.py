@@ -17,6 +17,7 @@ from appliance.server.http.bodies import (
     BranchBody,
     DateText,
     MessageBody,
+    Name,
     NewSessionBody,
     SessionPatchBody,
 )
@@ -52,7 +53,7 @@ def list_sessions(
     until: Annotated[DateText | None, Query(description="Last active on this day or before.")] = None,
     pinned: bool | None = None,
     title: Annotated[str, Query(description="Words that the title has.")] = "",
-    tag: Annotated[list[str], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
+    tag: Annotated[list[Name], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
     sort: SessionOrder = "active",
     reverse: bool = False,
     limit: Limit = DEFAULT_PAGE_SIZE,
