@@ -83,7 +83,7 @@ def shown_turn(data: dict[str, Any], *, is_first: bool) -> AgentTurn | None:
     if kind in _PERSON or (kind == "text" and is_first):
         role = "user"
         images = as_list(data.get("images"))
-        blocks += tuple(ContentBlock("file", "", as_text(path)[:200].rpartition("/")[2] or "image") for path in images)
+        blocks += tuple(ContentBlock("file", "", _image_name(as_text(path))) for path in images)
     elif kind == "reasoning":
         blocks = (ContentBlock("reasoning", text or as_text(data.get("reasoning"))),)
     elif kind in _CALLS:
@@ -115,3 +115,8 @@ def sent_turn(turn: AgentTurn) -> AgentTurn:
 def read_elsewhere() -> InputProblem:
     """The note on a file that is not read because the other one is."""
     return InputProblem("", f"the same conversation is read from {SHOWN}", harmless=True)
+
+
+def _image_name(path: str) -> str:
+    """The name of an image; those that stand in the record itself (``data:image/png;base64,…``) have none."""
+    return "image" if path.startswith("data:") else path.replace("\\", "/").rpartition("/")[2] or "image"

@@ -165,7 +165,7 @@ def _message(
         reactions=_reactions(message),
     )
     reply_to = quoted or as_id(message.get("replyToId"))
-    # Without a sender, a message is the program's; one that lost it, or names nobody in it, is a person's.
+    # Without a sender, a message is the program's; one that lost it, or has no name in it, is a person's.
     is_said = author is not None or message.get("from", message) is not None
     role: Role = "user" if is_said and not _is_event(message) else "system"
     yield MessageRecord(session, role, text, identity, author, sent, reply_to, metadata, where)

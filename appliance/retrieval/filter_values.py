@@ -28,8 +28,8 @@ class AuthorSelection:
         authors: Names of authors, as they are stored, that count in all sessions.
         author_sessions: Names that count only in some sessions, with these, because they are other people's elsewhere.
         unsigned: Whether user messages without an author count: those of the person in conversations with assistants.
-        missing: The names that nobody has.
-        notes: What is to be said about names that several people have.
+        missing: The names that no author has.
+        notes: One note for each name that several people have.
     """
 
     authors: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def resolve_authors(db: sqlite3.Connection, scope: Scope, names: Sequence[str]) 
 def resolve_participants(
     db: sqlite3.Connection, scope: Scope, names: Sequence[str]
 ) -> tuple[tuple[int, ...] | None, tuple[str, ...]]:
-    """The sessions in which all of these people wrote, None without any name; and what is to be said about the names.
+    """The sessions in which all of these people wrote, None without any name; and notes about the names.
 
     Raises:
         UsageError: A name is empty.
@@ -117,7 +117,7 @@ def missing_values(
         db: A connection for reading.
         request: The request.
         scope: Whose memory is searched.
-        missing_authors: The names of authors that nobody has.
+        missing_authors: The names that no author has.
     """
     if request.user_id is not None and not session_listing.has_any(db, request.user_id):
         yield f"nothing is stored for user {request.user_id!r}"

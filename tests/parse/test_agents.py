@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from appliance.formats import parser_of
+from appliance.formats import agent_tasks, parser_of
 from appliance.formats.base import Document
 from appliance.types import MessageRecord
 
@@ -387,3 +387,14 @@ def test_collected_samples(read, exports):
     got = reading("qwen__019f0000-0000-7000-8000-000000000001.jsonl")
     assert talk(got) == [("user", "Inspect the synthetic fixture."), ("assistant", "The synthetic fixture is valid.")]
     assert got.roles == ["user", "system", "tool", "tool", "tool", "assistant", "system"]
+
+
+def test_an_image_of_a_task_has_its_whole_name_or_none() -> None:
+    folder = "/home/ana/" + "a-long-folder/" * 20
+    prompt = {
+        "ts": 1_760_000_000_000, "type": "say", "say": "text", "text": "what is on these?",
+        "images": [f"{folder}garden plan.png", "data:image/png;base64,iVBORw0KGgo="],
+    }  # fmt: skip
+    turn = agent_tasks.shown_turn(prompt, is_first=True)
+    assert turn is not None
+    assert [block.name for block in turn.blocks if block.kind == "file"] == ["garden plan.png", "image"]

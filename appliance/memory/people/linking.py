@@ -6,7 +6,7 @@ have only a name in common, except that within one source the same name without 
 WhatsApp shows contacts by the names of the address book.
 
 What a person decided goes before all evidence: merged nodes are joined first, and evidence joins nothing that was
-split. An author with several profiles in one session who are not one person is nobody in particular there.
+split. An author with several profiles in one session who are not one person is linked to no person there.
 """
 
 from __future__ import annotations
